@@ -1,0 +1,1 @@
+//! An async MongoDB driver for Rust: its own codec, wire protocol, discovery and pools.

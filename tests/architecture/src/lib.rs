@@ -1,0 +1,1 @@
+//! Keeps the layers, sizes and habits of the code.

@@ -1,0 +1,1 @@
+//! Behaviour of the driver through its public API.

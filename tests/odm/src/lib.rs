@@ -1,0 +1,1 @@
+//! Behaviour of the ODM through its public API.

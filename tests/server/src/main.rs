@@ -1,0 +1,2 @@
+//! Command line of the test server.
+fn main() {}

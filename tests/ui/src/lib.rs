@@ -1,0 +1,1 @@
+//! Compile-pass and compile-fail cases of the derives and typed operators.
