@@ -69,6 +69,15 @@ impl<'de> RawElements<'de> {
         }
     }
 
+    /// Elements that follow one another without a document around them; offsets count from the first.
+    #[inline]
+    pub(crate) fn unframed(elements: &'de [u8]) -> Self {
+        Self {
+            rest: elements,
+            total: elements.len() + 1,
+        }
+    }
+
     /// Where the next element starts, counted from the start of the document.
     #[inline]
     #[must_use]

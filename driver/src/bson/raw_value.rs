@@ -169,6 +169,11 @@ impl<'de> RawValue<'de> {
         self.kind == ElementType::Null
     }
 
+    /// The value as a tree.
+    pub(crate) fn to_bson(self) -> Result<super::Bson, DecodeError> {
+        super::tree::value(self, self.bytes)
+    }
+
     /// An Int32, an Int64, or a Double without a fraction: what servers send as a count.
     ///
     /// # Errors

@@ -62,18 +62,22 @@ impl Connection {
     }
 
     async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
-        let mut command = CommandBuilder::new(self.begin().0, "admin");
-        handshake::first_hello(&mut command, Some(&settings.metadata));
+        let (message, _) = self.begin();
+        let mut command = CommandBuilder::new(message.buffer, "admin");
+        handshake::first_hello(&mut command, &settings.metadata);
         command.finish()?;
+        message.finish()?;
         self.hello_round_trip(Deadline::NEVER).await
     }
 
     /// Asks the server for its state, as monitors do.
     pub(crate) async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let hello_ok = self.hello.hello_ok;
-        let mut command = CommandBuilder::new(self.begin().0, "admin");
+        let (message, _) = self.begin();
+        let mut command = CommandBuilder::new(message.buffer, "admin");
         handshake::hello(&mut command, hello_ok);
         command.finish()?;
+        message.finish()?;
         self.hello_round_trip(deadline).await
     }
 

@@ -3,6 +3,7 @@
 use super::Executor;
 use crate::{
     Result,
+    bson::BinarySubtype,
     connection::Connection,
     operation::{Operation, ReplyContext, Retry},
     proto::{
@@ -100,13 +101,13 @@ impl<'a> Attempt<'a> {
 
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
         let database = operation.database().to_owned();
-        let (message, hello) = connection.begin();
-        let mut command = CommandBuilder::new(message, &database);
+        let (mut message, hello) = connection.begin();
+        let mut command = CommandBuilder::new(message.buffer, &database);
         operation.build(&mut command, hello)?;
         if let Some(id) = &self.lsid {
             let start = command.begin_document("lsid");
-            command.uuid("id", id);
-            command.end(start)?;
+            command.binary("id", BinarySubtype::Uuid, id);
+            command.end(start);
         }
         if let Some(number) = self.transaction_number {
             command.i64("txnNumber", number);
@@ -116,8 +117,8 @@ impl<'a> Attempt<'a> {
         {
             command.document("$clusterTime", time.document());
         }
-        self.write_read_preference(operation.target(), hello, &mut command)?;
-        let mut message = command.end_body()?;
+        self.write_read_preference(operation.target(), hello, &mut command);
+        command.finish()?;
         operation.build_sequences(&mut message, hello)?;
         if !operation.expects_reply() {
             message.expect_no_reply();
@@ -133,22 +134,21 @@ impl<'a> Attempt<'a> {
         criteria: Criteria<'_>,
         hello: &HelloReply,
         command: &mut CommandBuilder<'_>,
-    ) -> Result<()> {
+    ) {
         let Criteria::Read(preference) = criteria else {
-            return Ok(());
+            return;
         };
         if hello.is_mongos() {
             if !preference.is_primary() {
-                command.read_preference(preference)?;
+                command.read_preference(preference);
             }
         } else if hello.is_replica_set_member() {
             if self.server.is_direct() && preference.is_primary() {
-                command.read_preference(&ReadPreference::new(ReadPreferenceMode::PrimaryPreferred))?;
+                command.read_preference(&ReadPreference::new(ReadPreferenceMode::PrimaryPreferred));
             } else if !preference.is_primary() {
-                command.read_preference(preference)?;
+                command.read_preference(preference);
             }
         }
-        Ok(())
     }
 
     fn read<O: Operation>(&self, operation: &mut O, body: &[u8]) -> Result<O::Output> {

@@ -77,22 +77,22 @@ impl Operation for Aggregate<'_> {
         } else {
             command.str("aggregate", &self.scope.namespace.collection);
         }
-        command.documents("pipeline", options.pipeline.iter().map(|stage| &**stage))?;
+        command.documents("pipeline", options.pipeline.iter().map(|stage| &**stage));
         let cursor = command.begin_document("cursor");
         if let Some(size) = options.batch_size.filter(|size| *size > 0 || !writes) {
             command.i64("batchSize", i64::from(size));
         }
-        command.end(cursor)?;
+        command.end(cursor);
         command.optional_bool("allowDiskUse", options.allow_disk_use);
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
         command.max_time(options.max_time);
-        Hint::write(options.hint.as_ref(), command)?;
-        command.collation(options.collation.as_ref())?;
-        command.optional_bson("comment", options.comment.as_ref())?;
+        Hint::write(options.hint.as_ref(), command);
+        command.collation(options.collation.as_ref());
+        command.optional_bson("comment", options.comment.as_ref());
         command.optional_document("let", options.let_vars.as_deref());
-        command.read_concern(self.scope.read_concern)?;
+        command.read_concern(self.scope.read_concern);
         if writes {
-            command.write_concern(self.write_concern)?;
+            command.write_concern(self.write_concern);
         }
         Ok(())
     }

@@ -45,8 +45,8 @@ impl Operation for Count<'_> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("count", &self.scope.namespace.collection);
         command.max_time(self.options.max_time);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
-        command.read_concern(self.scope.read_concern)?;
+        command.optional_bson("comment", self.options.comment.as_ref());
+        command.read_concern(self.scope.read_concern);
         Ok(())
     }
 

@@ -95,14 +95,14 @@ impl Operation for Create<'_> {
             }
         }
         if let Some(pipeline) = &options.pipeline {
-            command.documents("pipeline", pipeline.iter().map(|stage| &**stage))?;
+            command.documents("pipeline", pipeline.iter().map(|stage| &**stage));
         }
-        command.collation(options.collation.as_ref())?;
+        command.collation(options.collation.as_ref());
         if let Some(expiry) = options.expire_after_seconds {
             command.i64("expireAfterSeconds", whole(expiry.as_secs()));
         }
-        command.optional_bson("comment", options.comment.as_ref())?;
-        command.write_concern(self.write_concern)?;
+        command.optional_bson("comment", options.comment.as_ref());
+        command.write_concern(self.write_concern);
         Ok(())
     }
 

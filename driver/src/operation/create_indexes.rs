@@ -230,11 +230,11 @@ impl Operation for CreateIndexes<'_> {
             .iter()
             .map(|model| model.clone().name(model.index_name()))
             .collect();
-        command.serialize("indexes", &named)?;
-        command.optional_bson("commitQuorum", self.options.commit_quorum.as_ref())?;
+        command.serialize("indexes", &named);
+        command.optional_bson("commitQuorum", self.options.commit_quorum.as_ref());
         command.max_time(self.options.max_time);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
-        command.write_concern(self.write_concern)?;
+        command.optional_bson("comment", self.options.comment.as_ref());
+        command.write_concern(self.write_concern);
         Ok(())
     }
 

@@ -40,7 +40,8 @@ impl Batch {
     /// Moves to the next document. False at the end of the batch.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
-        let Some((element, length)) = RawElements::split_first(rest)? else {
+        let mut elements = RawElements::unframed(rest);
+        let Some(element) = elements.next_element()? else {
             self.current = 0..0;
             return Ok(false);
         };
@@ -48,7 +49,7 @@ impl Batch {
             return Err(Error::protocol("a cursor's batch holds something else than documents"));
         };
         // A document's bytes are the end of its element.
-        self.rest.start += length;
+        self.rest.start += elements.offset();
         self.current = self.rest.start - document.len()..self.rest.start;
         Ok(true)
     }

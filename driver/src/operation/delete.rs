@@ -3,7 +3,7 @@
 use super::{Operation, ReplyContext, Retry, hint::Hint, write_result};
 use crate::{
     Namespace, Result,
-    bson::{Bson, RawDocument, RawDocumentBuf, writer},
+    bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
     operation::write_result::DeleteResult,
     proto::{
         command::{CommandBuilder, Reply},
@@ -55,25 +55,26 @@ impl Operation for Delete<'_> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("delete", &self.namespace.collection);
         command.bool("ordered", true);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
+        command.optional_bson("comment", self.options.comment.as_ref());
         command.optional_document("let", self.options.let_vars.as_deref());
-        command.write_concern(self.write_concern)?;
+        command.write_concern(self.write_concern);
         Ok(())
     }
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
         let sequence = message.begin_sequence("deletes");
-        let buffer = &mut *message.buffer;
-        let statement = writer::begin(buffer);
-        writer::document(buffer, "q", self.filter);
-        writer::i32(buffer, "limit", i32::from(!self.multi));
+        let mut writer = DocumentWriter::new(message.buffer);
+        let statement = writer.begin();
+        writer.document("q", self.filter);
+        writer.i32("limit", i32::from(!self.multi));
         if let Some(hint) = &self.options.hint {
-            writer::serialize(buffer, "hint", &hint.to_bson())?;
+            writer.bson("hint", &hint.to_bson());
         }
         if let Some(collation) = &self.options.collation {
-            writer::serialize(buffer, "collation", collation)?;
+            writer.serialize("collation", collation);
         }
-        writer::end(buffer, statement)?;
+        writer.end(statement);
+        writer.finish()?;
         message.end_sequence(sequence)?;
         Ok(())
     }

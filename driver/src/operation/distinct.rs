@@ -52,10 +52,10 @@ impl Operation for Distinct<'_> {
         command.str("key", self.field);
         command.document("query", &self.options.filter);
         command.max_time(self.options.max_time);
-        command.collation(self.options.collation.as_ref())?;
-        command.optional_bson("comment", self.options.comment.as_ref())?;
-        Hint::write(self.options.hint.as_ref(), command)?;
-        command.read_concern(self.scope.read_concern)?;
+        command.collation(self.options.collation.as_ref());
+        command.optional_bson("comment", self.options.comment.as_ref());
+        Hint::write(self.options.hint.as_ref(), command);
+        command.read_concern(self.scope.read_concern);
         Ok(())
     }
 

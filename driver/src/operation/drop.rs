@@ -70,8 +70,8 @@ impl Operation for Drop<'_> {
             }
         }
         command.max_time(self.options.max_time);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
-        command.write_concern(self.write_concern)?;
+        command.optional_bson("comment", self.options.comment.as_ref());
+        command.write_concern(self.write_concern);
         Ok(())
     }
 

@@ -56,12 +56,12 @@ impl FindOptions {
         command.document("filter", &self.filter);
         command.optional_document("sort", self.sort.as_deref());
         command.optional_document("projection", self.projection.as_deref());
-        Hint::write(self.hint.as_ref(), command)?;
+        Hint::write(self.hint.as_ref(), command);
         if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
             command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
         }
         self.write_limits(command, single);
-        command.optional_bson("comment", self.comment.as_ref())?;
+        command.optional_bson("comment", self.comment.as_ref());
         command.max_time(self.max_time);
         command.optional_document("max", self.max.as_deref());
         command.optional_document("min", self.min.as_deref());
@@ -70,9 +70,9 @@ impl FindOptions {
         command.optional_bool("noCursorTimeout", self.no_cursor_timeout);
         command.optional_bool("allowPartialResults", self.allow_partial_results);
         command.optional_bool("allowDiskUse", self.allow_disk_use);
-        command.collation(self.collation.as_ref())?;
+        command.collation(self.collation.as_ref());
         command.optional_document("let", self.let_vars.as_deref());
-        command.read_concern(scope.read_concern)?;
+        command.read_concern(scope.read_concern);
         Ok(())
     }
 

@@ -7,12 +7,12 @@ use serde::de::DeserializeOwned;
 use super::{
     Operation, ReplyContext, Retry,
     hint::Hint,
-    update::{Modification, write_documents},
+    update::Modification,
     write_result,
 };
 use crate::{
     Error, Namespace, Result,
-    bson::{Bson, EncodeError, RawDocument, RawDocumentBuf, find_element},
+    bson::{Bson, RawDocument, RawDocumentBuf, find_element},
     proto::{
         command::{CommandBuilder, Reply, document_bytes},
         description::HelloReply,
@@ -60,16 +60,15 @@ pub(crate) struct FindAndModify<'a, T> {
 }
 
 impl<T> FindAndModify<'_, T> {
-    fn write_modification(&self, command: &mut CommandBuilder<'_>) -> Result<(), EncodeError> {
+    fn write_modification(&self, command: &mut CommandBuilder<'_>) {
         match self.modification {
             None => command.bool("remove", true),
             Some(modification) => {
-                modification.write(command.buffer(), "update")?;
+                modification.write(command, "update");
                 command.bool("new", self.options.return_document == ReturnDocument::After);
                 command.optional_bool("upsert", self.options.upsert);
             }
         }
-        Ok(())
     }
 }
 
@@ -97,19 +96,19 @@ impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
         let options = self.options;
         command.str("findAndModify", &self.namespace.collection);
         command.document("query", self.filter);
-        self.write_modification(command)?;
+        self.write_modification(command);
         command.optional_document("sort", options.sort.as_deref());
         command.optional_document("fields", options.projection.as_deref());
         if let Some(filters) = &options.array_filters {
-            write_documents(command.buffer(), "arrayFilters", filters)?;
+            command.documents("arrayFilters", filters.iter().map(|filter| &**filter));
         }
-        Hint::write(options.hint.as_ref(), command)?;
-        command.collation(options.collation.as_ref())?;
+        Hint::write(options.hint.as_ref(), command);
+        command.collation(options.collation.as_ref());
         command.optional_document("let", options.let_vars.as_deref());
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
         command.max_time(options.max_time);
-        command.optional_bson("comment", options.comment.as_ref())?;
-        command.write_concern(self.write_concern)?;
+        command.optional_bson("comment", options.comment.as_ref());
+        command.write_concern(self.write_concern);
         Ok(())
     }
 

@@ -54,7 +54,7 @@ impl Operation for GetMore<'_> {
             command.i64("batchSize", i64::from(size));
         }
         command.max_time(self.max_await_time);
-        command.optional_bson("comment", self.comment)?;
+        command.optional_bson("comment", self.comment);
         Ok(())
     }
 

@@ -48,12 +48,11 @@ impl Hint {
         }
     }
 
-    pub(crate) fn write(hint: Option<&Self>, command: &mut CommandBuilder<'_>) -> crate::Result<()> {
+    pub(crate) fn write(hint: Option<&Self>, command: &mut CommandBuilder<'_>) {
         match hint {
             None => {}
             Some(Self::Name(name)) => command.str("hint", name),
-            Some(Self::Keys(keys)) => command.serialize("hint", keys)?,
+            Some(Self::Keys(keys)) => command.serialize("hint", keys),
         }
-        Ok(())
     }
 }

@@ -1,7 +1,5 @@
 //! `insert`.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::{Operation, ReplyContext, Retry};
@@ -56,7 +54,7 @@ const HEADROOM: usize = 16 << 10;
 impl<T: Serialize> Insert<'_, T> {
     fn append_document(&mut self, index: usize, document: &T, message: &mut MessageWriter<'_>) -> Result<()> {
         let start = message.buffer.len();
-        bson::append(document, message.buffer).map_err(|e| e.in_array("documents", self.offset + index))?;
+        bson::append(document, message.buffer).map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
         let own_id = match find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
             Some(element) => Some(element.value.to_bson()?),
             None => None,
@@ -87,7 +85,11 @@ fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
     element[1..4].copy_from_slice(b"_id");
     element[5..].copy_from_slice(&id.bytes());
     buffer.splice(start + 4..start + 4, element);
-    bson::writer::patch_length(buffer, start)?;
+    let length = i32::try_from(buffer.len() - start)
+        .map_err(|_| Error::invalid_argument("a document is larger than 2 GiB"))?;
+    if let Some(place) = buffer.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_le_bytes());
+    }
     Ok(())
 }
 
@@ -115,8 +117,8 @@ impl<T: Serialize> Operation for Insert<'_, T> {
         command.str("insert", &self.namespace.collection);
         command.bool("ordered", self.options.ordered.unwrap_or(true));
         command.optional_bool("bypassDocumentValidation", self.options.bypass_document_validation);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
-        command.write_concern(self.write_concern)?;
+        command.optional_bson("comment", self.options.comment.as_ref());
+        command.write_concern(self.write_concern);
         Ok(())
     }
 
@@ -154,7 +156,7 @@ impl<T: Serialize> Operation for Insert<'_, T> {
             let failures = BulkWriteError {
                 write_errors: write_errors(reply, self.offset)?,
                 write_concern_error: write_concern_error(reply)?,
-                inserted_ids: BTreeMap::new(),
+                ..BulkWriteError::default()
             };
             batch.error = Some(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::default()))));
             batch.failures = Some(Box::new(failures));

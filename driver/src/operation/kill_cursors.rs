@@ -41,7 +41,7 @@ impl Operation for KillCursors<'_> {
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("killCursors", &self.namespace.collection);
-        command.serialize("cursors", &[self.id])?;
+        command.serialize("cursors", &[self.id]);
         Ok(())
     }
 

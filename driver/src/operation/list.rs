@@ -65,8 +65,8 @@ fn write_cursor(command: &mut CommandBuilder<'_>, options: &ListOptions) -> Resu
     if let Some(size) = options.batch_size {
         command.i64("batchSize", i64::from(size));
     }
-    command.end(cursor)?;
-    command.optional_bson("comment", options.comment.as_ref())?;
+    command.end(cursor);
+    command.optional_bson("comment", options.comment.as_ref());
     Ok(())
 }
 
@@ -192,7 +192,7 @@ impl Operation for ListDatabases<'_> {
         command.optional_document("filter", self.options.filter.as_deref());
         command.optional_bool("nameOnly", self.options.name_only);
         command.optional_bool("authorizedDatabases", self.options.authorized);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
+        command.optional_bson("comment", self.options.comment.as_ref());
         Ok(())
     }
 

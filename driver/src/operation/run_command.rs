@@ -22,11 +22,18 @@ pub(crate) struct RunCommand<'a> {
 }
 
 impl RunCommand<'_> {
-    /// An empty command, or one that sets what the driver sets.
-    pub(crate) fn validate(&self) -> Result<()> {
-        let elements = RawElements::new(self.command.as_bytes())?;
+    /// Refuses an empty command, and fields that the driver writes itself.
+    fn validate(&self) -> Result<()> {
+        let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
             return Err(crate::Error::invalid_argument("a command needs at least its name"));
+        }
+        while let Some(RawElement { key, .. }) = elements.next_element()? {
+            if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
+                return Err(crate::Error::invalid_argument(format!(
+                    "the field \"{key}\" of a command is written by the driver; leave it out"
+                )));
+            }
         }
         Ok(())
     }
@@ -50,13 +57,7 @@ impl Operation for RunCommand<'_> {
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         self.validate()?;
-        for element in RawElements::new(self.command.as_bytes())? {
-            let RawElement { key, value } = element?;
-            // The driver writes `$db` itself.
-            if key != "$db" {
-                command.raw(key, value);
-            }
-        }
+        command.elements_of(self.command);
         Ok(())
     }
 

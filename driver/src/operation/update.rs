@@ -3,10 +3,10 @@
 use super::{Operation, ReplyContext, Retry, hint::Hint, write_result};
 use crate::{
     Namespace, Result,
-    bson::{Bson, EncodeError, RawDocument, RawDocumentBuf, writer},
+    bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
     operation::write_result::UpdateResult,
     proto::{
-        command::{CommandBuilder, Reply},
+        command::{CommandBuilder, Reply, write_documents},
         description::HelloReply,
         server_selection::Criteria,
         wire::MessageWriter,
@@ -57,28 +57,12 @@ impl Modification {
         }
     }
 
-    pub(super) fn write(&self, buffer: &mut Vec<u8>, key: &str) -> Result<(), EncodeError> {
+    pub(super) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
         match self {
-            Self::Operators(document) | Self::Replacement(document) => {
-                writer::document(buffer, key, document);
-                Ok(())
-            }
-            Self::Pipeline(stages) => write_documents(buffer, key, stages),
+            Self::Operators(document) | Self::Replacement(document) => writer.document(key, document),
+            Self::Pipeline(stages) => write_documents(writer, key, stages.iter().map(|stage| &**stage)),
         }
     }
-}
-
-/// An array of documents as an element.
-pub(super) fn write_documents(
-    buffer: &mut Vec<u8>,
-    key: &str,
-    documents: &[RawDocumentBuf],
-) -> Result<(), EncodeError> {
-    let start = writer::begin_array(buffer, key);
-    for (index, document) in documents.iter().enumerate() {
-        writer::document(buffer, writer::ArrayKey::new(index).as_str(), document);
-    }
-    writer::end(buffer, start)
 }
 
 /// Options of an update or a replacement.
@@ -128,37 +112,38 @@ impl Operation for Update<'_> {
         command.str("update", &self.namespace.collection);
         command.bool("ordered", true);
         command.optional_bool("bypassDocumentValidation", self.options.bypass_document_validation);
-        command.optional_bson("comment", self.options.comment.as_ref())?;
+        command.optional_bson("comment", self.options.comment.as_ref());
         command.optional_document("let", self.options.let_vars.as_deref());
-        command.write_concern(self.write_concern)?;
+        command.write_concern(self.write_concern);
         Ok(())
     }
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
         let sequence = message.begin_sequence("updates");
-        let buffer = &mut *message.buffer;
-        let statement = writer::begin(buffer);
-        writer::document(buffer, "q", self.filter);
-        self.modification.write(buffer, "u")?;
+        let mut writer = DocumentWriter::new(message.buffer);
+        let statement = writer.begin();
+        writer.document("q", self.filter);
+        self.modification.write(&mut writer, "u");
         if self.multi {
-            writer::bool(buffer, "multi", true);
+            writer.bool("multi", true);
         }
         if let Some(upsert) = self.options.upsert {
-            writer::bool(buffer, "upsert", upsert);
+            writer.bool("upsert", upsert);
         }
         if let Some(filters) = &self.options.array_filters {
-            write_documents(buffer, "arrayFilters", filters)?;
+            write_documents(&mut writer, "arrayFilters", filters.iter().map(|filter| &**filter));
         }
         if let Some(hint) = &self.options.hint {
-            writer::serialize(buffer, "hint", &hint.to_bson())?;
+            writer.bson("hint", &hint.to_bson());
         }
         if let Some(collation) = &self.options.collation {
-            writer::serialize(buffer, "collation", collation)?;
+            writer.serialize("collation", collation);
         }
         if let Some(sort) = &self.options.sort {
-            writer::document(buffer, "sort", sort);
+            writer.document("sort", sort);
         }
-        writer::end(buffer, statement)?;
+        writer.end(statement);
+        writer.finish()?;
         message.end_sequence(sequence)?;
         Ok(())
     }

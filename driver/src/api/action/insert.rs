@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::awaitable;
+use super::{awaitable, setters};
 use crate::{
     Collection, Error, ErrorKind, Result,
     bson::Bson,
@@ -35,7 +35,7 @@ pub struct InsertMany<'a, T> {
 
 macro_rules! common_setters {
     () => {
-        super::setters! {
+        setters! {
             /// Skip the collection's schema validation.
             bypass_document_validation: value = bool;
             /// A note that shows up in the server's logs and profiler.
@@ -92,7 +92,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         }
     }
 
-    super::setters! {
+    setters! {
         /// Stop at the first document that fails (the default), or go on with the others.
         ordered: value = bool;
     }

@@ -3,5 +3,5 @@
 mod builder;
 mod reply;
 
-pub(crate) use builder::CommandBuilder;
+pub(crate) use builder::{CommandBuilder, write_documents};
 pub(crate) use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};

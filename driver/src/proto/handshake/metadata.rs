@@ -3,7 +3,7 @@
 use crate::bson::{Document, EncodeError, RawDocumentBuf, doc, to_raw_document};
 
 /// Servers refuse a `client` document larger than this.
-pub(crate) const MAX_METADATA: usize = 512;
+const MAX_METADATA: usize = 512;
 
 /// What the driver tells the server about itself and the application.
 ///
@@ -31,7 +31,9 @@ fn cut_to_size(mut metadata: Document) -> Result<RawDocumentBuf, EncodeError> {
     let cuts: [fn(&mut Document); 3] = [
         |metadata| {
             if let Ok(os) = metadata.get_document_mut("os") {
-                os.retain(|key, _| key == "type");
+                for field in ["name", "architecture", "version"] {
+                    os.remove(field);
+                }
             }
         },
         |metadata| {

@@ -2,7 +2,7 @@
 
 mod metadata;
 
-pub(crate) use metadata::{MAX_METADATA, client_metadata};
+pub(crate) use metadata::client_metadata;
 
 use crate::{
     Result,
@@ -19,12 +19,10 @@ pub(crate) const MAX_WIRE_VERSION: i32 = 29;
 /// Writes the body of the first hello of a connection into `command`.
 ///
 /// The legacy spelling is used, since a server that knows `hello` says so in its reply to it.
-pub(crate) fn first_hello(command: &mut CommandBuilder<'_>, metadata: Option<&RawDocument>) {
+pub(crate) fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument) {
     command.i32("isMaster", 1);
     command.bool("helloOk", true);
-    if let Some(metadata) = metadata {
-        command.document("client", metadata);
-    }
+    command.document("client", metadata);
 }
 
 /// Writes the body of a later hello, as monitors send it.
