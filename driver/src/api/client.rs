@@ -121,7 +121,7 @@ impl Client {
     /// Operations begun later fail with [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown).
     pub async fn shutdown(&self) {
         self.end_sessions().await;
-        self.executor().topology().close().await;
+        self.executor().topology().close();
     }
 
     /// A courtesy to the server: it forgets sessions by itself, so errors are ignored, and nobody waits for a server.

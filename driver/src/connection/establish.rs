@@ -1,6 +1,10 @@
 //! Opening a connection: resolve, connect, handshake.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use tokio::net::{TcpStream, lookup_host};
 
@@ -46,18 +50,21 @@ impl Connection {
             address: address.clone(),
             stream,
             hello: HelloReply::default(),
+            handshake_time: Duration::ZERO,
             write: Vec::new(),
             read: ReadBuffer::default(),
             last_request: 0,
             exhaust: false,
             state: State::Idle,
         };
+        let started = Instant::now();
         let greeted = deadline.run(connection.shake_hands(settings)).await;
         match greeted {
             Ok(Ok(hello)) => connection.hello = hello,
             Ok(Err(error)) => return Err(as_handshake_error(error).with_address(address)),
             Err(_) => return Err(timed_out(NetworkPhase::Handshake, settings).with_address(address)),
         }
+        connection.handshake_time = started.elapsed();
         Ok(connection)
     }
 

@@ -7,7 +7,7 @@ mod establish;
 mod read_buffer;
 mod stream;
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use crate::{
     Error, Result, ServerAddress,
@@ -33,6 +33,7 @@ pub(crate) struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
+    handshake_time: Duration,
     write: Vec<u8>,
     read: ReadBuffer,
     last_request: i32,
@@ -64,6 +65,11 @@ impl Connection {
     /// What the server said in the handshake.
     pub(crate) fn hello(&self) -> &HelloReply {
         &self.hello
+    }
+
+    /// How long the server took to answer the handshake.
+    pub(crate) fn handshake_time(&self) -> Duration {
+        self.handshake_time
     }
 
     /// False when a reply is outstanding or the socket failed: such a connection must be closed.

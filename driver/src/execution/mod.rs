@@ -56,9 +56,9 @@ impl Executor {
     pub(crate) async fn run<O: Operation>(&self, operation: &mut O) -> Result<O::Output> {
         let mut session: Option<ServerSession> = None;
         let mut first_failure: Option<Error> = None;
-        let mut avoid: Option<ServerAddress> = None;
+        let mut avoid: Vec<ServerAddress> = Vec::new();
         loop {
-            let result = self.run_once(operation, &mut session, avoid.as_ref()).await;
+            let result = self.run_once(operation, &mut session, &avoid).await;
             let (error, address) = match result {
                 Ok(mut output) => {
                     if let Some(used) = session.take() {
@@ -73,7 +73,7 @@ impl Executor {
             }
             match (first_failure.take(), self.may_retry(operation, &error)) {
                 (None, true) => {
-                    avoid = address;
+                    avoid.extend(address);
                     first_failure = Some(error);
                 }
                 // The failure of the retry says more, unless the retry never reached a server.
@@ -102,7 +102,7 @@ impl Executor {
         &self,
         operation: &mut O,
         session: &mut Option<ServerSession>,
-        avoid: Option<&ServerAddress>,
+        avoid: &[ServerAddress],
     ) -> Result<O::Output, (Error, Option<ServerAddress>)> {
         let server = self.select(operation.target(), avoid).await.map_err(|e| (e, None))?;
         let checked_out = match server.try_check_out() {
@@ -127,7 +127,7 @@ impl Executor {
         })
     }
 
-    async fn select(&self, criteria: Criteria<'_>, avoid: Option<&ServerAddress>) -> Result<SelectedServer> {
+    async fn select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Result<SelectedServer> {
         match self.topology.try_select(criteria, avoid) {
             Some(server) => Ok(server),
             None => self.topology.select(criteria, avoid, Deadline::NEVER).await,
@@ -144,7 +144,7 @@ impl Executor {
     /// Whether some server could take a command at once.
     pub(crate) fn has_server(&self) -> bool {
         let criteria = Criteria::Read(crate::types::read_preference::PRIMARY);
-        self.topology.try_select(criteria, None).is_some()
+        self.topology.try_select(criteria, &[]).is_some()
     }
 
     /// The ids of all unused sessions, which are forgotten here.

@@ -4,6 +4,7 @@ pub(crate) mod command;
 pub(crate) mod description;
 pub(crate) mod handshake;
 pub(crate) mod retry;
+pub(crate) mod sdam;
 pub(crate) mod server_selection;
 pub(crate) mod session;
 pub(crate) mod wire;
