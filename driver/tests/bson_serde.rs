@@ -1,0 +1,539 @@
+//! The serde features through the codec: enums, flatten, maps, borrowing, UUIDs, numbers.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+
+use marula_driver::bson::{
+    Binary, BinarySubtype, Bson, DateTime, Decimal128, DecodeError, Document, ObjectId, RawArrayBuf, RawBson,
+    RawBsonRef, RawDocument, RawDocumentBuf, Regex, Timestamp, doc, from_bson, from_document, from_raw_bson,
+    from_slice, from_slice_owned, rawdoc, to_bson, to_document, to_raw_document, to_vec,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+const ID: Uuid = Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+
+fn binary(subtype: BinarySubtype) -> Bson {
+    Bson::Binary(Binary {
+        subtype,
+        bytes: ID.as_bytes().to_vec(),
+    })
+}
+
+fn stored_id() -> Bson {
+    binary(BinarySubtype::Uuid)
+}
+
+/// Encodes to exactly `stored`, and reads back as it was.
+#[track_caller]
+fn both_ways<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, stored: Document) {
+    assert_eq!(to_document(value).unwrap(), stored);
+    assert_eq!(&from_slice::<T>(&to_vec(value).unwrap()).unwrap(), value);
+    assert_eq!(&from_document::<T>(&stored).unwrap(), value);
+}
+
+#[track_caller]
+fn fails<T: DeserializeOwned + Debug>(document: &Document) -> DecodeError {
+    from_document::<T>(document).unwrap_err()
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Wrapper<T> {
+    v: T,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[serde(transparent)]
+struct Transparent {
+    id: Uuid,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Newtype(Uuid);
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+enum External {
+    Unit,
+    One(Uuid),
+    Two(Uuid, i32),
+    Fields { id: Uuid },
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[serde(tag = "kind")]
+enum Internal {
+    Unit,
+    One(Wrapper<Uuid>),
+    Fields { id: Uuid, n: i64 },
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[serde(tag = "kind", content = "data")]
+enum Adjacent {
+    Unit,
+    One(Uuid),
+    Two(Uuid, i32),
+    Fields { id: Uuid },
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[serde(untagged)]
+enum Untagged {
+    Text(String),
+    Id(Uuid),
+    Raw(Binary),
+    Fields { id: Uuid },
+}
+
+#[test]
+fn uuids_are_subtype_4_in_every_place() {
+    both_ways(&Wrapper { v: ID }, doc! { "v": stored_id() });
+    both_ways(&Wrapper { v: Some(ID) }, doc! { "v": stored_id() });
+    both_ways(&Wrapper { v: None::<Uuid> }, doc! { "v": null });
+    both_ways(
+        &Wrapper { v: vec![ID, ID] },
+        doc! { "v": [stored_id(), stored_id()] },
+    );
+    both_ways(&Wrapper { v: (ID, 1) }, doc! { "v": [stored_id(), 1] });
+    both_ways(&Wrapper { v: Newtype(ID) }, doc! { "v": stored_id() });
+    both_ways(
+        &Wrapper {
+            v: Transparent { id: ID },
+        },
+        doc! { "v": stored_id() },
+    );
+    both_ways(&Wrapper { v: Box::new(ID) }, doc! { "v": stored_id() });
+    let map = BTreeMap::from([("a".to_owned(), ID)]);
+    both_ways(&Wrapper { v: map.clone() }, doc! { "v": { "a": stored_id() } });
+    both_ways(&map, doc! { "a": stored_id() });
+    both_ways(&BTreeMap::from([(ID, 1)]), doc! { ID.to_string(): 1 });
+    let driver_id = marula_driver::bson::Uuid::from_bytes(*ID.as_bytes());
+    both_ways(&Wrapper { v: driver_id }, doc! { "v": stored_id() });
+}
+
+#[test]
+fn uuids_work_in_all_four_enum_taggings() {
+    both_ways(&Wrapper { v: External::Unit }, doc! { "v": "Unit" });
+    both_ways(&External::One(ID), doc! { "One": stored_id() });
+    both_ways(&External::Two(ID, 7), doc! { "Two": [stored_id(), 7] });
+    both_ways(
+        &External::Fields { id: ID },
+        doc! { "Fields": { "id": stored_id() } },
+    );
+
+    both_ways(&Internal::Unit, doc! { "kind": "Unit" });
+    both_ways(
+        &Internal::One(Wrapper { v: ID }),
+        doc! { "kind": "One", "v": stored_id() },
+    );
+    let fields = Internal::Fields { id: ID, n: 1 };
+    both_ways(&fields, doc! { "kind": "Fields", "id": stored_id(), "n": 1_i64 });
+
+    both_ways(&Adjacent::Unit, doc! { "kind": "Unit" });
+    both_ways(&Adjacent::One(ID), doc! { "kind": "One", "data": stored_id() });
+    both_ways(
+        &Adjacent::Two(ID, 7),
+        doc! { "kind": "Two", "data": [stored_id(), 7] },
+    );
+    let stored = doc! { "kind": "Fields", "data": { "id": stored_id() } };
+    both_ways(&Adjacent::Fields { id: ID }, stored);
+    // The content before its tag is buffered until the tag is known.
+    let turned = doc! { "data": [stored_id(), 7], "kind": "Two" };
+    assert_eq!(from_document::<Adjacent>(&turned).unwrap(), Adjacent::Two(ID, 7));
+    let turned = doc! { "id": stored_id(), "n": 1_i64, "kind": "Fields" };
+    assert_eq!(
+        from_document::<Internal>(&turned).unwrap(),
+        Internal::Fields { id: ID, n: 1 }
+    );
+
+    both_ways(&Wrapper { v: Untagged::Id(ID) }, doc! { "v": stored_id() });
+    both_ways(
+        &Wrapper {
+            v: Untagged::Fields { id: ID },
+        },
+        doc! { "v": { "id": stored_id() } },
+    );
+    both_ways(
+        &Wrapper {
+            v: Untagged::Text("t".into()),
+        },
+        doc! { "v": "t" },
+    );
+    let raw = Binary {
+        subtype: BinarySubtype::Md5,
+        bytes: vec![1; 16],
+    };
+    both_ways(
+        &Wrapper {
+            v: Untagged::Raw(raw.clone()),
+        },
+        doc! { "v": raw },
+    );
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Base {
+    id: Uuid,
+    others: Vec<Uuid>,
+    maybe: Option<Uuid>,
+    binary: Binary,
+    driver_id: marula_driver::bson::Uuid,
+    object: ObjectId,
+    at: DateTime,
+    price: Decimal128,
+    ts: Timestamp,
+    pattern: Regex,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Flattened {
+    first: i32,
+    #[serde(flatten)]
+    base: Base,
+    #[serde(flatten)]
+    extra: HashMap<String, Bson>,
+}
+
+#[test]
+fn uuids_and_binaries_share_a_flattened_struct() {
+    // The same 16 bytes of subtype 4 once as a UUID, once as crate bson's Binary and as a Bson:
+    // serde's buffer holds them all before anybody says which is which.
+    let same = Binary {
+        subtype: BinarySubtype::Uuid,
+        bytes: ID.as_bytes().to_vec(),
+    };
+    let value = Flattened {
+        first: 1,
+        base: Base {
+            id: ID,
+            others: vec![ID, Uuid::nil()],
+            maybe: Some(ID),
+            binary: same,
+            driver_id: marula_driver::bson::Uuid::from_bytes(*ID.as_bytes()),
+            object: ObjectId::from_bytes([7; 12]),
+            at: DateTime::from_millis(-12),
+            price: "12.50".parse().unwrap(),
+            ts: Timestamp {
+                time: 5,
+                increment: u32::MAX,
+            },
+            pattern: Regex {
+                pattern: "^a".to_owned().try_into().unwrap(),
+                options: "ix".to_owned().try_into().unwrap(),
+            },
+        },
+        extra: HashMap::from([
+            ("other".to_owned(), stored_id()),
+            ("n".to_owned(), Bson::Int32(4)),
+        ]),
+    };
+    let bytes = to_vec(&value).unwrap();
+    assert_eq!(from_slice::<Flattened>(&bytes).unwrap(), value);
+    let tree = to_document(&value).unwrap();
+    assert_eq!(tree.get("id"), Some(&stored_id()));
+    assert_eq!(tree.get("binary"), Some(&stored_id()));
+}
+
+#[test]
+fn uuids_demand_subtype_4_and_name_what_they_found() {
+    let legacy = doc! { "v": binary(BinarySubtype::UuidOld) };
+    let error = fails::<Wrapper<Uuid>>(&legacy);
+    assert_eq!(error.path(), "v");
+    assert!(
+        error.to_string().contains("Binary subtype 3, a legacy UUID"),
+        "{error}"
+    );
+    let error = fails::<Wrapper<Uuid>>(&doc! { "v": binary(BinarySubtype::Generic) });
+    assert!(error.to_string().contains("found Binary subtype 0"), "{error}");
+    let error = fails::<Wrapper<marula_driver::bson::Uuid>>(&legacy);
+    assert!(error.to_string().contains("subtype 3"), "{error}");
+    let error = fails::<Wrapper<Uuid>>(&doc! { "v": ID.to_string() });
+    assert!(error.to_string().contains("found String"), "{error}");
+    assert!(!error.to_string().contains(&ID.to_string()));
+
+    let flattened = fails::<Flat<Wrapper<Uuid>>>(&legacy);
+    assert!(flattened.to_string().contains("UUID"), "{flattened}");
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Flat<T> {
+    #[serde(flatten)]
+    inner: T,
+}
+
+#[test]
+fn other_bytes_are_read_from_any_subtype() {
+    for subtype in [BinarySubtype::Generic, BinarySubtype::Md5, BinarySubtype::Uuid] {
+        let stored = doc! { "v": binary(subtype) };
+        let read: Wrapper<serde_bytes::ByteBuf> = from_document(&stored).unwrap();
+        assert_eq!(read.v.as_ref(), ID.as_bytes());
+        let read: Flat<Wrapper<serde_bytes::ByteBuf>> = from_document(&stored).unwrap();
+        assert_eq!(read.inner.v.as_ref(), ID.as_bytes());
+    }
+    let written = to_document(&Wrapper {
+        v: serde_bytes::Bytes::new(ID.as_bytes()),
+    })
+    .unwrap();
+    assert_eq!(written, doc! { "v": binary(BinarySubtype::Generic) });
+    let old = Wrapper {
+        v: Binary {
+            subtype: BinarySubtype::BinaryOld,
+            bytes: vec![1, 2],
+        },
+    };
+    let bytes = to_vec(&old).unwrap();
+    assert_eq!(bytes[7..16], [6, 0, 0, 0, 2, 2, 0, 0, 0]);
+    assert_eq!(from_slice::<Wrapper<Binary>>(&bytes).unwrap(), old);
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Borrowed<'a> {
+    text: &'a str,
+    #[serde(with = "serde_bytes")]
+    bytes: &'a [u8],
+    #[serde(borrow)]
+    cow: Cow<'a, str>,
+    #[serde(borrow)]
+    document: &'a RawDocument,
+    #[serde(borrow)]
+    any: RawBsonRef<'a>,
+}
+
+#[test]
+fn readers_borrow_from_the_input() {
+    let document = rawdoc! { "x": 1 };
+    let value = Borrowed {
+        text: "téxt",
+        bytes: &[1, 2, 3],
+        cow: "cow".into(),
+        document: &document,
+        any: RawBsonRef::String("any"),
+    };
+    let bytes = to_vec(&value).unwrap();
+    let read: Borrowed<'_> = from_slice(&bytes).unwrap();
+    assert_eq!(read, value);
+    assert!(matches!(read.cow, Cow::Borrowed(_)));
+    let range = bytes.as_ptr_range();
+    assert!(range.contains(&read.text.as_ptr()) && range.contains(&read.bytes.as_ptr()));
+    assert!(range.contains(&read.document.as_bytes().as_ptr()));
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Color {
+    Red,
+    #[serde(rename = "dark-blue")]
+    Blue,
+}
+
+#[test]
+fn map_keys_are_text_and_come_back() {
+    both_ways(&BTreeMap::from([(-5_i8, 1)]), doc! { "-5": 1 });
+    both_ways(
+        &BTreeMap::from([(u64::MAX, 1)]),
+        doc! { "18446744073709551615": 1 },
+    );
+    both_ways(
+        &BTreeMap::from([(i128::MIN, 1)]),
+        doc! { i128::MIN.to_string(): 1 },
+    );
+    both_ways(
+        &BTreeMap::from([(true, 1), (false, 2)]),
+        doc! { "false": 2, "true": 1 },
+    );
+    both_ways(&BTreeMap::from([('é', 1)]), doc! { "é": 1 });
+    both_ways(
+        &BTreeMap::from([(Color::Red, 1), (Color::Blue, 2)]),
+        doc! { "Red": 1, "dark-blue": 2 },
+    );
+    let id = ObjectId::from_bytes([0xab; 12]);
+    both_ways(&BTreeMap::from([(id, 1)]), doc! { id.to_hex(): 1 });
+
+    let error = to_vec(&BTreeMap::from([((1, 2), 3)])).unwrap_err();
+    assert!(
+        error
+            .message()
+            .contains("a map key must be a string, found a tuple"),
+        "{error}"
+    );
+    let error = fails::<BTreeMap<u8, i32>>(&doc! { "300": 1 });
+    assert_eq!(error.path(), "300");
+}
+
+#[test]
+fn each_integer_type_has_one_width() {
+    let stored = doc! { "v": [1, 1, 1, 1, 1] };
+    assert_eq!(
+        to_document(&Wrapper {
+            v: (1_i8, 1_i16, 1_i32, 1_u8, 1_u16)
+        })
+        .unwrap(),
+        stored
+    );
+    let one = Bson::Int64(1);
+    for wide in [
+        to_bson(&1_u32),
+        to_bson(&1_i64),
+        to_bson(&1_u64),
+        to_bson(&1_usize),
+        to_bson(&1_i128),
+        to_bson(&1_u128),
+    ] {
+        assert_eq!(wide.unwrap(), one);
+    }
+    for error in [to_bson(&u64::MAX), to_bson(&u128::MAX), to_bson(&i128::MIN)] {
+        assert!(
+            error
+                .unwrap_err()
+                .message()
+                .contains("outside the range of an Int64")
+        );
+    }
+    let error = to_vec(&Wrapper { v: vec![1, u64::MAX] }).unwrap_err();
+    assert_eq!(error.path(), "v[1]");
+}
+
+#[test]
+fn readers_take_every_width_that_fits() {
+    for stored in [Bson::Int32(7), Bson::Int64(7), Bson::Double(7.0)] {
+        assert_eq!(from_bson::<i8>(&stored).unwrap(), 7);
+        assert_eq!(from_bson::<u64>(&stored).unwrap(), 7);
+        assert_eq!(from_bson::<i128>(&stored).unwrap(), 7);
+        assert_eq!(from_bson::<f32>(&stored).unwrap(), 7.0);
+        assert_eq!(from_bson::<f64>(&stored).unwrap(), 7.0);
+    }
+    for (stored, found) in [
+        (Bson::Int32(300), "out of its range"),
+        (Bson::Int64(-1), "out of its range"),
+        (Bson::Double(1.5), "with a fraction"),
+        (Bson::Double(f64::NAN), "with a fraction"),
+        (Bson::String("7".into()), "found String"),
+        (Bson::Boolean(true), "found Boolean"),
+    ] {
+        let error = from_bson::<u8>(&stored).unwrap_err();
+        assert!(error.to_string().contains(found), "{error}");
+    }
+    assert!(from_bson::<i64>(&Bson::Double(9_223_372_036_854_775_808.0)).is_err());
+    assert_eq!(
+        from_bson::<i64>(&Bson::Double(-9_223_372_036_854_775_808.0)).unwrap(),
+        i64::MIN
+    );
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Attributes {
+    renamed_field: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<String>,
+    #[serde(skip)]
+    skipped: i32,
+    #[serde(alias = "oldName")]
+    new_name: String,
+    unit: (),
+    tuple: (i32, String),
+    nested: Vec<Vec<i32>>,
+    result: Option<Result<i32, String>>,
+}
+
+#[test]
+fn attributes_and_std_types_round_trip() {
+    let value = Attributes {
+        renamed_field: 1,
+        new_name: "n\0m".into(),
+        nested: vec![vec![], vec![1, 2]],
+        result: Some(Err("e".into())),
+        ..Attributes::default()
+    };
+    let stored = doc! {
+        "renamedField": 1, "newName": "n\0m", "unit": null, "tuple": [0, ""],
+        "nested": [[], [1, 2]], "result": { "Err": "e" },
+    };
+    both_ways(&value, stored);
+    let old = doc! { "oldName": "x", "unknown": { "deep": [1] } };
+    assert_eq!(from_document::<Attributes>(&old).unwrap().new_name, "x");
+    both_ways(
+        &Wrapper {
+            v: std::time::Duration::new(3, 5),
+        },
+        doc! { "v": { "secs": 3_i64, "nanos": 5_i64 } },
+    );
+    let address: std::net::IpAddr = [127, 0, 0, 1].into();
+    assert_eq!(
+        from_document::<Wrapper<std::net::IpAddr>>(&to_document(&Wrapper { v: address }).unwrap())
+            .unwrap()
+            .v,
+        address
+    );
+}
+
+#[test]
+fn raw_types_pass_through() {
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    struct Raw {
+        document: RawDocumentBuf,
+        array: RawArrayBuf,
+        any: RawBson,
+        list: Vec<RawDocumentBuf>,
+    }
+    let mut array = RawArrayBuf::new();
+    array.push("x");
+    array.push(rawdoc! { "deep": true });
+    let value = Raw {
+        document: rawdoc! { "a": [1, { "b": 2 }], "at": DateTime::from_millis(3) },
+        array,
+        any: RawBson::DateTime(DateTime::from_millis(9)),
+        list: vec![rawdoc! {}, rawdoc! { "x": 1 }],
+    };
+    let bytes = to_vec(&value).unwrap();
+    assert_eq!(from_slice::<Raw>(&bytes).unwrap(), value);
+    assert_eq!(
+        from_slice_owned::<RawDocumentBuf>(&bytes).unwrap().as_bytes(),
+        bytes
+    );
+    assert_eq!(to_raw_document(&value.document).unwrap(), value.document);
+    let raw = to_raw_document(&value).unwrap();
+    let any = raw.get("document").unwrap().unwrap();
+    assert_eq!(
+        from_raw_bson::<Document>(any)
+            .unwrap()
+            .get_array("a")
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(from_raw_bson::<String>(RawBsonRef::String("s")).unwrap(), "s");
+    assert_eq!(from_raw_bson::<u8>(RawBsonRef::Int64(8)).unwrap(), 8);
+    assert_eq!(
+        from_raw_bson::<DateTime>(RawBsonRef::DateTime(DateTime::MAX)).unwrap(),
+        DateTime::MAX
+    );
+}
+
+#[test]
+fn human_readable_wrappers_are_heard() {
+    use bson::serde_helpers::HumanReadable;
+    let value = Wrapper { v: HumanReadable(ID) };
+    let stored = to_document(&value).unwrap();
+    assert_eq!(stored, doc! { "v": ID.to_string() });
+    assert_eq!(
+        from_document::<Wrapper<HumanReadable<Uuid>>>(&stored).unwrap(),
+        value
+    );
+    let lossy = [14, 0, 0, 0, 2, b'v', 0, 2, 0, 0, 0, 0xff, 0, 0];
+    assert!(from_slice::<Wrapper<String>>(&lossy).is_err());
+    let read: Wrapper<bson::Utf8Lossy<String>> = from_slice(&lossy).unwrap();
+    assert_eq!(read.v.0, "\u{fffd}");
+}
+
+#[test]
+fn documents_with_dollar_keys_stay_documents_without_serde() {
+    let document = doc! { "when": { "$date": "not a date" }, "id": { "$oid": 1 } };
+    let bytes = document.to_vec().unwrap();
+    assert_eq!(from_slice_owned::<Document>(&bytes).unwrap(), document);
+    assert_eq!(to_document(&document).unwrap(), document);
+    assert_eq!(to_bson(&document).unwrap(), Bson::Document(document));
+}
