@@ -47,7 +47,7 @@ impl<'de> VariantAccess<'de> for Variant<'de, '_> {
     type Error = DecodeError;
 
     fn unit_variant(self) -> Result<()> {
-        self.read(|value| serde::Deserialize::deserialize(value))
+        self.read(serde::Deserialize::deserialize)
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {
