@@ -63,6 +63,7 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'stati
     })
 }
 
+#[inline]
 fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
     match read_len(rest) {
         Some(0) => Err("the string's length is too small"),
