@@ -252,7 +252,7 @@ impl<T> Collection<T> {
     }
 }
 
-impl<T: DeserializeOwned> Collection<T> {
+impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Finds one document; awaited, it gives `None` when nothing matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         FindOne::new(self, filter)
@@ -289,7 +289,7 @@ impl<T: Serialize> Collection<T> {
     }
 }
 
-impl<T: Serialize + DeserializeOwned> Collection<T> {
+impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     /// Replaces one document and returns it, as it was before unless
     /// [`return_document`](FindOneAnd::return_document) says otherwise.
     pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {

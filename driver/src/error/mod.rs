@@ -62,8 +62,6 @@ pub enum ErrorKind {
     Decode(DecodeError),
     /// A socket could not be opened, or failed while in use.
     Network(NetworkError),
-    /// An operation was not done within the time allowed; the text says which limit.
-    Timeout(String),
     /// No suitable server was found in time.
     ServerSelection(ServerSelectionError),
     /// No connection could be had from the pool.
@@ -106,10 +104,6 @@ impl Error {
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported(message.into()))
-    }
-
-    pub(crate) fn timeout(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Timeout(message.into()))
     }
 
     pub(crate) fn network(phase: NetworkPhase, error: std::io::Error) -> Self {
@@ -225,7 +219,7 @@ impl Error {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {
-            ErrorKind::Timeout(_) | ErrorKind::ServerSelection(_) => true,
+            ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
             _ => self.code() == Some(50),
@@ -268,7 +262,6 @@ impl fmt::Display for Error {
             ErrorKind::Encode(e) => write!(f, "cannot write as BSON: {e}")?,
             ErrorKind::Decode(e) => write!(f, "cannot read from BSON: {e}")?,
             ErrorKind::Network(e) => write!(f, "{e}")?,
-            ErrorKind::Timeout(message) => write!(f, "timed out: {message}")?,
             ErrorKind::ServerSelection(e) => write!(f, "{e}")?,
             ErrorKind::Pool(e) => write!(f, "{e}")?,
             ErrorKind::Protocol(message) => write!(f, "the server broke the wire protocol: {message}")?,

@@ -145,7 +145,7 @@ pub(crate) struct FindOne<'a, T> {
     pub(crate) document: PhantomData<fn() -> T>,
 }
 
-impl<T: DeserializeOwned> Operation for FindOne<'_, T> {
+impl<T: DeserializeOwned + 'static> Operation for FindOne<'_, T> {
     type Output = Option<T>;
     const NAME: &'static str = "find";
 
@@ -167,7 +167,7 @@ impl<T: DeserializeOwned> Operation for FindOne<'_, T> {
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {
         match cursor::first_document(reply)? {
-            Some(bytes) => super::decode(bytes).map(Some),
+            Some(bytes) => super::decode_owned(bytes).map(Some),
             None => Ok(None),
         }
     }

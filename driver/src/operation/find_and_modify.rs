@@ -72,7 +72,7 @@ impl<T> FindAndModify<'_, T> {
     }
 }
 
-impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
+impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
     type Output = Option<T>;
     const NAME: &'static str = "findAndModify";
 
@@ -117,7 +117,7 @@ impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
         let value = find_element(reply.body, "value")?
             .ok_or_else(|| Error::protocol("the reply to findAndModify has no value"))?;
         match document_bytes(value.value) {
-            Some(bytes) => super::decode(bytes).map(Some),
+            Some(bytes) => super::decode_owned(bytes).map(Some),
             None => Ok(None),
         }
     }

@@ -3,7 +3,7 @@
 use super::{Operation, ReplyContext};
 use crate::{
     Result,
-    bson::{Document, RawDocument, RawElement, RawElements, from_slice},
+    bson::{Document, RawDocument, RawElement, RawElements, decode_document},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -62,6 +62,6 @@ impl Operation for RunCommand<'_> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Document> {
-        Ok(from_slice(reply.body)?)
+        Ok(decode_document(reply.body)?)
     }
 }

@@ -59,7 +59,7 @@ impl Monitor {
                 Err(error) => {
                     self.connection = None;
                     self.round_trip_time.reset();
-                    topology.on_check_failed(&self.address, error);
+                    topology.on_check_failed(&self.address, &error);
                 }
             }
             drop(topology);

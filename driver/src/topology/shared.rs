@@ -120,14 +120,14 @@ impl Shared {
         self.publish_and_check(&guard, description, &check_now);
     }
 
-    pub(super) fn on_check_failed(&self, address: &ServerAddress, error: Error) {
+    pub(super) fn on_check_failed(&self, address: &ServerAddress, error: &Error) {
         let verdict = Verdict {
             mark_unknown: true,
             clear_pool: true,
             ..Verdict::default()
         };
         let guard = self.lock();
-        self.execute(&guard, address, verdict, &error);
+        self.execute(&guard, address, verdict, error);
     }
 
     pub(super) fn handle_error(&self, address: &ServerAddress, generation: u64, error: &Error) {
@@ -163,7 +163,7 @@ impl Shared {
         let server = self.snapshot.load().servers.get(address).cloned();
         if verdict.mark_unknown {
             let description =
-                ServerDescription::failed(address.clone(), error.clone(), verdict.topology_version, Instant::now());
+                ServerDescription::failed(address.clone(), error, verdict.topology_version, Instant::now());
             let (description, check_now) = self.apply(description);
             self.publish_and_check(guard, description, &check_now);
         }

@@ -74,11 +74,6 @@ impl ReadConcern {
     pub fn majority() -> Self {
         Self::new(ReadConcernLevel::Majority)
     }
-
-    /// The server's default is not sent.
-    pub(crate) fn is_server_default(&self) -> bool {
-        self.level.is_none()
-    }
 }
 
 /// What must have happened before a write is acknowledged.

@@ -31,10 +31,6 @@ impl Deadline {
         }
     }
 
-    pub(crate) fn has_passed(self) -> bool {
-        self.0.is_some_and(|at| Instant::now() >= at)
-    }
-
     /// Runs `future` until the deadline. No timer is armed when there is none.
     pub(crate) async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         match self.0 {

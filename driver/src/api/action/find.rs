@@ -111,7 +111,7 @@ impl<'a, T> Find<'a, T> {
     }
 }
 
-impl<'a, T: DeserializeOwned> FindOne<'a, T> {
+impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     pub(crate) fn new(collection: &'a Collection<T>, filter: impl IntoDocument) -> Self {
         let (options, deferred) = options(filter);
         Self {
@@ -136,4 +136,4 @@ impl<'a, T: DeserializeOwned> FindOne<'a, T> {
 }
 
 awaitable!(['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOne<'a, T> => Option<T>);
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);

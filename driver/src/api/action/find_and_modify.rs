@@ -28,7 +28,7 @@ pub struct FindOneAnd<'a, T> {
     deferred: Deferred,
 }
 
-impl<'a, T: DeserializeOwned> FindOneAnd<'a, T> {
+impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
     pub(crate) fn new(
         collection: &'a Collection<T>,
         filter: impl IntoDocument,
@@ -98,4 +98,4 @@ impl<'a, T: DeserializeOwned> FindOneAnd<'a, T> {
     }
 }
 
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOneAnd<'a, T> => Option<T>);
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOneAnd<'a, T> => Option<T>);

@@ -24,12 +24,10 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
             ..ClientOptions::default()
         },
         reader: Reader::default(),
-        auth: Credential {
-            username: parts.username,
-            ..Credential::default()
-        },
+        auth: Credential::default(),
         proxy: Proxy::default(),
     };
+    state.auth.username = parts.username;
     if let Some(password) = parts.password {
         state.auth.set_password(password);
     }

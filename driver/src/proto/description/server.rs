@@ -35,11 +35,6 @@ impl ServerType {
         matches!(self, Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary)
     }
 
-    /// Whether writes can run there.
-    pub(crate) fn is_writable(self) -> bool {
-        matches!(self, Self::Standalone | Self::Mongos | Self::RsPrimary)
-    }
-
     /// Whether nothing is known of it.
     pub(crate) fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown | Self::PossiblePrimary)
@@ -91,7 +86,7 @@ pub(crate) struct ServerDescription {
     pub(crate) address: ServerAddress,
     pub(crate) kind: ServerType,
     /// Why the server is unknown.
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<String>,
     /// The average of the last checks.
     pub(crate) round_trip_time: Option<Duration>,
     pub(crate) last_update: Option<Instant>,
@@ -123,12 +118,12 @@ impl ServerDescription {
     /// A server whose check, or whose use by an operation, failed.
     pub(crate) fn failed(
         address: ServerAddress,
-        error: Error,
+        error: &Error,
         topology_version: Option<TopologyVersion>,
         now: Instant,
     ) -> Self {
         Self {
-            error: Some(error),
+            error: Some(error.to_string()),
             last_update: Some(now),
             topology_version,
             ..Self::unknown(address)
