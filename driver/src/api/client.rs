@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Database, ListDatabaseNames, ListDatabases,
-    database::Concerns,
-};
+use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns};
 use crate::{
     Error, Result,
     bson::{Bson, Document, doc},
@@ -66,7 +63,9 @@ impl Client {
         options.validate()?;
         options.check_supported()?;
         if tokio::runtime::Handle::try_current().is_err() {
-            return Err(Error::invalid_argument("a client must be made within a tokio runtime"));
+            return Err(Error::invalid_argument(
+                "a client must be made within a tokio runtime",
+            ));
         }
         let connection = ConnectionSettings {
             connect_timeout: options.connect_timeout,
@@ -104,7 +103,10 @@ impl Client {
     /// The database that the connection string names, if it names one.
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
-        self.inner.default_database.as_deref().map(|name| self.database(name))
+        self.inner
+            .default_database
+            .as_deref()
+            .map(|name| self.database(name))
     }
 
     /// Lists the databases with their sizes.
@@ -131,7 +133,10 @@ impl Client {
             if !self.executor().has_server() {
                 return;
             }
-            let ids: Vec<Bson> = batch.iter().map(|id| Bson::Document(session_document(*id))).collect();
+            let ids: Vec<Bson> = batch
+                .iter()
+                .map(|id| Bson::Document(session_document(*id)))
+                .collect();
             let Ok(command) = crate::bson::to_raw_document(&doc! { "endSessions": ids }) else {
                 return;
             };

@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Aggregate, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection, DropIndex,
-    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes,
-    Update, UpdateModification,
+    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames,
+    ListIndexes, Update, UpdateModification,
     database::{Concerns, Database},
 };
 use crate::{
@@ -260,7 +260,11 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
 
     /// Updates one document and returns it, as it was before unless
     /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> FindOneAnd<'_, T> {
+    pub fn find_one_and_update(
+        &self,
+        filter: impl IntoDocument,
+        update: impl IntoUpdate,
+    ) -> FindOneAnd<'_, T> {
         FindOneAnd::new(self, filter, Some(update.into_update()))
     }
 

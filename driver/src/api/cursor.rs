@@ -69,7 +69,12 @@ struct State {
 }
 
 impl<T> Cursor<T> {
-    pub(crate) fn new(client: &Client, reply: CursorReply, batch_size: Option<u32>, comment: Option<Bson>) -> Self {
+    pub(crate) fn new(
+        client: &Client,
+        reply: CursorReply,
+        batch_size: Option<u32>,
+        comment: Option<Bson>,
+    ) -> Self {
         Self {
             state: Some(Box::new(State {
                 client: client.clone(),

@@ -32,9 +32,9 @@ pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 /// Anything that can go wrong in the driver.
 ///
 /// ```
-/// use marula_driver::{ErrorKind, ServerAddress};
-/// let error = "a:0".parse::<ServerAddress>().unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)));
+/// use marula_driver::{ErrorKind, options::ClientOptions};
+/// let error = ClientOptions::parse("mongodb://a:0").unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::ConnectionString(_)));
 /// assert!(error.to_string().contains("between 1 and 65535"));
 /// ```
 #[derive(Clone)]
@@ -192,7 +192,9 @@ impl Error {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
-            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => &e.write_concern_error.as_ref()?.code_name,
+            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => {
+                &e.write_concern_error.as_ref()?.code_name
+            }
             _ => return None,
         };
         (!name.is_empty()).then_some(name)

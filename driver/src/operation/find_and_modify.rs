@@ -4,12 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{
-    Operation, ReplyContext, Retry,
-    hint::Hint,
-    update::Modification,
-    write_result,
-};
+use super::{Operation, ReplyContext, Retry, update::Modification, write_result};
 use crate::{
     Error, Namespace, Result,
     bson::{Bson, RawDocument, RawDocumentBuf, find_element},
@@ -18,7 +13,7 @@ use crate::{
         description::HelloReply,
         server_selection::Criteria,
     },
-    types::{collation::Collation, concern::WriteConcern},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint},
 };
 
 /// Which state of the document a find-and-modify returns.
@@ -102,7 +97,7 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
         if let Some(filters) = &options.array_filters {
             command.documents("arrayFilters", filters.iter().map(|filter| &**filter));
         }
-        Hint::write(options.hint.as_ref(), command);
+        command.hint(options.hint.as_ref());
         command.collation(options.collation.as_ref());
         command.optional_document("let", options.let_vars.as_deref());
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);

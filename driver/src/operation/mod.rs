@@ -11,7 +11,6 @@ pub(crate) mod drop;
 pub(crate) mod find;
 pub(crate) mod find_and_modify;
 pub(crate) mod get_more;
-pub(crate) mod hint;
 pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
@@ -21,13 +20,12 @@ pub(crate) mod write_result;
 
 use crate::{
     Result, ServerAddress,
-    connection::ReplyBuffer,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
-        wire::MessageWriter,
+        wire::{MessageWriter, ReplyBuffer},
     },
     types::concern::WriteConcern,
 };

@@ -26,7 +26,9 @@ impl RunCommand<'_> {
     fn validate(&self) -> Result<()> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
-            return Err(crate::Error::invalid_argument("a command needs at least its name"));
+            return Err(crate::Error::invalid_argument(
+                "a command needs at least its name",
+            ));
         }
         while let Some(RawElement { key, .. }) = elements.next_element()? {
             if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {

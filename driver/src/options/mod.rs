@@ -4,13 +4,11 @@ mod client;
 mod credential;
 mod tls;
 
-pub use crate::{
-    operation::hint::Hint,
-    types::{
-        collation::Collation,
-        concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
-        read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
-    },
+pub use crate::types::{
+    collation::Collation,
+    concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+    hint::Hint,
+    read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
 };
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};

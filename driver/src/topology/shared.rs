@@ -73,7 +73,11 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    pub(super) fn try_select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Option<SelectedServer> {
+    pub(super) fn try_select(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Option<SelectedServer> {
         let snapshot = self.snapshot.load();
         if snapshot.description.compatibility_error.is_some() {
             return None;
@@ -146,9 +150,10 @@ impl Shared {
     ) {
         let guard = self.lock();
         let snapshot = self.snapshot.load_full();
-        let (Some(server), Some(description)) =
-            (snapshot.servers.get(address), snapshot.description.servers.get(address))
-        else {
+        let (Some(server), Some(description)) = (
+            snapshot.servers.get(address),
+            snapshot.description.servers.get(address),
+        ) else {
             return;
         };
         // An error of a connection that was given up already is no news.
@@ -257,6 +262,8 @@ impl Shared {
 
 impl PoolListener for Shared {
     fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error) {
-        self.judge(address, generation, error, |error, _| sdam::judge_handshake(error));
+        self.judge(address, generation, error, |error, _| {
+            sdam::judge_handshake(error)
+        });
     }
 }

@@ -140,7 +140,10 @@ impl WriteConcern {
         if self.w == Some(Acknowledgment::Nodes(0)) && self.journal == Some(true) {
             return Err("write concern w: 0 cannot be combined with journal: true".into());
         }
-        if self.w_timeout.is_some_and(|t| i64::try_from(t.as_millis()).is_err()) {
+        if self
+            .w_timeout
+            .is_some_and(|t| i64::try_from(t.as_millis()).is_err())
+        {
             return Err("wTimeoutMS is too large".into());
         }
         Ok(())

@@ -16,7 +16,11 @@ impl Deadline {
 
     /// `None` and zero mean "no limit", as the specifications' timeout options do.
     pub(crate) fn after(timeout: Option<Duration>) -> Self {
-        Self(timeout.filter(|t| !t.is_zero()).and_then(|t| Instant::now().checked_add(t)))
+        Self(
+            timeout
+                .filter(|t| !t.is_zero())
+                .and_then(|t| Instant::now().checked_add(t)),
+        )
     }
 
     pub(crate) fn instant(self) -> Option<Instant> {

@@ -8,11 +8,8 @@ use super::{Deferred, awaitable, setters};
 use crate::{
     Collection, Cursor, Result,
     bson::{Bson, IntoDocument},
-    operation::{
-        find::{self, FindOptions},
-        hint::Hint,
-    },
-    types::collation::Collation,
+    operation::find::{self, FindOptions},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Finds documents. Await it for a [`Cursor`]; see [`Collection::find`].
@@ -105,7 +102,12 @@ impl<'a, T> Find<'a, T> {
             options: &self.options,
         };
         let reply = inner.executor().run(&mut operation).await?;
-        let mut cursor = Cursor::new(inner.client(), reply, self.options.batch_size, self.options.comment);
+        let mut cursor = Cursor::new(
+            inner.client(),
+            reply,
+            self.options.batch_size,
+            self.options.comment,
+        );
         cursor.limit_total(self.options.limit);
         Ok(cursor)
     }

@@ -11,10 +11,9 @@ use crate::{
     bson::{Bson, IntoDocument, RawDocumentBuf},
     operation::{
         find_and_modify::{FindAndModify, FindAndModifyOptions, ReturnDocument},
-        hint::Hint,
         update::Modification,
     },
-    types::collation::Collation,
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Changes or deletes one document and returns it. Await it; see [`Collection::find_one_and_update`].

@@ -32,7 +32,10 @@ pub(crate) enum ServerType {
 impl ServerType {
     /// Whether operations can run there.
     pub(crate) fn is_data_bearing(self) -> bool {
-        matches!(self, Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary)
+        matches!(
+            self,
+            Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary
+        )
     }
 
     /// Whether nothing is known of it.
@@ -210,13 +213,56 @@ mod tests {
             ..HelloReply::default()
         };
         assert_eq!(kind(HelloReply::default()), ServerType::Standalone);
-        assert_eq!(kind(HelloReply { msg: Some("isdbgrid".into()), ..HelloReply::default() }), ServerType::Mongos);
-        assert_eq!(kind(HelloReply { isreplicaset: true, ..HelloReply::default() }), ServerType::RsGhost);
-        assert_eq!(kind(HelloReply { ismaster: true, ..member() }), ServerType::RsPrimary);
-        assert_eq!(kind(HelloReply { is_writable_primary: true, ..member() }), ServerType::RsPrimary);
-        assert_eq!(kind(HelloReply { secondary: true, ..member() }), ServerType::RsSecondary);
-        assert_eq!(kind(HelloReply { secondary: true, hidden: true, ..member() }), ServerType::RsOther);
-        assert_eq!(kind(HelloReply { arbiter_only: true, ..member() }), ServerType::RsArbiter);
+        assert_eq!(
+            kind(HelloReply {
+                msg: Some("isdbgrid".into()),
+                ..HelloReply::default()
+            }),
+            ServerType::Mongos
+        );
+        assert_eq!(
+            kind(HelloReply {
+                isreplicaset: true,
+                ..HelloReply::default()
+            }),
+            ServerType::RsGhost
+        );
+        assert_eq!(
+            kind(HelloReply {
+                ismaster: true,
+                ..member()
+            }),
+            ServerType::RsPrimary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                is_writable_primary: true,
+                ..member()
+            }),
+            ServerType::RsPrimary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                secondary: true,
+                ..member()
+            }),
+            ServerType::RsSecondary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                secondary: true,
+                hidden: true,
+                ..member()
+            }),
+            ServerType::RsOther
+        );
+        assert_eq!(
+            kind(HelloReply {
+                arbiter_only: true,
+                ..member()
+            }),
+            ServerType::RsArbiter
+        );
         assert_eq!(kind(member()), ServerType::RsOther);
     }
 }

@@ -73,7 +73,9 @@ impl TopologyDescription {
     }
 
     pub(crate) fn primary(&self) -> Option<&ServerDescription> {
-        self.servers.values().find(|server| server.kind == ServerType::RsPrimary)
+        self.servers
+            .values()
+            .find(|server| server.kind == ServerType::RsPrimary)
     }
 }
 

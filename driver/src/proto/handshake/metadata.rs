@@ -22,7 +22,10 @@ pub(crate) fn client_metadata(app_name: Option<&str>) -> Result<RawDocumentBuf, 
         "os",
         doc! { "type": operating_system(), "name": std::env::consts::OS, "architecture": std::env::consts::ARCH },
     );
-    metadata.insert("platform", concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"), "+ / tokio"));
+    metadata.insert(
+        "platform",
+        concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"), "+ / tokio"),
+    );
     cut_to_size(metadata)
 }
 

@@ -124,7 +124,9 @@ impl Update<'_> {
         self.retire_other_primaries(&server.address);
         self.add_members(server);
         let members: BTreeSet<&ServerAddress> = server.members.iter().collect();
-        self.topology.servers.retain(|address, _| members.contains(address));
+        self.topology
+            .servers
+            .retain(|address, _| members.contains(address));
         self.check_if_has_primary();
     }
 
@@ -180,7 +182,10 @@ impl Update<'_> {
     }
 
     fn note_possible_primary(&mut self, server: &ServerDescription) {
-        let primary = server.primary.as_ref().and_then(|address| self.topology.servers.get_mut(address));
+        let primary = server
+            .primary
+            .as_ref()
+            .and_then(|address| self.topology.servers.get_mut(address));
         if let Some(primary) = primary.filter(|primary| primary.kind == ServerType::Unknown) {
             primary.kind = ServerType::PossiblePrimary;
         }
@@ -220,9 +225,14 @@ fn stale(server: &ServerDescription, why: String) -> ServerDescription {
 
 /// A direct connection to a server of another replica set than the one asked for.
 fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescription {
-    let found = server.set_name().map_or("no replica set".to_owned(), |name| format!("replica set \"{name}\""));
+    let found = server.set_name().map_or("no replica set".to_owned(), |name| {
+        format!("replica set \"{name}\"")
+    });
     let wanted = wanted.unwrap_or_default();
-    stale(server, format!("the server belongs to {found}, but replicaSet={wanted} was asked for"))
+    stale(
+        server,
+        format!("the server belongs to {found}, but replicaSet={wanted} was asked for"),
+    )
 }
 
 /// What follows from all servers together.
@@ -298,7 +308,8 @@ mod tests {
     }
 
     fn check(topology: &mut TopologyDescription, name: &str, hello: HelloReply) -> Vec<ServerAddress> {
-        let server = ServerDescription::from_hello(address(name), hello, Duration::from_millis(1), Instant::now());
+        let server =
+            ServerDescription::from_hello(address(name), hello, Duration::from_millis(1), Instant::now());
         apply(topology, server)
     }
 
@@ -307,18 +318,28 @@ mod tests {
     }
 
     fn known(topology: &TopologyDescription) -> Vec<String> {
-        topology.servers.keys().map(|address| address.host().into_owned()).collect()
+        topology
+            .servers
+            .keys()
+            .map(|address| address.host().into_owned())
+            .collect()
     }
 
     #[test]
     fn one_standalone_seed_is_a_single_server() {
-        let standalone = || HelloReply { max_wire_version: 25, ..HelloReply::default() };
+        let standalone = || HelloReply {
+            max_wire_version: 25,
+            ..HelloReply::default()
+        };
         let mut topology = seeds(&["a"]);
         check(&mut topology, "a", standalone());
         assert_eq!(topology.kind, TopologyType::Single);
         let mut topology = seeds(&["a", "b"]);
         check(&mut topology, "a", standalone());
-        assert_eq!((topology.kind, known(&topology)), (TopologyType::Unknown, vec!["b".to_owned()]));
+        assert_eq!(
+            (topology.kind, known(&topology)),
+            (TopologyType::Unknown, vec!["b".to_owned()])
+        );
     }
 
     #[test]
@@ -344,7 +365,10 @@ mod tests {
         check(&mut topology, "a", primary(1, &["a", "b"]));
         assert_eq!(topology.primary().unwrap().address, address("b"));
         let stale = topology.servers[&address("a")].error.clone().unwrap();
-        assert!(stale.starts_with("primary marked stale due to electionId/setVersion mismatch"), "{stale}");
+        assert!(
+            stale.starts_with("primary marked stale due to electionId/setVersion mismatch"),
+            "{stale}"
+        );
     }
 
     #[test]
@@ -363,18 +387,51 @@ mod tests {
     #[test]
     fn members_of_other_sets_and_aliases_are_removed() {
         let mut topology = TopologyDescription::initial(["a", "b"].map(address), false, Some("rs".into()));
-        check(&mut topology, "a", HelloReply { set_name: Some("other".into()), ..member(false, &["a"]) });
+        check(
+            &mut topology,
+            "a",
+            HelloReply {
+                set_name: Some("other".into()),
+                ..member(false, &["a"])
+            },
+        );
         assert_eq!(known(&topology), ["b"]);
-        check(&mut topology, "b", HelloReply { me: Some("c:27017".into()), ..member(false, &["c"]) });
+        check(
+            &mut topology,
+            "b",
+            HelloReply {
+                me: Some("c:27017".into()),
+                ..member(false, &["c"])
+            },
+        );
         assert_eq!(known(&topology), ["c"]);
     }
 
     #[test]
     fn news_of_a_past_state_or_of_a_stranger_is_ignored() {
-        let version = |counter| Some(crate::proto::description::TopologyVersion { process_id: election(0), counter });
+        let version = |counter| {
+            Some(crate::proto::description::TopologyVersion {
+                process_id: election(0),
+                counter,
+            })
+        };
         let mut topology = seeds(&["a"]);
-        check(&mut topology, "a", HelloReply { topology_version: version(5), ..primary(1, &["a"]) });
-        check(&mut topology, "a", HelloReply { topology_version: version(4), ..member(false, &["a"]) });
+        check(
+            &mut topology,
+            "a",
+            HelloReply {
+                topology_version: version(5),
+                ..primary(1, &["a"])
+            },
+        );
+        check(
+            &mut topology,
+            "a",
+            HelloReply {
+                topology_version: version(4),
+                ..member(false, &["a"])
+            },
+        );
         assert!(topology.primary().is_some());
         check(&mut topology, "z", primary(9, &["z"]));
         assert_eq!(known(&topology), ["a"]);
@@ -383,10 +440,31 @@ mod tests {
     #[test]
     fn servers_out_of_reach_of_the_driver_are_named() {
         let mut topology = seeds(&["a"]);
-        check(&mut topology, "a", HelloReply { max_wire_version: 7, ..HelloReply::default() });
-        assert!(topology.compatibility_error.as_ref().unwrap().contains("requires at least 8 (MongoDB 4.2)"));
+        check(
+            &mut topology,
+            "a",
+            HelloReply {
+                max_wire_version: 7,
+                ..HelloReply::default()
+            },
+        );
+        assert!(
+            topology
+                .compatibility_error
+                .as_ref()
+                .unwrap()
+                .contains("requires at least 8 (MongoDB 4.2)")
+        );
         let mut topology = seeds(&["a"]);
-        check(&mut topology, "a", HelloReply { min_wire_version: 900, max_wire_version: 901, ..HelloReply::default() });
+        check(
+            &mut topology,
+            "a",
+            HelloReply {
+                min_wire_version: 900,
+                max_wire_version: 901,
+                ..HelloReply::default()
+            },
+        );
         assert!(topology.compatibility_error.is_some());
     }
 
@@ -400,14 +478,19 @@ mod tests {
 
     fn any_hello() -> impl Strategy<Value = Option<HelloReply>> {
         let hosts = prop::sample::subsequence(NAMES.to_vec(), 1..=NAMES.len());
-        let member = (any::<bool>(), 0..4_u8, 0..3_i64, hosts, prop::sample::select(vec![16, 17, 25])).prop_map(
-            |(is_primary, number, version, hosts, wire)| HelloReply {
+        let member = (
+            any::<bool>(),
+            0..4_u8,
+            0..3_i64,
+            hosts,
+            prop::sample::select(vec![16, 17, 25]),
+        )
+            .prop_map(|(is_primary, number, version, hosts, wire)| HelloReply {
                 election_id: is_primary.then(|| election(number)),
                 set_version: Some(version),
                 max_wire_version: wire,
                 ..member(is_primary, &hosts)
-            },
-        );
+            });
         prop_oneof![
             1 => Just(None),
             6 => member.prop_map(Some),
