@@ -1,9 +1,11 @@
 //! What the derives name in the code they emit. Not for use by hand: it changes with the derives.
 
 pub use crate::bson::Bson;
+use crate::bson::Document;
 pub use crate::error::ValueError;
 pub use crate::field::{Embedded, Field, Opaque};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+pub use crate::index::IndexDeclaration;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
@@ -15,5 +17,7 @@ pub use crate::value::{IntoValue, serialized};
 /// Refuses, at the span of the field's type, an id source that does not fit the type of the id.
 pub fn assert_id_source<S: IdSource<I>, I>() {}
 
-/// Refuses, at the span of the field's type, a field without typed paths.
-pub fn assert_field<T: Field>() {}
+/// A document of options.
+pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> Document {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -15,6 +15,8 @@ pub struct RawPath {
     dotted: Cow<'static, str>,
     /// Lengths of those prefixes of `dotted` that are arrays.
     arrays: Vec<usize>,
+    /// Whether this is the path of an outer document, and stands for some of its fields only.
+    flat: bool,
     extras: Option<Box<Extras>>,
 }
 
@@ -47,7 +49,7 @@ impl RawPath {
     }
 
     fn with_dotted(&self, dotted: Cow<'static, str>) -> Self {
-        RawPath { dotted, arrays: self.arrays.clone(), extras: self.extras.clone() }
+        RawPath { dotted, arrays: self.arrays.clone(), flat: false, extras: self.extras.clone() }
     }
 
     fn step(&self, name: &'static str) -> Self {
@@ -161,6 +163,14 @@ impl<R, T, M> Path<R, T, M> {
     #[must_use]
     pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M> {
         Path::from_raw(self.raw.implying(tag_name, tag))
+    }
+
+    /// The same path, for a value whose fields stand among those of the document there.
+    #[must_use]
+    pub fn flat<U>(&self) -> Path<R, U, M> {
+        let mut raw = self.raw.clone();
+        raw.flat = true;
+        Path::from_raw(raw)
     }
 
     pub(crate) fn into_element<U>(self) -> Path<R, U, M::Element>
@@ -355,8 +365,11 @@ fn escape_key(key: &str) -> Cow<'_, str> {
 
 /// The reason why a path cannot be sent, if there is one.
 pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
-    match path.dotted.contains('\0') {
-        true => Err("a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned()),
-        false => Ok(()),
+    if path.dotted.contains('\0') {
+        return Err("a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned());
     }
+    if path.flat {
+        return Err("the fields of a flattened value stand among others: it has no value of its own".to_owned());
+    }
+    Ok(())
 }

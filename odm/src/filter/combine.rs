@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(two, doc! { "a": { "$gte": 1, "$lt": 5 }, "b": { "$eq": 1 } });
         let clash = and(two.clone(), doc! { "a": { "$gte": 2 } });
         assert_eq!(clash, doc! { "$and": [two.clone(), { "a": { "$gte": 2 } }] });
-        assert_eq!(and(clash, doc! { "c": { "$eq": 1 } }).get_array("$and").map(Vec::len), Ok(3));
+        assert_eq!(and(clash, doc! { "c": { "$eq": 1 } }).get_array("$and").unwrap().len(), 3);
         assert_eq!(and(doc! { "a": { "x": 1 } }, doc! { "a": { "$gt": 1 } }).len(), 1);
         assert_eq!(and(Document::new(), two.clone()), two);
     }
