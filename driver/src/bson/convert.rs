@@ -1,0 +1,172 @@
+//! Whole values between serde types, documents, raw documents and single BSON values.
+
+use std::any::Any;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::{DecodeError, EncodeError};
+use super::raw_reader::RawElements;
+use super::{Bson, Document, RawDocument, RawDocumentBuf};
+use super::{append, append_bson, append_document, append_element, de, decode_document, tree};
+
+/// Encodes `value` as one document.
+///
+/// # Errors
+/// When the value is no document, or holds something BSON cannot state.
+pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
+    let mut bytes = Vec::new();
+    append(value, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Encodes `value` as one raw document.
+///
+/// # Errors
+/// When the value is no document, or holds something BSON cannot state.
+pub fn to_raw_document<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, EncodeError> {
+    raw_document(to_vec(value)?)
+}
+
+fn raw_document(bytes: Vec<u8>) -> Result<RawDocumentBuf, EncodeError> {
+    RawDocumentBuf::from_bytes(bytes)
+        .map_err(|_| EncodeError::new("the value is not one well-formed document"))
+}
+
+/// Converts `value` to a document.
+///
+/// # Errors
+/// When the value is no document, or holds something BSON cannot state.
+pub fn to_document<T: Serialize + ?Sized>(value: &T) -> Result<Document, EncodeError> {
+    decode_document(&to_vec(value)?).map_err(|error| malformed_raw(&error))
+}
+
+/// Converts `value`, which need not be a document, to a BSON value.
+///
+/// # Errors
+/// When the value holds something BSON cannot state.
+pub fn to_bson<T: Serialize + ?Sized>(value: &T) -> Result<Bson, EncodeError> {
+    let mut bytes = vec![0; 4];
+    append_element("", value, &mut bytes).map_err(EncodeError::without_first_key)?;
+    let document = close(bytes)?;
+    let element = first_element(&document).map_err(|error| malformed_raw(&error))?;
+    tree::value(element.value, &document).map_err(|error| malformed_raw(&error))
+}
+
+/// Ends a document whose length is still to be written into its first four bytes.
+fn close(mut bytes: Vec<u8>) -> Result<Vec<u8>, EncodeError> {
+    bytes.push(0);
+    let len = super::limits::length(bytes.len())?;
+    if let Some(slot) = bytes.first_chunk_mut() {
+        *slot = len.to_le_bytes();
+    }
+    Ok(bytes)
+}
+
+fn first_element(document: &[u8]) -> Result<super::RawElement<'_>, DecodeError> {
+    RawElements::new(document)?
+        .next_element()?
+        .ok_or_else(|| DecodeError::new("the value is missing"))
+}
+
+/// Only a raw document that was malformed before it was encoded leads here.
+#[cold]
+fn malformed_raw(error: &DecodeError) -> EncodeError {
+    EncodeError::new(format!("a raw document within the value is malformed: {error}"))
+}
+
+/// Decodes one document into a type that borrows nothing.
+///
+/// As [`from_slice`](super::from_slice), but [`Document`] and [`RawDocumentBuf`] are recognised and
+/// built directly. That is faster, and exact where crate bson's reader of documents is not: there a
+/// document with a key like `$oid` or `$date` is taken for Extended JSON.
+///
+/// # Errors
+/// When the bytes are malformed, or do not have the form of `T`.
+pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let mut slot: Option<T> = None;
+    let any: &mut dyn Any = &mut slot;
+    if let Some(document) = any.downcast_mut::<Option<Document>>() {
+        *document = Some(decode_document(bytes)?);
+    } else if let Some(document) = any.downcast_mut::<Option<RawDocumentBuf>>() {
+        RawElements::new(bytes)?;
+        *document = RawDocumentBuf::from_bytes(bytes.to_vec()).ok();
+    }
+    match slot {
+        Some(value) => Ok(value),
+        None => de::from_slice(bytes),
+    }
+}
+
+/// Converts a document into a type.
+///
+/// # Errors
+/// When the document does not have the form of `T`, or cannot be stated as BSON.
+pub fn from_document<T: DeserializeOwned>(document: &Document) -> Result<T, DecodeError> {
+    let mut bytes = Vec::new();
+    append_document(document, &mut bytes).map_err(|error| unencodable(&error))?;
+    de::from_slice(&bytes)
+}
+
+/// Converts a BSON value into a type.
+///
+/// # Errors
+/// When the value does not have the form of `T`, or cannot be stated as BSON.
+pub fn from_bson<T: DeserializeOwned>(value: &Bson) -> Result<T, DecodeError> {
+    let mut bytes = vec![0; 4];
+    append_bson("", value, &mut bytes).map_err(|error| unencodable(&error))?;
+    let document = close(bytes).map_err(|error| unencodable(&error))?;
+    let element = first_element(&document)?;
+    de::from_raw_value(element.value, &document)
+}
+
+#[cold]
+fn unencodable(error: &EncodeError) -> DecodeError {
+    DecodeError::new(format!("the value cannot be stated as BSON: {error}"))
+}
+
+/// What can be given where a document is wanted: a filter, an update, a sort order, a command.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a document",
+    note = "documents are `Document`, `RawDocumentBuf` and references to them; \
+            convert other types with `to_document` or `to_raw_document`"
+)]
+pub trait IntoDocument {
+    /// The document as bytes.
+    ///
+    /// # Errors
+    /// When the document holds something BSON cannot state.
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError>;
+}
+
+impl IntoDocument for Document {
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
+        (&self).into_raw_document()
+    }
+}
+
+impl IntoDocument for &Document {
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
+        let mut bytes = Vec::new();
+        append_document(self, &mut bytes)?;
+        raw_document(bytes)
+    }
+}
+
+impl IntoDocument for RawDocumentBuf {
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
+        Ok(self)
+    }
+}
+
+impl IntoDocument for &RawDocumentBuf {
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoDocument for &RawDocument {
+    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
+        Ok(self.to_owned())
+    }
+}

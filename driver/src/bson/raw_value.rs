@@ -1,0 +1,333 @@
+//! One value as its type and bytes, with getters that check what they read.
+
+use super::error::DecodeError;
+use super::limits::MIN_DOCUMENT;
+use super::oid::ObjectId;
+use super::raw_reader::RawElements;
+use super::spec::{BinarySubtype, ElementType};
+use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
+
+/// The type and the bytes of one value.
+#[derive(Clone, Copy, Debug)]
+pub struct RawValue<'de> {
+    kind: ElementType,
+    bytes: &'de [u8],
+}
+
+/// Splits off the bytes before the next zero byte, which is dropped.
+#[inline]
+pub(crate) fn split_cstring(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let (text, rest) = bytes.split_at_checked(end)?;
+    Some((text, rest.get(1..)?))
+}
+
+#[inline]
+fn read_len(bytes: &[u8]) -> Option<usize> {
+    usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()
+}
+
+/// How many bytes of `rest` the value takes; the caller checks that they are there.
+#[inline]
+pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
+    let stated = || read_len(rest).ok_or("the element's length is cut off or negative");
+    Ok(match kind {
+        ElementType::Null | ElementType::Undefined | ElementType::MinKey | ElementType::MaxKey => 0,
+        ElementType::Boolean => 1,
+        ElementType::Int32 => 4,
+        ElementType::Double | ElementType::DateTime | ElementType::Timestamp | ElementType::Int64 => 8,
+        ElementType::ObjectId => 12,
+        ElementType::Decimal128 => 16,
+        ElementType::String | ElementType::JavaScriptCode | ElementType::Symbol => string_len(rest)?,
+        ElementType::EmbeddedDocument | ElementType::Array => {
+            let len = stated()?;
+            if len < MIN_DOCUMENT {
+                return Err("the document's length is too small");
+            }
+            len
+        }
+        ElementType::Binary => stated()? + 5,
+        ElementType::DbPointer => string_len(rest)? + 12,
+        ElementType::RegularExpression => {
+            let after = split_cstring(rest).and_then(|(_, options)| split_cstring(options));
+            let (_, after) = after.ok_or("the regular expression has no end")?;
+            rest.len() - after.len()
+        }
+        ElementType::JavaScriptCodeWithScope => {
+            let len = stated()?;
+            if len < 4 + 5 + MIN_DOCUMENT {
+                return Err("the code with scope's length is too small");
+            }
+            len
+        }
+    })
+}
+
+fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
+    match read_len(rest) {
+        Some(0) => Err("the string's length is too small"),
+        Some(len) => Ok(len + 4),
+        None => Err("the string's length is cut off or negative"),
+    }
+}
+
+/// The bytes of a length-prefixed, zero-terminated string that fills `bytes`.
+#[inline]
+fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
+    match bytes.get(4..).and_then(<[u8]>::split_last) {
+        Some((0, text)) if read_len(bytes) == Some(text.len() + 1) => Ok(text),
+        _ => Err(DecodeError::new(
+            "the string has no terminating zero byte at its end",
+        )),
+    }
+}
+
+#[inline]
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
+    std::str::from_utf8(bytes).map_err(|_| DecodeError::new("the string is not UTF-8"))
+}
+
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $name:ident($kind:ident, $expected:literal) -> $out:ty = $read:expr;)*) => {
+        impl<'de> RawValue<'de> {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// When the value is of another type.
+                #[inline]
+                pub fn $name(&self) -> Result<$out, DecodeError> {
+                    match (self.kind, self.bytes.first_chunk()) {
+                        (ElementType::$kind, Some(bytes)) => Ok($read(*bytes)),
+                        _ => Err(DecodeError::mismatch($expected, self.kind)),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+fixed! {
+    /// An Int32, exactly.
+    i32(Int32, "an Int32") -> i32 = i32::from_le_bytes;
+    /// An Int64, exactly.
+    i64(Int64, "an Int64") -> i64 = i64::from_le_bytes;
+    /// A Double, exactly.
+    f64(Double, "a Double") -> f64 = f64::from_le_bytes;
+    /// A point in time.
+    date_time(DateTime, "a DateTime") -> DateTime = |b| DateTime::from_millis(i64::from_le_bytes(b));
+    /// A timestamp of the replication protocol.
+    timestamp(Timestamp, "a Timestamp") -> Timestamp = timestamp_from;
+    /// An object id.
+    object_id(ObjectId, "an ObjectId") -> ObjectId = ObjectId::from_bytes;
+    /// A decimal number.
+    decimal128(Decimal128, "a Decimal128") -> Decimal128 = Decimal128::from_bytes;
+}
+
+fn timestamp_from(bytes: [u8; 8]) -> Timestamp {
+    let both = u64::from_le_bytes(bytes);
+    let low = u32::try_from(both & u64::from(u32::MAX)).unwrap_or_default();
+    let high = u32::try_from(both >> 32).unwrap_or_default();
+    Timestamp {
+        time: high,
+        increment: low,
+    }
+}
+
+impl<'de> RawValue<'de> {
+    /// A value whose length is checked already.
+    #[inline]
+    pub(super) fn new(kind: ElementType, bytes: &'de [u8]) -> Self {
+        Self { kind, bytes }
+    }
+
+    /// A whole document as a value; the reader checks its form.
+    pub(crate) fn of_document(bytes: &'de [u8]) -> Self {
+        Self {
+            kind: ElementType::EmbeddedDocument,
+            bytes,
+        }
+    }
+
+    /// The value's BSON type.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> ElementType {
+        self.kind
+    }
+
+    /// The value's bytes as they stand in the document.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> &'de [u8] {
+        self.bytes
+    }
+
+    /// Whether the value is Null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.kind == ElementType::Null
+    }
+
+    /// An Int32, an Int64, or a Double without a fraction: what servers send as a count.
+    ///
+    /// # Errors
+    /// When the value is of another type or not a whole number.
+    pub fn int(&self) -> Result<i64, DecodeError> {
+        match self.kind {
+            ElementType::Int32 => self.i32().map(i64::from),
+            ElementType::Int64 => self.i64(),
+            ElementType::Double => {
+                integral(self.f64()?).ok_or_else(|| DecodeError::mismatch("a whole number", self.kind))
+            }
+            kind => Err(DecodeError::mismatch("a whole number", kind)),
+        }
+    }
+
+    /// Whether the value counts as true where servers send 1, 1.0 or true, as in `ok`.
+    #[must_use]
+    pub fn is_truthy(&self) -> bool {
+        match self.kind {
+            ElementType::Boolean => self.bool().unwrap_or(false),
+            ElementType::Int32 => self.i32().is_ok_and(|number| number != 0),
+            ElementType::Int64 => self.i64().is_ok_and(|number| number != 0),
+            ElementType::Double => self.f64().is_ok_and(|number| number != 0.0),
+            _ => false,
+        }
+    }
+
+    /// A Boolean.
+    ///
+    /// # Errors
+    /// When the value is of another type, or its byte is neither 0 nor 1.
+    #[inline]
+    pub fn bool(&self) -> Result<bool, DecodeError> {
+        match (self.kind, self.bytes) {
+            (ElementType::Boolean, [0]) => Ok(false),
+            (ElementType::Boolean, [1]) => Ok(true),
+            (ElementType::Boolean, _) => Err(DecodeError::new("the Boolean is neither 0 nor 1")),
+            (kind, _) => Err(DecodeError::mismatch("a Boolean", kind)),
+        }
+    }
+
+    /// A String.
+    ///
+    /// # Errors
+    /// When the value is of another type, is not terminated, or is not UTF-8.
+    #[inline]
+    pub fn str(&self) -> Result<&'de str, DecodeError> {
+        match self.kind {
+            ElementType::String => utf8(self.text()?),
+            kind => Err(DecodeError::mismatch("a string", kind)),
+        }
+    }
+
+    /// The unvalidated text of a String, JavaScriptCode or Symbol.
+    #[inline]
+    pub(crate) fn text(&self) -> Result<&'de [u8], DecodeError> {
+        string_body(self.bytes)
+    }
+
+    /// A document.
+    ///
+    /// # Errors
+    /// When the value is of another type, or its outer form is malformed.
+    pub fn document(&self) -> Result<&'de RawDocument, DecodeError> {
+        match self.kind {
+            ElementType::EmbeddedDocument => RawDocument::from_bytes(self.bytes)
+                .map_err(|_| DecodeError::new("the document has no terminating zero byte")),
+            kind => Err(DecodeError::mismatch("a document", kind)),
+        }
+    }
+
+    /// The elements of a document.
+    ///
+    /// # Errors
+    /// When the value is of another type, or its outer form is malformed.
+    pub fn elements(&self) -> Result<RawElements<'de>, DecodeError> {
+        match self.kind {
+            ElementType::EmbeddedDocument => RawElements::new(self.bytes),
+            kind => Err(DecodeError::mismatch("a document", kind)),
+        }
+    }
+
+    /// The elements of an array.
+    ///
+    /// # Errors
+    /// When the value is of another type, or its outer form is malformed.
+    pub fn array(&self) -> Result<RawElements<'de>, DecodeError> {
+        match self.kind {
+            ElementType::Array => RawElements::new(self.bytes),
+            kind => Err(DecodeError::mismatch("an array", kind)),
+        }
+    }
+
+    /// Binary data; the inner length of the old subtype 2 is checked and left out.
+    ///
+    /// # Errors
+    /// When the value is of another type, or its inner length is wrong.
+    pub fn binary(&self) -> Result<RawBinaryRef<'de>, DecodeError> {
+        let (ElementType::Binary, Some((subtype, data))) =
+            (self.kind, self.bytes.get(4..).and_then(<[u8]>::split_first))
+        else {
+            return Err(DecodeError::mismatch("binary data", self.kind));
+        };
+        let subtype = BinarySubtype::from(*subtype);
+        let bytes = match subtype {
+            BinarySubtype::BinaryOld => data
+                .get(4..)
+                .filter(|inner| read_len(data) == Some(inner.len()))
+                .ok_or_else(|| DecodeError::new("the inner length of Binary subtype 2 is wrong"))?,
+            _ => data,
+        };
+        Ok(RawBinaryRef { subtype, bytes })
+    }
+
+    /// Pattern and options of a regular expression.
+    ///
+    /// # Errors
+    /// When the value is of another type or not UTF-8.
+    pub fn regex(&self) -> Result<(&'de str, &'de str), DecodeError> {
+        if self.kind != ElementType::RegularExpression {
+            return Err(DecodeError::mismatch("a regular expression", self.kind));
+        }
+        let parts =
+            split_cstring(self.bytes).and_then(|(pattern, rest)| Some((pattern, split_cstring(rest)?.0)));
+        let (pattern, options) =
+            parts.ok_or_else(|| DecodeError::new("the regular expression has no end"))?;
+        Ok((utf8(pattern)?, utf8(options)?))
+    }
+
+    /// Namespace and id of a DbPointer.
+    pub(crate) fn db_pointer(&self) -> Result<(&'de str, [u8; 12]), DecodeError> {
+        match self.bytes.split_last_chunk::<12>() {
+            Some((namespace, id)) if self.kind == ElementType::DbPointer => {
+                Ok((utf8(string_body(namespace)?)?, *id))
+            }
+            _ => Err(DecodeError::mismatch("a DbPointer", self.kind)),
+        }
+    }
+
+    /// Code and scope of a JavaScriptCodeWithScope.
+    pub(crate) fn code_with_scope(&self) -> Result<(&'de [u8], &'de [u8]), DecodeError> {
+        let rest = self.bytes.get(4..).unwrap_or_default();
+        let split = string_len(rest).ok().and_then(|len| rest.split_at_checked(len));
+        match split {
+            Some((code, scope)) if self.kind == ElementType::JavaScriptCodeWithScope => {
+                Ok((string_body(code)?, scope))
+            }
+            _ => Err(DecodeError::new("the code with scope's lengths do not add up")),
+        }
+    }
+}
+
+/// A Double as an integer when it has no fraction and fits.
+pub(crate) fn integral(number: f64) -> Option<i64> {
+    // 2^63 itself does not fit, -2^63 does; NaN fails both comparisons.
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "checked to fit and to have no fraction"
+    )]
+    (fits && number.fract() == 0.0).then_some(number as i64)
+}

@@ -1,0 +1,205 @@
+//! Hexadecimal and base64 text, which serde forms of some BSON types are made of.
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Decodes one hexadecimal digit.
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Decodes exactly `N` bytes of hexadecimal text.
+pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != N * 2 {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (slot, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *slot = nibble(*high)? << 4 | nibble(*low)?;
+    }
+    Some(bytes)
+}
+
+fn hex_digit(nibble: u8) -> u8 {
+    if nibble < 10 {
+        b'0' + nibble
+    } else {
+        b'a' + nibble - 10
+    }
+}
+
+/// Hexadecimal text held on the stack; `N` is the number of digits.
+pub(crate) struct Hex<const N: usize>([u8; N]);
+
+impl<const N: usize> Hex<N> {
+    /// The digits of as many of the bytes as fit.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let mut digits = [b'0'; N];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+            if let [high, low] = pair {
+                *high = hex_digit(byte >> 4);
+                *low = hex_digit(byte & 15);
+            }
+        }
+        Self(digits)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+fn sextet(value: u32) -> char {
+    let index = usize::try_from(value & 63).unwrap_or_default();
+    char::from(BASE64.get(index).copied().unwrap_or(b'='))
+}
+
+/// Standard base64 with padding.
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let (group, digits) = match *chunk {
+            [a, b, c] => (u32::from(a) << 16 | u32::from(b) << 8 | u32::from(c), 4),
+            [a, b] => (u32::from(a) << 16 | u32::from(b) << 8, 3),
+            [a] => (u32::from(a) << 16, 2),
+            _ => continue,
+        };
+        for digit in 0..4 {
+            text.push(if digit < digits {
+                sextet(group >> (18 - 6 * digit))
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+fn from_sextet(digit: u8) -> Option<u32> {
+    Some(u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}
+
+/// Appends the bytes of padded standard base64 to `out`; `None` when the text is not that.
+pub(crate) fn append_base64(text: &str, out: &mut Vec<u8>) -> Option<()> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(4) {
+        return None;
+    }
+    let body = match digits {
+        [body @ .., b'=', b'='] | [body @ .., b'='] => body,
+        _ => digits,
+    };
+    out.reserve(body.len() / 4 * 3 + 2);
+    for chunk in body.chunks(4) {
+        let mut group = 0;
+        for digit in chunk {
+            group = group << 6 | from_sextet(*digit)?;
+        }
+        let [_, a, b, c] = (group << (6 * (4 - chunk.len()))).to_be_bytes();
+        match chunk.len() {
+            4 => out.extend_from_slice(&[a, b, c]),
+            3 => out.extend_from_slice(&[a, b]),
+            2 => out.push(a),
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// Decimal digits held on the stack, for the keys of arrays.
+///
+/// ```
+/// use marula_driver::bson::IndexKey;
+///
+/// assert_eq!(IndexKey::new(1204).as_str(), "1204");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct IndexKey {
+    digits: [u8; 20],
+    start: usize,
+}
+
+impl IndexKey {
+    /// The key of the array element at `index`.
+    #[inline]
+    #[must_use]
+    pub fn new(index: usize) -> Self {
+        let mut digits = [b'0'; 20];
+        let mut rest = index;
+        let mut start = digits.len();
+        for slot in digits.iter_mut().rev() {
+            *slot = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+            rest /= 10;
+            start -= 1;
+            if rest == 0 {
+                break;
+            }
+        }
+        Self { digits, start }
+    }
+
+    /// The digits as bytes.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.digits.get(self.start..).unwrap_or_default()
+    }
+
+    /// The digits as text.
+    #[inline]
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_round_trips_at_every_remainder() {
+        for len in 0..70_u8 {
+            let bytes: Vec<u8> = (0..len).map(|i| i.wrapping_mul(37)).collect();
+            let mut back = Vec::new();
+            append_base64(&to_base64(&bytes), &mut back).unwrap();
+            assert_eq!(back, bytes);
+        }
+        assert_eq!(to_base64(b"light w"), "bGlnaHQgdw==");
+    }
+
+    #[test]
+    fn base64_rejects_what_it_never_writes() {
+        for text in ["A", "AA", "AAA", "A===", "====", "AA=A", "A\u{e9}A"] {
+            assert!(append_base64(text, &mut Vec::new()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn hex_round_trips() {
+        assert_eq!(Hex::<6>::new(&[0x0a, 0xff, 0x31]).as_str(), "0aff31");
+        assert_eq!(from_hex::<3>("0AfF31"), Some([0x0a, 0xff, 0x31]));
+        assert_eq!(from_hex::<3>("0aff3"), None);
+        assert_eq!(from_hex::<1>("g0"), None);
+    }
+
+    #[test]
+    fn index_keys_are_decimal() {
+        for index in [0, 9, 10, 99, 100, 65_536, usize::MAX] {
+            assert_eq!(IndexKey::new(index).as_str(), index.to_string());
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Documents by hand, straight into a buffer: what commands are built with.
+
+use serde::Serialize;
+
+use super::error::EncodeError;
+use super::limits::length;
+use super::oid::ObjectId;
+use super::spec::{BinarySubtype, ElementType};
+use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_element};
+
+/// Appends documents to a buffer, field by field and without allocating.
+///
+/// The first error is kept and given by [`finish`](Self::finish), so that fields need no `?` each;
+/// the buffer is then cut back to where the writer began.
+///
+/// ```
+/// use marula_driver::bson::{DocumentWriter, doc, decode_document};
+///
+/// let mut out = Vec::new();
+/// let mut command = DocumentWriter::new(&mut out);
+/// let document = command.begin();
+/// command.str("count", "trees");
+/// let query = command.begin_document("query");
+/// command.i32("age", 40);
+/// command.end(query);
+/// command.str("$db", "grove");
+/// command.end(document);
+/// command.finish()?;
+///
+/// let expected = doc! { "count": "trees", "query": { "age": 40 }, "$db": "grove" };
+/// assert_eq!(decode_document(&out)?, expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "an error shows only when the writer is finished"]
+pub struct DocumentWriter<'o> {
+    out: &'o mut Vec<u8>,
+    start: usize,
+    error: Option<EncodeError>,
+}
+
+/// Where a document begins whose length is written when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a document that is begun must be ended"]
+pub struct Position(usize);
+
+impl<'o> DocumentWriter<'o> {
+    /// A writer that appends to `out`.
+    #[inline]
+    pub fn new(out: &'o mut Vec<u8>) -> Self {
+        let start = out.len();
+        Self {
+            out,
+            start,
+            error: None,
+        }
+    }
+
+    /// Ends writing.
+    ///
+    /// # Errors
+    /// The first error met, after which the buffer is as it was before the writer.
+    #[inline]
+    pub fn finish(self) -> Result<(), EncodeError> {
+        match self.error {
+            None => Ok(()),
+            Some(error) => {
+                self.out.truncate(self.start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins a document that stands alone; also the scope that follows code.
+    #[inline]
+    pub fn begin(&mut self) -> Position {
+        let start = self.out.len();
+        self.out.extend_from_slice(&[0; 4]);
+        Position(start)
+    }
+
+    /// Begins a document in a field.
+    #[inline]
+    pub fn begin_document(&mut self, key: &str) -> Position {
+        self.key(key, ElementType::EmbeddedDocument);
+        self.begin()
+    }
+
+    /// Begins an array in a field; [`IndexKey`](super::IndexKey) gives its elements' keys.
+    #[inline]
+    pub fn begin_array(&mut self, key: &str) -> Position {
+        self.key(key, ElementType::Array);
+        self.begin()
+    }
+
+    /// Ends the document or array begun at `position`.
+    #[inline]
+    pub fn end(&mut self, position: Position) {
+        self.out.push(0);
+        self.patch(position, self.out.len() - position.0);
+    }
+
+    /// Where the buffer ends now.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether nothing has been written by this writer.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.out.len() == self.start
+    }
+
+    /// A String.
+    #[inline]
+    pub fn str(&mut self, key: &str, value: &str) {
+        self.text(key, ElementType::String, value);
+    }
+
+    /// An Int32.
+    #[inline]
+    pub fn i32(&mut self, key: &str, value: i32) {
+        self.fixed(key, ElementType::Int32, value.to_le_bytes());
+    }
+
+    /// An Int64.
+    #[inline]
+    pub fn i64(&mut self, key: &str, value: i64) {
+        self.fixed(key, ElementType::Int64, value.to_le_bytes());
+    }
+
+    /// A Double.
+    #[inline]
+    pub fn f64(&mut self, key: &str, value: f64) {
+        self.fixed(key, ElementType::Double, value.to_le_bytes());
+    }
+
+    /// A Boolean.
+    #[inline]
+    pub fn bool(&mut self, key: &str, value: bool) {
+        self.fixed(key, ElementType::Boolean, [u8::from(value)]);
+    }
+
+    /// A Null.
+    #[inline]
+    pub fn null(&mut self, key: &str) {
+        self.empty(key, ElementType::Null);
+    }
+
+    /// An ObjectId.
+    #[inline]
+    pub fn object_id(&mut self, key: &str, value: ObjectId) {
+        self.fixed(key, ElementType::ObjectId, value.bytes());
+    }
+
+    /// A DateTime.
+    #[inline]
+    pub fn date_time(&mut self, key: &str, value: DateTime) {
+        self.fixed(key, ElementType::DateTime, value.timestamp_millis().to_le_bytes());
+    }
+
+    /// A Timestamp.
+    #[inline]
+    pub fn timestamp(&mut self, key: &str, value: Timestamp) {
+        let both = u64::from(value.time) << 32 | u64::from(value.increment);
+        self.fixed(key, ElementType::Timestamp, both.to_le_bytes());
+    }
+
+    /// A Decimal128.
+    #[inline]
+    pub fn decimal128(&mut self, key: &str, value: Decimal128) {
+        self.fixed(key, ElementType::Decimal128, value.bytes());
+    }
+
+    /// Binary data; the old subtype 2 gets its inner length.
+    pub fn binary(&mut self, key: &str, subtype: BinarySubtype, bytes: &[u8]) {
+        self.key(key, ElementType::Binary);
+        let inner = if subtype == BinarySubtype::BinaryOld { 4 } else { 0 };
+        self.length(bytes.len() + inner);
+        self.out.push(subtype.into());
+        if inner != 0 {
+            self.length(bytes.len());
+        }
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// A regular expression.
+    pub fn regex(&mut self, key: &str, pattern: &str, options: &str) {
+        self.key(key, ElementType::RegularExpression);
+        for part in [pattern, options] {
+            if part.as_bytes().contains(&0) {
+                self.fail(
+                    key,
+                    EncodeError::new("a regular expression cannot hold a zero byte"),
+                );
+            }
+            self.out.extend_from_slice(part.as_bytes());
+            self.out.push(0);
+        }
+    }
+
+    /// A document that is there as bytes.
+    #[inline]
+    pub fn document(&mut self, key: &str, value: &RawDocument) {
+        self.key(key, ElementType::EmbeddedDocument);
+        self.out.extend_from_slice(value.as_bytes());
+    }
+
+    /// An array that is there as bytes.
+    #[inline]
+    pub fn array(&mut self, key: &str, value: &RawArray) {
+        self.key(key, ElementType::Array);
+        self.out.extend_from_slice(value.as_bytes());
+    }
+
+    /// A tree's value.
+    pub fn bson(&mut self, key: &str, value: &super::Bson) {
+        super::tree::write_value(self, key, value, super::MAX_DEPTH - 1);
+    }
+
+    /// Any serde value.
+    #[inline]
+    pub fn serialize<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        if let Err(error) = append_element(key, value, self.out) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Any serde value that is a document, standing alone as after [`begin`](Self::begin).
+    #[inline]
+    pub fn serialize_document<T: Serialize + ?Sized>(&mut self, value: &T) {
+        if let Err(error) = append(value, self.out) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// All elements of a document, as fields of the one being written.
+    #[inline]
+    pub fn elements_of(&mut self, document: &RawDocument) {
+        if let [_, _, _, _, elements @ .., _] = document.as_bytes() {
+            self.out.extend_from_slice(elements);
+        }
+    }
+
+    /// Text of any of the types that are laid out like a String.
+    #[inline]
+    pub(super) fn text(&mut self, key: &str, kind: ElementType, value: &str) {
+        self.key(key, kind);
+        self.length(value.len() + 1);
+        self.out.extend_from_slice(value.as_bytes());
+        self.out.push(0);
+    }
+
+    /// A value of a type that has no bytes.
+    #[inline]
+    pub(super) fn empty(&mut self, key: &str, kind: ElementType) {
+        self.key(key, kind);
+    }
+
+    /// Code whose scope is the document written next.
+    pub(super) fn begin_code_with_scope(&mut self, key: &str, code: &str) -> Position {
+        self.key(key, ElementType::JavaScriptCodeWithScope);
+        let position = self.begin();
+        self.length(code.len() + 1);
+        self.out.extend_from_slice(code.as_bytes());
+        self.out.push(0);
+        position
+    }
+
+    pub(super) fn end_code_with_scope(&mut self, position: Position) {
+        self.patch(position, self.out.len() - position.0);
+    }
+
+    /// Whether there is no error yet.
+    #[inline]
+    pub(super) fn is_clean(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// Names the field around an error that came up since the writer was `clean`.
+    #[inline]
+    pub(super) fn within(&mut self, key: &str, clean: bool) {
+        if clean && let Some(error) = self.error.take() {
+            self.error = Some(error.in_field(key));
+        }
+    }
+
+    /// Keeps the first error.
+    #[cold]
+    pub(super) fn fail(&mut self, key: &str, error: EncodeError) {
+        self.error.get_or_insert_with(|| error.in_field(key));
+    }
+
+    #[inline]
+    fn fixed<const N: usize>(&mut self, key: &str, kind: ElementType, bytes: [u8; N]) {
+        self.key(key, kind);
+        self.out.extend_from_slice(&bytes);
+    }
+
+    #[inline]
+    fn key(&mut self, key: &str, kind: ElementType) {
+        if key.as_bytes().contains(&0) {
+            self.fail(key, EncodeError::new("the key holds a zero byte"));
+        }
+        self.out.push(kind as u8);
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(0);
+    }
+
+    #[inline]
+    fn length(&mut self, len: usize) {
+        match length(len) {
+            Ok(len) => self.out.extend_from_slice(&len.to_le_bytes()),
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    #[inline]
+    fn patch(&mut self, position: Position, len: usize) {
+        match length(len) {
+            Ok(len) => {
+                if let Some(slot) = self.out.get_mut(position.0..).and_then(<[u8]>::first_chunk_mut) {
+                    *slot = len.to_le_bytes();
+                }
+            }
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+}
