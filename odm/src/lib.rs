@@ -19,6 +19,8 @@ pub mod value;
 #[doc(hidden)]
 pub mod __private_v1;
 
+pub use marula_driver as driver;
+
 pub use error::{Error, Result, SchemaError, ValueError};
 pub use field::{Embedded, Field, Opaque};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};

@@ -9,9 +9,9 @@ use crate::model::{Content, Model, Place, Variant};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
     let Model { ident, fields_ident, .. } = model;
-    let type_ = accessors_type(ident, fields_ident);
+    let type_ = accessors_type(model, fields_ident);
     let traits = field_traits(model);
-    let types = variants.iter().map(|v| content_type(ident, v));
+    let types = variants.iter().map(|v| content_type(model, v));
     let methods = variants.iter().map(|v| {
         let (content, is) = (content(ident, v), is(v));
         quote!(#content #is)
@@ -30,9 +30,9 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
 }
 
 /// The type of a variant's own fields.
-fn content_type(owner: &Ident, variant: &Variant) -> TokenStream {
+fn content_type(model: &Model, variant: &Variant) -> TokenStream {
     let Content::Fields { ident, accessors } = &variant.content else { return TokenStream::new() };
-    let type_ = accessors_type(owner, ident);
+    let type_ = accessors_type(model, ident);
     let methods = accessors.iter().map(accessor);
     quote! {
         #type_

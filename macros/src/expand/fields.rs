@@ -11,7 +11,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let Model { ident, fields_ident, .. } = model;
     let methods = accessors.iter().map(accessor);
     let traits = field_traits(model);
-    let type_ = accessors_type(ident, fields_ident);
+    let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
         impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
@@ -25,9 +25,10 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
 }
 
 /// The type that accessors are methods of: a path, with a name for messages.
-pub(super) fn accessors_type(owner: &syn::Ident, fields_ident: &syn::Ident) -> TokenStream {
+pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
+    let (owner, vis) = (&model.ident, &model.vis);
     quote! {
-        pub struct #fields_ident<__R, __M>(__m::Path<__R, #owner, __M>);
+        #vis struct #fields_ident<__R, __M>(__m::Path<__R, #owner, __M>);
         impl<__R, __M> ::core::clone::Clone for #fields_ident<__R, __M> {
             fn clone(&self) -> Self {
                 #fields_ident(::core::clone::Clone::clone(&self.0))

@@ -18,6 +18,7 @@ pub(crate) use partial::{Comparison, Partial};
 /// Everything that `expand` needs.
 pub(crate) struct Model {
     pub(crate) ident: Ident,
+    pub(crate) vis: syn::Visibility,
     /// False when there is no type to write code for.
     pub(crate) usable: bool,
     pub(crate) krate: syn::Path,
@@ -114,6 +115,7 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
     };
     Model {
         ident: parsed.ident.clone(),
+        vis: parsed.vis.clone(),
         usable: parsed.usable,
         krate: parsed.attributes.krate.clone().unwrap_or_else(|| syn::parse_quote!(::marula)),
         fields_ident,

@@ -16,6 +16,7 @@ pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 /// A type as it was written.
 pub(crate) struct Parsed {
     pub(crate) ident: Ident,
+    pub(crate) vis: syn::Visibility,
     /// Whether `Document` is derived, and not `Embedded`.
     pub(crate) root: bool,
     /// False after an error that leaves no type to write code for.
@@ -100,7 +101,7 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     };
     usable &= input.generics.params.is_empty();
     let identifiers = identifiers(&body);
-    Parsed { ident: input.ident.clone(), root, usable, attributes, serde, body, identifiers }
+    Parsed { ident: input.ident.clone(), vis: input.vis.clone(), root, usable, attributes, serde, body, identifiers }
 }
 
 fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
