@@ -20,7 +20,7 @@ impl Readable for Through {}
 #[diagnostic::on_unimplemented(
     message = "an update through an array must say which elements it changes",
     label = "this path goes through an array",
-    note = "use `.positional()`, `.all_positional()`, `.filtered_positional(..)` or `.at(index)` on the array"
+    note = "use `.positional()`, `.all_positional()`, `.filtered_positional(..)` or `.nth(index)` on the array"
 )]
 pub trait Writable {}
 impl Writable for Read {}
@@ -119,7 +119,7 @@ pub trait Array {
 
 /// Maps from strings to values.
 #[diagnostic::on_unimplemented(
-    message = "`.key(..)` needs a map field, found `{Self}`",
+    message = "`.entry(..)` needs a map field, found `{Self}`",
     label = "`{Self}` is not a map with string keys"
 )]
 pub trait Map {

@@ -293,7 +293,7 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// The element of an array at an index.
-    fn at(&self, index: u32) -> ElementNav<Self::Value, Self::Root, Self::Mode>
+    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, Self::Mode>
     where
         Self::Value: Array<Element: Field>,
     {
@@ -335,7 +335,7 @@ pub trait PathOps: AsPath + Sized {
     ///
     /// A key that holds a dot, starts with `$` or is empty has no path; the call that uses it fails with
     /// [`InvalidFilter`](crate::Error::InvalidFilter) or [`InvalidUpdate`](crate::Error::InvalidUpdate).
-    fn key(&self, key: &str) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, Self::Mode>
+    fn entry(&self, key: &str) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, Self::Mode>
     where
         Self::Value: Map<Value: Field>,
     {
@@ -343,7 +343,7 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// The value inside an `Option`; needed only where an operator hides a field of the same name.
-    fn value(&self) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, Self::Mode>
+    fn some(&self) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, Self::Mode>
     where
         Self::Value: Nullable<Inner: Field>,
     {

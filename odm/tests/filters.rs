@@ -79,7 +79,7 @@ fn arrays() {
     check(|o| o.tags().all(["a", "b"]), doc! { "tags": { "$all": ["a", "b"] } });
     check(|o| o.tags().size(2), doc! { "tags": { "$size": 2_i64 } });
     check(|o| o.scores().any().gte(5), doc! { "scores": { "$gte": 5 } });
-    check(|o| o.scores().at(0).gte(5), doc! { "scores.0": { "$gte": 5 } });
+    check(|o| o.scores().nth(0).gte(5), doc! { "scores.0": { "$gte": 5 } });
     check(|o| o.scores().elem_match(|s| s.gte(5) & s.lt(9)), doc! { "scores": { "$elemMatch": { "$gte": 5, "$lt": 9 } } });
     check(
         |o| o.lines().elem_match(|l| l.sku().eq("a") & (l.qty().gte(2) | l.qty().eq(0))),

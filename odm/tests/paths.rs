@@ -134,17 +134,17 @@ fn names_follow_serde() {
     assert_eq!(dotted(&o.r#type()), "type");
     assert_eq!(dotted(&o.stamps().created_at()), "createdAt");
     assert_eq!(dotted(&o.stamps().offset()), "tzOffset");
-    assert_eq!(dotted(&o.extra().key("anything")), "anything");
+    assert_eq!(dotted(&o.extra().entry("anything")), "anything");
     assert_eq!(dotted(&o.home().iban()), "home.iban");
-    assert_eq!(dotted(&o.scores().key("maths")), "scores.maths");
-    assert_eq!(dotted(&o.by_name().key("main").iban()), "byName.main.iban");
+    assert_eq!(dotted(&o.scores().entry("maths")), "scores.maths");
+    assert_eq!(dotted(&o.by_name().entry("main").iban()), "byName.main.iban");
 }
 
 #[test]
 fn arrays_lead_to_their_elements() {
     let o = Order::fields();
     assert_eq!(dotted(&o.lines().sku()), "lines.sku");
-    assert_eq!(dotted(&o.lines().at(2).unit_price()), "lines.2.unitPrice");
+    assert_eq!(dotted(&o.lines().nth(2).unit_price()), "lines.2.unitPrice");
     assert_eq!(dotted(&o.lines().any().size()), "lines.size");
     assert_eq!(dotted(&o.lines().parts().parts().qty()), "lines.parts.parts.qty");
     assert_eq!(dotted(&o.lines().positional().qty()), "lines.$.qty");
@@ -204,7 +204,7 @@ fn a_flattened_value_cannot_be_compared_as_a_whole() {
     let root = o.payment().transfer().eq(Bank { iban: String::new() });
     assert!(root.into_document().unwrap_err().to_string().contains("flattened"));
     for key in ["a.b", "$x", ""] {
-        let error = o.scores().key(key).eq(1).into_document().unwrap_err().to_string();
+        let error = o.scores().entry(key).eq(1).into_document().unwrap_err().to_string();
         assert!(error.contains("map key"), "{error}");
     }
 }

@@ -75,7 +75,7 @@ fn arrays() {
     check(|o| o.scores().pull(|s| s.gte(5)), doc! { "$pull": { "scores": { "$gte": 5 } } });
     check(|o| o.scores().pull_all([1, 2]), doc! { "$pullAll": { "scores": [1, 2] } });
     check(|o| (o.scores().pop_first(), o.tags().pop_last()), doc! { "$pop": { "scores": -1, "tags": 1 } });
-    check(|o| o.lines().at(3).qty().inc(1), doc! { "$inc": { "lines.3.qty": 1 } });
+    check(|o| o.lines().nth(3).qty().inc(1), doc! { "$inc": { "lines.3.qty": 1 } });
     check(|o| o.lines().positional().qty().inc(1), doc! { "$inc": { "lines.$.qty": 1 } });
     check(|o| o.lines().all_positional().qty().inc(1), doc! { "$inc": { "lines.$[].qty": 1 } });
     check(|o| o.scores().all_positional().inc(1), doc! { "$inc": { "scores.$[]": 1 } });
@@ -129,7 +129,7 @@ fn refused<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> (St
 fn overlap_is_refused() {
     let (path, reason) = refused(|o| (o.note().set("a"), o.note().unset()));
     assert_eq!((path.as_str(), reason.as_str()), ("note", "two operators change this field"));
-    let (path, reason) = refused(|o| (o.lines().at(0).set(line("a")), o.tags().push("x"), o.lines().at(0).qty().inc(1)));
+    let (path, reason) = refused(|o| (o.lines().nth(0).set(line("a")), o.tags().push("x"), o.lines().nth(0).qty().inc(1)));
     assert_eq!(path, "lines.0");
     assert!(reason.contains("`lines.0.qty`"), "{reason}");
     assert_eq!(refused(|o| (o.note().rename(o.old_note()), o.old_note().set("x"))).0, "old_note");

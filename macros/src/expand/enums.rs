@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
+use crate::expand::at;
 use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
 use crate::model::{Content, Model, Place, Variant};
 
@@ -62,7 +63,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         Content::Fields { ident, .. } => (quote!(#ident<__R, __M>), quote!(#ident(#path))),
         Content::Newtype(ty) => typed(ty, &path),
     };
-    quote_spanned! {method.span()=>
+    quote_spanned! {at(method.span())=>
         /// What is in this variant; filters on it ask for the variant too.
         pub fn #method(&self) -> #output {
             #body
@@ -81,7 +82,7 @@ fn is(variant: &Variant) -> TokenStream {
         }
         (Place::Untagged, _) => return TokenStream::new(),
     };
-    quote_spanned! {method.span()=>
+    quote_spanned! {at(method.span())=>
         /// Whether the value is this variant.
         pub fn #method(&self) -> __m::Filter<__R>
         where

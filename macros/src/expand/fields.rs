@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use crate::expand::at;
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The accessors' type of a struct, and the traits that lead to it.
@@ -78,7 +79,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0))),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
-    quote_spanned! {ident.span()=>
+    quote_spanned! {at(ident.span())=>
         #[doc = #doc]
         #[inline]
         pub fn #ident(&self) -> #output {
@@ -89,6 +90,6 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
 
 /// The accessors of a type at a path: their type and how they are made, with errors at the type as it is written.
 pub(super) fn typed(ty: &syn::Type, path: &TokenStream) -> (TokenStream, TokenStream) {
-    let output = quote_spanned!(ty.span()=> <#ty as __m::Field>::Nav<__R, __M>);
-    (output, quote_spanned!(ty.span()=> <#ty as __m::Field>::nav(#path)))
+    let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, __M>);
+    (output, quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)))
 }

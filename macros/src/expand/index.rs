@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Lit;
 
+use crate::expand::at;
 use crate::model::{Comparison, Index, Partial};
 use crate::parse::index::{FieldPath, Key, KeyKind};
 
@@ -63,10 +64,10 @@ fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
 fn accessors(path: &FieldPath) -> TokenStream {
     let mut out = quote!(__fields);
     for segment in &path.segments {
-        out = quote_spanned!(segment.span()=> __m::Inner::inner(&#out).#segment());
+        out = quote_spanned!(at(segment.span())=> __m::Inner::inner(&#out).#segment());
     }
     let span = path.segments.last().map_or_else(proc_macro2::Span::call_site, syn::Ident::span);
-    quote_spanned!(span=> &#out)
+    quote_spanned!(at(span)=> &#out)
 }
 
 fn filter(partial: &Partial) -> TokenStream {

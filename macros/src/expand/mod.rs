@@ -1,7 +1,7 @@
 //! From the resolved model to code. It cannot fail: after an error it writes what can still be written, so that code
 //! which uses the type gives no errors of its own.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 use crate::model::{Body, Model};
@@ -11,6 +11,11 @@ mod fields;
 mod index;
 mod root;
 mod values;
+
+/// A place for messages, without its hygiene: `self` is the same wherever it points.
+fn at(span: Span) -> Span {
+    Span::call_site().located_at(span)
+}
 
 pub(crate) fn expand(model: &Model) -> TokenStream {
     if !model.usable {

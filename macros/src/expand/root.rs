@@ -4,22 +4,24 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::index;
+use crate::expand::{at, index};
 use crate::model::{Id, Model, Root};
 use crate::parse::IdSource;
 
 pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let ident = &model.ident;
     let name = ident.to_string();
+    let mut owner = ident.clone();
+    owner.set_span(at(ident.span()));
     let Root { collection, id, indexes } = root;
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
         Some(id) => id_parts(id),
         None => (quote!(__m::Bson), quote!(__m::Manual), quote!(::core::unreachable!()), TokenStream::new()),
     };
-    let impl_ = quote_spanned!(ident.span()=> impl __m::Model for #ident);
-    quote! {
-        #impl_ {
+    // All at the name of the type, where the compiler then says once what is missing.
+    let model = quote_spanned! {at(ident.span())=>
+        impl __m::Model for #owner {
             type Id = #id_type;
             type IdSource = #source;
             const NAME: &'static str = #name;
@@ -28,12 +30,12 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
                 #id_body
             }
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
-                let __fields = <Self as __m::Model>::fields();
+                let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]
             }
         }
-        #check
-    }
+    };
+    quote!(#model #check)
 }
 
 fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
@@ -48,7 +50,7 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
     let check = match source {
         // Without a source named, a type that no id is made of is an error only where one is asked for.
         IdSource::Auto | IdSource::Manual => TokenStream::new(),
-        _ => quote_spanned!(ty.span()=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
+        _ => quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
     };
-    (quote!(#ty), source_type, quote!(&self.#ident), check)
+    (quote!(#ty), source_type, quote_spanned!(at(ident.span())=> &self.#ident), check)
 }

@@ -5,6 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
+use crate::expand::at;
+
 /// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
 pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
     let markers = [
@@ -16,7 +18,7 @@ pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
         let marker = Ident::new(marker, ident.span());
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
-    let nav = quote_spanned!(inner.span()=> <#inner as __m::Field>::Nav<__R, __M>);
+    let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
@@ -44,7 +46,7 @@ pub(super) fn plain(ident: &Ident) -> TokenStream {
 
 /// Values of the type in filters and updates, in the form that serde stores.
 pub(super) fn into_value(ident: &Ident) -> TokenStream {
-    let serialized = quote_spanned!(ident.span()=> __m::serialized(self));
+    let serialized = quote_spanned!(at(ident.span())=> __m::serialized(self));
     let output = quote!(::core::result::Result<__m::Bson, __m::ValueError>);
     quote! {
         impl __m::IntoValue<#ident> for &#ident {

@@ -78,7 +78,8 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
         hidden: attribute.hidden.is_some(),
         name: attribute.name.clone(),
         was: attribute.was.clone(),
-        ttl: attribute.ttl.map(|(seconds, _)| seconds),
+        // On a compound index an error has been reported; a second one about the type of a key would not help.
+        ttl: attribute.ttl.filter(|_| attribute.keys.len() == 1).map(|(seconds, _)| seconds),
         language: attribute.language.clone(),
         language_override: attribute.language_override.clone(),
         collation: attribute.collation.as_ref().map(|options| {

@@ -11,7 +11,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
     if let Some((attribute, span)) = &parsed.serde.conversion {
         sink.at(*span, format!("`{attribute}` hides how a document is stored; put such a type into a field instead"));
     }
-    if parsed.attributes.collection.is_none() && !matches!(parsed.body, parse::Body::Empty) {
+    if parsed.attributes.collection.is_none() && !parsed.attributes.broken && !matches!(parsed.body, parse::Body::Empty) {
         sink.on(&parsed.ident, "no collection: add `#[document(collection = \"…\")]`");
     }
     let collection = parsed.attributes.collection.as_ref().map_or_else(String::new, syn::LitStr::value);
@@ -44,10 +44,13 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
         |f: &&parse::Field| fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some("_id") && !f.serde.skipped;
     let Some((field, span, source)) = first else {
         let Some(field) = named.iter().find(stored_as_id) else {
-            sink.on(
-                ident,
-                "a document needs an id: mark a field with `#[document(id)]` and `#[serde(rename = \"_id\")]`",
-            );
+            match named.iter().filter_map(|f| f.ident.as_ref()).find(|i| *i == "_id") {
+                Some(id) => sink.on(id, "`_id` is renamed by `rename_all`: add `#[serde(rename = \"_id\")]`"),
+                None => sink.on(
+                    ident,
+                    "a document needs an id: mark a field with `#[document(id)]` and `#[serde(rename = \"_id\")]`",
+                ),
+            }
             return None;
         };
         return Some(Id { ident: field.ident.clone()?, ty: field.ty.clone(), source: IdSource::Auto });

@@ -9,7 +9,7 @@ use crate::symbol;
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
     let mut out = ContainerAttributes::default();
     let known: &[&str] = if root { &symbol::ROOT } else { &symbol::EMBEDDED };
-    document_items(attributes, sink, |meta| {
+    let whole = document_items(attributes, sink, |meta| {
         let (name, span) = key(meta);
         match name.as_str() {
             "collection" if root => {
@@ -42,10 +42,12 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 };
                 sink.at(span, format!("unknown attribute `{name}`{hint}"));
                 skip_value(meta)?;
+                out.broken = true;
             }
         }
         Ok(())
     });
+    out.broken |= !whole;
     out
 }
 

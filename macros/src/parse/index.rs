@@ -86,31 +86,35 @@ impl IndexAttribute {
 /// Parses what stands between the parentheses. None after an error that leaves no index.
 pub(super) fn parse(input: ParseStream<'_>, span: Span, end: Span, sink: &Sink) -> syn::Result<Option<IndexAttribute>> {
     let mut index = IndexAttribute::new(span);
+    let mut known = true;
     while !input.is_empty() {
-        item(input, &mut index, sink)?;
+        known &= item(input, &mut index, sink)?;
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
         }
     }
     if index.keys.is_empty() {
-        sink.at(end, "an index needs at least one key");
+        if known {
+            sink.at(end, "an index needs at least one key");
+        }
         return Ok(None);
     }
     Ok(Some(index))
 }
 
-fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<()> {
+/// One key or option. False after an error, when a key may be missing.
+fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<bool> {
     if input.peek(Token![-]) {
         let minus: Token![-] = input.parse()?;
         let path = path(input)?;
         index.keys.push(Key { path: Some(path), kind: KeyKind::Descending, span: minus.span });
-        return Ok(());
+        return Ok(true);
     }
     let first: Ident = input.call(Ident::parse_any)?;
     let name = first.to_string();
     if input.peek(Token![=]) {
         input.parse::<Token![=]>()?;
-        return value(input, &first, index, sink);
+        return value(input, &first, index, sink).map(|()| true);
     }
     if input.peek(token::Paren) {
         return call(input, &first, index, sink);
@@ -129,7 +133,7 @@ fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn:
             index.keys.push(Key { path: Some(path), kind: KeyKind::Ascending, span });
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// `option = value`.
@@ -162,7 +166,7 @@ fn not_empty(text: LitStr, sink: &Sink) -> LitStr {
 }
 
 /// `key(path)` or `option(…)`.
-fn call(input: ParseStream<'_>, name: &Ident, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<()> {
+fn call(input: ParseStream<'_>, name: &Ident, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<bool> {
     let content;
     syn::parenthesized!(content in input);
     let span = name.span();
@@ -200,13 +204,13 @@ fn call(input: ParseStream<'_>, name: &Ident, index: &mut IndexAttribute, sink: 
             content.parse::<proc_macro2::TokenStream>()?;
             let known = symbol::INDEX_KEYS.into_iter().chain(["collation", "partial"]);
             sink.on(name, format!("unknown kind of index key `{other}`{}", did_you_mean(other, known)));
-            return Ok(());
+            return Ok(false);
         }
     }
     if !content.is_empty() {
         return Err(content.error("expected `)`"));
     }
-    Ok(())
+    Ok(true)
 }
 
 fn collation(input: ParseStream<'_>, span: Span, sink: &Sink) -> syn::Result<Vec<CollationOption>> {

@@ -63,6 +63,8 @@ pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
     pub(crate) krate: Option<Path>,
+    /// Whether an error was reported, after which a missing item says nothing.
+    pub(crate) broken: bool,
 }
 
 pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
@@ -159,15 +161,17 @@ fn identifiers(body: &Body) -> Vec<String> {
     out
 }
 
-/// The items of all `#[document(…)]` attributes, each handed to `item`.
+/// The items of all `#[document(…)]` attributes, each handed to `item`. False after an error that ended one of them.
 fn document_items(
     attributes: &[syn::Attribute],
     sink: &Sink,
     mut item: impl FnMut(&syn::meta::ParseNestedMeta<'_>) -> syn::Result<()>,
-) {
+) -> bool {
+    let mut whole = true;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
-        sink.ok(attribute.parse_nested_meta(|meta| item(&meta)));
+        whole &= sink.ok(attribute.parse_nested_meta(|meta| item(&meta))).is_some();
     }
+    whole
 }
 
 /// Skips the value of an item that is of no interest, or that an error has been reported for.

@@ -14,11 +14,12 @@ use crate::update::{IntoUpdate, Update};
 use crate::value::{IntoValue, array};
 
 /// Changes of an array.
-pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
+pub trait ArrayUpdateOps: AsPath + Sized {
     /// `$push`: appends a value.
     fn push(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
     {
         operation(self, "$push", value.into_value())
     }
@@ -27,6 +28,7 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         let raw = self.raw();
@@ -38,6 +40,7 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
     {
         operation(self, "$addToSet", value.into_value())
     }
@@ -46,6 +49,7 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn add_each_to_set<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         operation(self, "$addToSet", array(values).map(|v| Bson::Document(doc! { "$each": v })))
@@ -54,8 +58,8 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     /// `$pull`: removes the elements that meet the condition.
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
-        Self::Mode: Writable,
         Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
         F: FnOnce(
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
         ) -> Filter<<Self::Value as Array>::Element>,
@@ -69,6 +73,7 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn pull_all<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         operation(self, "$pullAll", array(values))
@@ -78,6 +83,7 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn pop_first(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
     {
         operation(self, "$pop", Ok(Bson::Int32(-1)))
     }
@@ -86,12 +92,13 @@ pub trait ArrayUpdateOps: AsPath<Value: Array> + Sized {
     fn pop_last(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
+        Self::Value: Array,
     {
         operation(self, "$pop", Ok(Bson::Int32(1)))
     }
 }
 
-impl<A: AsPath<Value: Array>> ArrayUpdateOps for A {}
+impl<A: AsPath> ArrayUpdateOps for A {}
 
 /// A `$push` of several values, with its modifiers.
 #[must_use = "a push does nothing until it is given to a call"]
