@@ -2,19 +2,50 @@
 
 use std::fmt;
 
-use crate::bson::{Bson, EncodeError};
+use crate::bson::{Bson, DecodeError, Document};
+use crate::driver;
 
+mod convert;
 mod schema;
+mod value;
 
 pub use schema::SchemaError;
+pub use value::ValueError;
 
 /// The result of an ODM call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an ODM call failed.
+/// Why an ODM call failed. Cheap to clone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// The driver reports an error: the server, the network, a time limit.
+    Driver(driver::Error),
+    /// A unique index refused a write.
+    Duplicate {
+        /// The name of the index, if the server's message tells it.
+        index: Option<String>,
+        /// The fields of the index, if the server sent them.
+        key: Option<Box<Document>>,
+        /// The driver's error, with all that the server said.
+        source: driver::Error,
+    },
+    /// A stored document does not have the form of its model.
+    Decode {
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document, if it has one.
+        id: Option<Box<Bson>>,
+        /// The field at fault, as in `lines[2].sku`; empty when it is the document as a whole.
+        path: String,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// No document matches where one was asked for.
+    NotFound {
+        /// `database.collection`.
+        collection: String,
+    },
     /// A value in a filter, an update or a document has no BSON form.
     Encode {
         /// The dotted path of the field the value was meant for; empty for a whole document.
@@ -36,7 +67,8 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// A call was given arguments that make no sense together, before anything was sent.
+    /// A call was given arguments that make no sense, before anything was sent: a page token of another query, a page of
+    /// no documents.
     InvalidArgument {
         /// What is wrong.
         reason: String,
@@ -61,11 +93,38 @@ impl Error {
     pub(crate) fn argument(reason: impl Into<String>) -> Self {
         Error::InvalidArgument { reason: reason.into() }
     }
+
+    /// The driver's error, if it is the cause: its code, labels and server reply.
+    #[must_use]
+    pub fn driver(&self) -> Option<&driver::Error> {
+        match self {
+            Error::Driver(e) | Error::Duplicate { source: e, .. } => Some(e),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Driver(e) => e.fmt(f),
+            Error::Duplicate { index, key, .. } => {
+                f.write_str("a document with the same key exists")?;
+                if let Some(index) = index {
+                    write!(f, " in the unique index `{index}`")?;
+                }
+                if let Some(key) = key {
+                    let fields: Vec<&str> = key.keys().map(String::as_str).collect();
+                    write!(f, " (fields {})", fields.join(", "))?;
+                }
+                Ok(())
+            }
+            Error::Decode { collection, id, path, source } => {
+                let id = id.as_ref().map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string());
+                write!(f, "document {id} of {collection} cannot be read at {}: ", Place(path, "its top level"))?;
+                f.write_str(source.message())
+            }
+            Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::Encode { path, source } => write!(f, "cannot encode {}: {source}", Place(path, "the document")),
             Error::InvalidFilter { path, reason } => {
                 write!(f, "invalid filter at {}: {reason}", Place(path, "its top level"))
@@ -82,6 +141,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            // Its text is this error's own text already.
+            Error::Driver(e) => e.source(),
+            Error::Duplicate { source, .. } => Some(source),
+            Error::Decode { source, .. } => Some(source),
             Error::Encode { source, .. } => Some(source),
             Error::Schema(e) => Some(e),
             _ => None,
@@ -102,48 +165,4 @@ impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { f.write_str(self.1) } else { write!(f, "`{}`", self.0) }
     }
-}
-
-/// A Rust value that has no BSON form, such as a `u64` above `i64::MAX`.
-#[derive(Clone, Debug)]
-pub struct ValueError {
-    message: String,
-    source: Option<EncodeError>,
-}
-
-impl ValueError {
-    /// An error that says what is wrong with the value; put no value in it, messages end up in logs.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        ValueError { message: message.into(), source: None }
-    }
-}
-
-impl From<EncodeError> for ValueError {
-    fn from(e: EncodeError) -> Self {
-        ValueError { message: e.to_string(), source: Some(e) }
-    }
-}
-
-impl From<std::convert::Infallible> for ValueError {
-    fn from(never: std::convert::Infallible) -> Self {
-        match never {}
-    }
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ValueError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
-    }
-}
-
-/// The value that a failed read names: an `_id`, printed as Extended JSON.
-pub(crate) fn display_id(id: Option<&Bson>) -> String {
-    id.map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string())
 }

@@ -74,7 +74,9 @@ impl RawPath {
     }
 
     fn mark_array(mut self) -> Self {
-        self.arrays.push(self.dotted.len());
+        if self.arrays.last() != Some(&self.dotted.len()) {
+            self.arrays.push(self.dotted.len());
+        }
         self
     }
 
@@ -289,7 +291,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Array<Element: Field>,
     {
-        element::<Self::Value, _, _>(self.raw().clone())
+        element::<Self::Value, _, _>(self.raw().clone().mark_array())
     }
 
     /// The element of an array at an index.

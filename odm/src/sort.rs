@@ -3,17 +3,17 @@
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
-use crate::marker::Readable;
-use crate::path::AsPath;
+use crate::marker::{KeysetKey, Readable};
+use crate::path::{AsPath, Read};
 
-/// One key of a sort, with the root and the type of its path.
-pub struct SortKey<R, T> {
+/// One key of a sort, with the root, the type and the mode of its path.
+pub struct SortKey<R, T, M = Read> {
     path: String,
     direction: Bson,
-    types: PhantomData<fn() -> (R, T)>,
+    types: PhantomData<fn() -> (R, T, M)>,
 }
 
-impl<R, T> SortKey<R, T> {
+impl<R, T, M> SortKey<R, T, M> {
     fn new(path: &str, direction: impl Into<Bson>) -> Self {
         SortKey { path: path.to_owned(), direction: direction.into(), types: PhantomData }
     }
@@ -30,7 +30,7 @@ impl<R> SortKey<R, f64> {
 /// Directions of a sort.
 pub trait SortOps: AsPath {
     /// Ascending.
-    fn asc(&self) -> SortKey<Self::Root, Self::Value>
+    fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
     {
@@ -38,7 +38,7 @@ pub trait SortOps: AsPath {
     }
 
     /// Descending.
-    fn desc(&self) -> SortKey<Self::Root, Self::Value>
+    fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
     {
@@ -58,6 +58,16 @@ pub trait IntoSort<R> {
     fn into_sort(self) -> Document;
 }
 
+/// A sort by keys that are always present, so that a page can begin where the last one ended.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a keyset sort of `{R}`",
+    label = "expected `.asc()` or `.desc()` of fields that are always present",
+    note = "`$gt: null` matches nothing outside null, and an array has many keys: both lose rows between pages"
+)]
+pub trait IntoKeyset<R>: IntoSort<R> {}
+
+impl<R, T: KeysetKey> IntoKeyset<R> for SortKey<R, T, Read> {}
+
 fn push(sort: &mut Document, more: Document) {
     for (key, direction) in more {
         if !sort.contains_key(&key) {
@@ -66,7 +76,7 @@ fn push(sort: &mut Document, more: Document) {
     }
 }
 
-impl<R, T> IntoSort<R> for SortKey<R, T> {
+impl<R, T, M> IntoSort<R> for SortKey<R, T, M> {
     fn into_sort(self) -> Document {
         doc! { self.path: self.direction }
     }
@@ -99,6 +109,7 @@ macro_rules! tuples {
                 sort
             }
         }
+        impl<R, $($name: IntoKeyset<R>),+> IntoKeyset<R> for ($($name,)+) {}
     )* };
 }
 

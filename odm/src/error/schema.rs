@@ -31,6 +31,13 @@ pub enum SchemaError {
         /// The specification that is declared.
         want: Box<Document>,
     },
+    /// The server refused to create an index because of another one that was created since the plan was made.
+    Raced {
+        /// `database.collection`.
+        namespace: String,
+        /// What the server says.
+        reason: String,
+    },
     /// A declaration that no server accepts.
     InvalidIndex {
         /// The model that declares it.
@@ -57,6 +64,9 @@ impl fmt::Display for SchemaError {
                 RelaxedDocument(have),
                 RelaxedDocument(want)
             ),
+            SchemaError::Raced { namespace, reason } => {
+                write!(f, "an index of {namespace} was created differently since the plan was made: {reason}")
+            }
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")
             }
