@@ -1,3 +1,50 @@
-//! An async MongoDB driver for Rust: its own codec, wire protocol, discovery and pools.
+//! An asynchronous MongoDB driver on tokio, with a codec, wire protocol, discovery and pools of its own.
+//!
+//! Start at [`Client::connect`]; read and write through a [`Collection`]. Every action is a value that collects options
+//! and is awaited.
+//!
+//! ```no_run
+//! use marula_driver::{Client, bson::doc};
+//!
+//! # async fn run() -> marula_driver::Result<()> {
+//! let client = Client::connect("mongodb://localhost").await?;
+//! let people = client.database("town").collection::<marula_driver::bson::Document>("people");
+//! people.insert_one(&doc! { "name": "Ada", "age": 36 }).await?;
+//! let adults = people.count_documents(doc! { "age": { "$gte": 18 } }).await?;
+//! # Ok(()) }
+//! ```
 
+mod api;
 pub mod bson;
+mod connection;
+mod error;
+mod execution;
+mod operation;
+pub mod options;
+mod pool;
+mod proto;
+mod topology;
+mod types;
+
+pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
+pub use error::{
+    BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_WRITE_ERROR, Result,
+    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+};
+pub use operation::{
+    create_indexes::{IndexModel, IndexOptions},
+    find_and_modify::ReturnDocument,
+    list::{CollectionSpecification, DatabaseSpecification},
+    write_result::{DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+};
+pub use types::{address::ServerAddress, namespace::Namespace};
+
+/// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
+pub mod action {
+    pub use crate::api::{
+        Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection,
+        DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
+        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes, RunCommand,
+        Update,
+    };
+}

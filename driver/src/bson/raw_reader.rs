@@ -69,6 +69,15 @@ impl<'de> RawElements<'de> {
         }
     }
 
+    /// Elements that follow one another without a document around them; offsets count from the first.
+    #[inline]
+    pub(crate) fn unframed(elements: &'de [u8]) -> Self {
+        Self {
+            rest: elements,
+            total: elements.len() + 1,
+        }
+    }
+
     /// Where the next element starts, counted from the start of the document.
     #[inline]
     #[must_use]
@@ -89,44 +98,75 @@ impl<'de> RawElements<'de> {
     /// When the element's type, key or length is malformed.
     #[inline]
     pub fn next_element(&mut self) -> Result<Option<RawElement<'de>>, DecodeError> {
-        let Some((&tag, after_tag)) = self.rest.split_first() else {
-            return Ok(None);
-        };
-        match Self::split(tag, after_tag) {
-            Ok((element, rest)) => {
-                self.rest = rest;
-                Ok(Some(element))
+        let before = *self;
+        let result = self.next_key().and_then(|next| match next {
+            Some((kind, key)) => {
+                let value = RawValue::new(kind, self.next_value(kind)?);
+                Ok(Some(RawElement { key, value }))
             }
-            Err(message) => {
-                let offset = self.offset();
-                self.rest = &[];
-                Err(DecodeError::malformed(message, offset))
-            }
+            None => Ok(None),
+        });
+        if result.is_err() {
+            *self = Self { rest: &[], ..before };
+        }
+        result
+    }
+
+    /// Type and key of the next element, whose value must be taken next.
+    ///
+    /// Key and value are taken apart for the deserializer, which uses each where it is found:
+    /// carrying both around together costs more than reading them.
+    #[inline]
+    pub(super) fn next_key(&mut self) -> Result<Option<(ElementType, &'de str)>, DecodeError> {
+        match self.next_key_bytes()? {
+            Some((kind, key)) => match std::str::from_utf8(key) {
+                Ok(key) => Ok(Some((kind, key))),
+                Err(_) => Err(self.malformed("the element's key is not UTF-8")),
+            },
+            None => Ok(None),
         }
     }
 
+    /// As [`next_key`](Self::next_key), the key not validated: in arrays nobody looks at it.
     #[inline]
-    fn split(tag: u8, after_tag: &'de [u8]) -> Result<(RawElement<'de>, &'de [u8]), &'static str> {
+    pub(super) fn next_key_bytes(&mut self) -> Result<Option<(ElementType, &'de [u8])>, DecodeError> {
+        let Some((&tag, after_tag)) = self.rest.split_first() else {
+            return Ok(None);
+        };
         let Some(kind) = ElementType::from(tag) else {
-            return Err(if tag == 0 {
+            return Err(self.malformed(if tag == 0 {
                 "bytes follow the document's terminating zero byte"
             } else {
                 "the element has an unknown type"
-            });
+            }));
         };
-        let (key, after_key) = split_cstring(after_tag).ok_or("the element's key has no end")?;
-        let key = std::str::from_utf8(key).map_err(|_| "the element's key is not UTF-8")?;
-        let len = value_len(kind, after_key)?;
-        let (bytes, rest) = after_key
-            .split_at_checked(len)
-            .ok_or("the element's value is cut off")?;
-        Ok((
-            RawElement {
-                key,
-                value: RawValue::new(kind, bytes),
+        match split_cstring(after_tag) {
+            Some((key, rest)) => {
+                self.rest = rest;
+                Ok(Some((kind, key)))
+            }
+            None => Err(self.malformed("the element's key has no end")),
+        }
+    }
+
+    /// The bytes of the value whose key was taken.
+    #[inline]
+    pub(super) fn next_value(&mut self, kind: ElementType) -> Result<&'de [u8], DecodeError> {
+        match value_len(kind, self.rest) {
+            Ok(len) => match self.rest.split_at_checked(len) {
+                Some((bytes, rest)) => {
+                    self.rest = rest;
+                    Ok(bytes)
+                }
+                None => Err(self.malformed("the element's value is cut off")),
             },
-            rest,
-        ))
+            Err(message) => Err(self.malformed(message)),
+        }
+    }
+
+    #[cold]
+    fn malformed(&self, message: &'static str) -> DecodeError {
+        DecodeError::malformed(message, self.offset())
     }
 }
 

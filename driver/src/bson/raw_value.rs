@@ -63,6 +63,7 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'stati
     })
 }
 
+#[inline]
 fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
     match read_len(rest) {
         Some(0) => Err("the string's length is too small"),
@@ -167,6 +168,11 @@ impl<'de> RawValue<'de> {
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind == ElementType::Null
+    }
+
+    /// The value as a tree.
+    pub(crate) fn to_bson(self) -> Result<super::Bson, DecodeError> {
+        super::tree::value(self, self.bytes)
     }
 
     /// An Int32, an Int64, or a Double without a fraction: what servers send as a count.

@@ -32,35 +32,36 @@ pub fn append_bson(key: &str, value: &Bson, out: &mut Vec<u8>) -> Result<(), Enc
 
 fn write_fields(writer: &mut DocumentWriter<'_>, document: &Document, depth: u8) {
     for (key, value) in document {
+        let clean = writer.is_clean();
         write_value(writer, key, value, depth);
+        writer.within(clean, |error| error.in_field(key));
     }
 }
 
 /// Writes one element; `depth` is how many levels may still be opened.
 pub(super) fn write_value(writer: &mut DocumentWriter<'_>, key: &str, value: &Bson, depth: u8) {
-    let clean = writer.is_clean();
     match value {
         Bson::Double(value) => writer.f64(key, *value),
         Bson::String(value) => writer.str(key, value),
         Bson::Array(values) => {
-            let Some(inner) = enter(writer, key, depth) else {
+            let Some(inner) = enter(writer, depth) else {
                 return;
             };
             let start = writer.begin_array(key);
             for (index, value) in values.iter().enumerate() {
+                let clean = writer.is_clean();
                 write_value(writer, IndexKey::new(index).as_str(), value, inner);
+                writer.within(clean, |error| error.at_index(index));
             }
             writer.end(start);
-            writer.within(key, clean);
         }
         Bson::Document(document) => {
-            let Some(inner) = enter(writer, key, depth) else {
+            let Some(inner) = enter(writer, depth) else {
                 return;
             };
             let start = writer.begin_document(key);
             write_fields(writer, document, inner);
             writer.end(start);
-            writer.within(key, clean);
         }
         Bson::Boolean(value) => writer.bool(key, *value),
         Bson::Null => writer.null(key),
@@ -69,7 +70,7 @@ pub(super) fn write_value(writer: &mut DocumentWriter<'_>, key: &str, value: &Bs
         }
         Bson::JavaScriptCode(code) => writer.text(key, ElementType::JavaScriptCode, code),
         Bson::JavaScriptCodeWithScope(code) => {
-            let Some(inner) = enter(writer, key, depth) else {
+            let Some(inner) = enter(writer, depth) else {
                 return;
             };
             let start = writer.begin_code_with_scope(key, &code.code);
@@ -77,7 +78,6 @@ pub(super) fn write_value(writer: &mut DocumentWriter<'_>, key: &str, value: &Bs
             write_fields(writer, &code.scope, inner);
             writer.end(scope);
             writer.end_code_with_scope(start);
-            writer.within(key, clean);
         }
         Bson::Int32(value) => writer.i32(key, *value),
         Bson::Int64(value) => writer.i64(key, *value),
@@ -95,13 +95,12 @@ pub(super) fn write_value(writer: &mut DocumentWriter<'_>, key: &str, value: &Bs
     }
 }
 
-fn enter(writer: &mut DocumentWriter<'_>, key: &str, depth: u8) -> Option<u8> {
+fn enter(writer: &mut DocumentWriter<'_>, depth: u8) -> Option<u8> {
     let inner = depth.checked_sub(1);
     if inner.is_none() {
-        writer.fail(
-            key,
-            EncodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels")),
-        );
+        writer.fail(EncodeError::new(format!(
+            "documents nest deeper than {MAX_DEPTH} levels"
+        )));
     }
     inner
 }

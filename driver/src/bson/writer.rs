@@ -192,10 +192,7 @@ impl<'o> DocumentWriter<'o> {
         self.key(key, ElementType::RegularExpression);
         for part in [pattern, options] {
             if part.as_bytes().contains(&0) {
-                self.fail(
-                    key,
-                    EncodeError::new("a regular expression cannot hold a zero byte"),
-                );
+                self.fail(EncodeError::new("a regular expression cannot hold a zero byte"));
             }
             self.out.extend_from_slice(part.as_bytes());
             self.out.push(0);
@@ -280,18 +277,18 @@ impl<'o> DocumentWriter<'o> {
         self.error.is_none()
     }
 
-    /// Names the field around an error that came up since the writer was `clean`.
+    /// Names the field of an error that came up since the writer was `clean`.
     #[inline]
-    pub(super) fn within(&mut self, key: &str, clean: bool) {
+    pub(super) fn within(&mut self, clean: bool, name: impl FnOnce(EncodeError) -> EncodeError) {
         if clean && let Some(error) = self.error.take() {
-            self.error = Some(error.in_field(key));
+            self.error = Some(name(error));
         }
     }
 
     /// Keeps the first error.
     #[cold]
-    pub(super) fn fail(&mut self, key: &str, error: EncodeError) {
-        self.error.get_or_insert_with(|| error.in_field(key));
+    pub(super) fn fail(&mut self, error: EncodeError) {
+        self.error.get_or_insert(error);
     }
 
     #[inline]
@@ -303,7 +300,7 @@ impl<'o> DocumentWriter<'o> {
     #[inline]
     fn key(&mut self, key: &str, kind: ElementType) {
         if key.as_bytes().contains(&0) {
-            self.fail(key, EncodeError::new("the key holds a zero byte"));
+            self.fail(EncodeError::new("the key holds a zero byte"));
         }
         self.out.push(kind as u8);
         self.out.extend_from_slice(key.as_bytes());

@@ -3,11 +3,12 @@
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 
 use super::key::KeyDeserializer;
-use super::parsed::Parsed;
 use super::value::Value;
 use super::{Context, Mode};
 use crate::bson::error::DecodeError;
-use crate::bson::raw_reader::{RawElement, RawElements};
+use crate::bson::raw_reader::RawElements;
+use crate::bson::raw_value::RawValue;
+use crate::bson::spec::ElementType;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -17,8 +18,9 @@ pub(super) struct Access<'de, 'c> {
     mode: Mode,
     document: &'de [u8],
     elements: RawElements<'de>,
-    /// The element whose key is read and whose value is to come.
-    pending: Option<RawElement<'de>>,
+    /// Type and key of the element whose value is to come.
+    kind: ElementType,
+    key: &'de str,
     index: usize,
 }
 
@@ -27,14 +29,18 @@ impl<'de, 'c> Access<'de, 'c> {
     #[inline]
     pub(super) fn new(context: &'c Context<'de, 'c>, mode: Mode, document: &'de [u8]) -> Result<Self> {
         let mode = mode.inner()?;
-        let elements =
-            RawElements::new(document).map_err(|error| error.rebase(context.offset_of(document)))?;
+        let elements = match RawElements::new(document) {
+            Ok(elements) => elements,
+            Err(error) => return Err(error.rebase(context.offset_of(document))),
+        };
+        let kind = ElementType::Null;
         Ok(Self {
             context,
             mode,
             document,
             elements,
-            pending: None,
+            kind,
+            key: "",
             index: 0,
         })
     }
@@ -44,35 +50,47 @@ impl<'de, 'c> Access<'de, 'c> {
         self.elements.is_empty()
     }
 
+    /// The key of the next element; its value is to be read before the next key.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<RawElement<'de>>> {
-        self.elements
-            .next_element()
-            .map_err(|error| error.rebase(self.context.offset_of(self.document)))
+    pub(super) fn next_key(&mut self) -> Result<Option<&'de str>> {
+        match self.elements.next_key() {
+            Ok(Some((kind, key))) => {
+                self.kind = kind;
+                self.key = key;
+                Ok(Some(key))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(self.rebase(error)),
+        }
     }
 
-    /// Reads an element's value; errors say where it stands.
+    /// The value of the element whose key was read. Errors say where it stands.
     #[inline]
-    pub(super) fn read<T>(
-        &self,
-        element: RawElement<'de>,
-        read: impl FnOnce(Value<'de, 'c>) -> Result<T>,
-    ) -> Result<T> {
-        let raw = element.value;
-        Parsed::read(raw)
-            .and_then(|parsed| {
-                read(Value {
-                    context: self.context,
-                    parsed,
-                    mode: self.mode,
-                })
-            })
-            .map_err(|error| error.locate(raw.kind(), self.context.offset_of(raw.bytes())))
+    pub(super) fn read_value<T>(&mut self, read: impl FnOnce(Value<'de, 'c>) -> Result<T>) -> Result<T> {
+        let kind = self.kind;
+        let bytes = match self.elements.next_value(kind) {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(self.rebase(error)),
+        };
+        let raw = RawValue::new(kind, bytes);
+        match read(Value {
+            context: self.context,
+            raw,
+            mode: self.mode,
+        }) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.locate(kind, self.context.offset_of(bytes))),
+        }
     }
 
-    #[inline]
-    pub(super) fn key(&self, element: &RawElement<'de>) -> KeyDeserializer<'de> {
-        KeyDeserializer::new(element.key)
+    #[cold]
+    fn rebase(&self, error: DecodeError) -> DecodeError {
+        error.rebase(self.context.offset_of(self.document))
+    }
+
+    /// The key read last.
+    pub(super) fn key(&self) -> &'de str {
+        self.key
     }
 }
 
@@ -81,25 +99,24 @@ impl<'de> MapAccess<'de> for Access<'de, '_> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        let Some(element) = self.next()? else {
+        let Some(key) = self.next_key()? else {
             return Ok(None);
         };
-        self.pending = Some(element);
-        match seed.deserialize(KeyDeserializer::new(element.key)) {
+        match seed.deserialize(KeyDeserializer::new(key)) {
             Ok(key) => Ok(Some(key)),
-            Err(error) => Err(error
-                .locate(element.kind(), self.context.offset_of(element.key.as_bytes()))
-                .in_field(element.key)),
+            Err(error) => {
+                let offset = self.context.offset_of(key.as_bytes());
+                Err(error.locate(self.kind, offset).in_field(key))
+            }
         }
     }
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
-        let Some(element) = self.pending.take() else {
-            return Err(DecodeError::new("a map's value is asked for before its key"));
-        };
-        self.read(element, |value| seed.deserialize(value))
-            .map_err(|error| error.in_field(element.key))
+        match self.read_value(|value| seed.deserialize(value)) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.in_field(self.key)),
+        }
     }
 }
 
@@ -108,13 +125,17 @@ impl<'de> SeqAccess<'de> for Access<'de, '_> {
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        let Some(element) = self.next()? else {
-            return Ok(None);
-        };
-        let index = self.index;
-        self.index += 1;
-        self.read(element, |value| seed.deserialize(value))
-            .map(Some)
-            .map_err(|error| error.at_index(index))
+        match self.elements.next_key_bytes() {
+            Ok(Some((kind, _))) => self.kind = kind,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(self.rebase(error)),
+        }
+        match self.read_value(|value| seed.deserialize(value)) {
+            Ok(value) => {
+                self.index += 1;
+                Ok(Some(value))
+            }
+            Err(error) => Err(error.at_index(self.index)),
+        }
     }
 }

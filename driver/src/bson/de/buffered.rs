@@ -17,10 +17,11 @@ use crate::bson::spec::BinarySubtype;
 
 /// How often a document is decoded at most to find the fields that hold UUIDs.
 const MAX_RUNS: usize = 32;
-/// Marks are longer than this, which no reader of fixed-size bytes expects.
+/// Marks are longer than this, which no reader of fixed-size bytes expects; they are not UTF-8, so
+/// that no reader of strings takes them.
 const MARK_BASE: usize = 4096;
 const MAX_MARKS: usize = 1024;
-static MARKS: [u8; MARK_BASE + MAX_MARKS] = [0; MARK_BASE + MAX_MARKS];
+static MARKS: [u8; MARK_BASE + MAX_MARKS] = [0xff; MARK_BASE + MAX_MARKS];
 
 /// What becomes of binary data in serde's buffer during one run.
 #[derive(Default)]

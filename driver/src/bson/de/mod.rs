@@ -5,6 +5,7 @@ mod buffered;
 mod error;
 mod key;
 mod parsed;
+mod parsed_value;
 mod value;
 mod variant;
 mod vocabulary;
@@ -19,6 +20,7 @@ use super::{RawBsonRef, RawDocument};
 
 use buffered::Plan;
 use parsed::Parsed;
+use parsed_value::ParsedValue;
 use value::Value;
 
 /// Decodes one document, which must fill `bytes` exactly.
@@ -43,15 +45,21 @@ pub fn from_raw<'de, T: Deserialize<'de>>(document: &'de RawDocument) -> Result<
 }
 
 /// Decodes one value of a document; offsets in errors count from the start of `input`.
+#[inline]
 pub(super) fn from_raw_value<'de, T: Deserialize<'de>>(
     raw: RawValue<'de>,
     input: &'de [u8],
 ) -> Result<T, DecodeError> {
     buffered::decode(input, |context| {
-        let offset = context.offset_of(raw.bytes());
-        Parsed::read(raw)
-            .and_then(|parsed| T::deserialize(Value::new(context, parsed)))
-            .map_err(|error| error.locate(raw.kind(), offset))
+        let value = Value {
+            context,
+            raw,
+            mode: Mode::TOP,
+        };
+        match T::deserialize(value) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.locate(raw.kind(), context.offset_of(raw.bytes()))),
+        }
     })
 }
 
@@ -69,7 +77,8 @@ pub fn from_raw_bson<'de, T: Deserialize<'de>>(value: RawBsonRef<'de>) -> Result
     };
     let input = parsed.container().unwrap_or_default();
     buffered::decode(input, |context| {
-        T::deserialize(Value::new(context, parsed)).map_err(|error| error.locate(value.element_type(), 0))
+        T::deserialize(ParsedValue::new(context, parsed))
+            .map_err(|error| error.locate(value.element_type(), 0))
     })
 }
 

@@ -4,33 +4,41 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 
 use super::access::Access;
+use super::key::KeyDeserializer;
 use super::value::Value;
 use crate::bson::error::DecodeError;
-use crate::bson::raw_reader::RawElement;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// A variant with data: the document's only field names it and holds the data.
 pub(super) struct Variant<'de, 'c> {
     access: Access<'de, 'c>,
-    element: RawElement<'de>,
 }
 
 impl<'de, 'c> Variant<'de, 'c> {
     pub(super) fn new(mut access: Access<'de, 'c>) -> Result<Self> {
-        match access.next()? {
-            Some(element) if access.is_finished() => Ok(Self { access, element }),
-            _ => Err(DecodeError::new(
-                "expected a document with one field, the variant's name",
-            )),
+        match access.next_key()? {
+            Some(_) => Ok(Self { access }),
+            None => Err(not_one_field()),
         }
     }
 
-    fn read<T>(self, read: impl FnOnce(Value<'de, 'c>) -> Result<T>) -> Result<T> {
-        self.access
-            .read(self.element, read)
-            .map_err(|error| error.in_field(self.element.key))
+    fn read<T>(mut self, read: impl FnOnce(Value<'de, 'c>) -> Result<T>) -> Result<T> {
+        let value = self
+            .access
+            .read_value(read)
+            .map_err(|error| error.in_field(self.access.key()))?;
+        if self.access.is_finished() {
+            Ok(value)
+        } else {
+            Err(not_one_field())
+        }
     }
+}
+
+#[cold]
+fn not_one_field() -> DecodeError {
+    DecodeError::new("expected a document with one field, the variant's name")
 }
 
 impl<'de, 'c> EnumAccess<'de> for Variant<'de, 'c> {
@@ -38,7 +46,7 @@ impl<'de, 'c> EnumAccess<'de> for Variant<'de, 'c> {
     type Variant = Self;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
-        let name = seed.deserialize(self.access.key(&self.element))?;
+        let name = seed.deserialize(KeyDeserializer::new(self.access.key()))?;
         Ok((name, self))
     }
 }
@@ -47,7 +55,7 @@ impl<'de> VariantAccess<'de> for Variant<'de, '_> {
     type Error = DecodeError;
 
     fn unit_variant(self) -> Result<()> {
-        self.read(|value| serde::Deserialize::deserialize(value))
+        self.read(serde::Deserialize::deserialize)
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::buffered::{Form, probe};
 use super::key::KeyDeserializer;
 use super::parsed::Parsed;
-use super::value::Value;
+use super::parsed_value::ParsedValue;
 use crate::bson::Timestamp;
 use crate::bson::error::DecodeError;
 use crate::bson::spec::BinarySubtype;
@@ -16,7 +16,7 @@ use crate::bson::text::{Hex, to_base64};
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// Gives a value that is not one of serde's own types.
-pub(super) fn visit<'de, V: Visitor<'de>>(value: Value<'de, '_>, visitor: V) -> Result<V::Value> {
+pub(super) fn visit<'de, V: Visitor<'de>>(value: ParsedValue<'de, '_>, visitor: V) -> Result<V::Value> {
     let one = |key, part| Parts([Some((key, part)), None]);
     let parts = match value.parsed {
         Parsed::ObjectId(id) => one("$oid", Part::Oid(id)),
@@ -34,7 +34,7 @@ pub(super) fn visit<'de, V: Visitor<'de>>(value: Value<'de, '_>, visitor: V) -> 
         Parsed::Code(code) => one("$code", Part::Text(value, code)),
         Parsed::Symbol(symbol) => one("$symbol", Part::Text(value, symbol)),
         Parsed::CodeWithScope { code, scope } => {
-            let scope = Value {
+            let scope = ParsedValue {
                 parsed: Parsed::Document(scope),
                 ..value
             };
@@ -70,8 +70,8 @@ enum Part<'de, 'c> {
         id: [u8; 12],
     },
     Decimal([u8; 16]),
-    Text(Value<'de, 'c>, &'de [u8]),
-    Scope(Value<'de, 'c>),
+    Text(ParsedValue<'de, 'c>, &'de [u8]),
+    Scope(ParsedValue<'de, 'c>),
     Bool(bool),
     Int(i64),
     Str(&'de str),

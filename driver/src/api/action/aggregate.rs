@@ -1,0 +1,101 @@
+//! `aggregate`, on a collection or a database.
+
+use std::{marker::PhantomData, time::Duration};
+
+use super::{Deferred, awaitable, setters};
+use crate::{
+    Cursor, Result,
+    api::collection::CollectionInner,
+    bson::{Bson, Document, IntoDocument},
+    operation::{
+        aggregate::{self, AggregateOptions},
+        hint::Hint,
+    },
+    types::collation::Collation,
+};
+
+/// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`](crate::Collection::aggregate).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Aggregate<'a, T = Document> {
+    collection: std::borrow::Cow<'a, CollectionInner>,
+    whole_database: bool,
+    options: AggregateOptions,
+    deferred: Deferred,
+    output: PhantomData<fn() -> T>,
+}
+
+impl<'a> Aggregate<'a> {
+    pub(crate) fn new<D: IntoDocument>(
+        collection: std::borrow::Cow<'a, CollectionInner>,
+        whole_database: bool,
+        pipeline: impl IntoIterator<Item = D>,
+    ) -> Self {
+        let mut deferred = Deferred::default();
+        Self {
+            collection,
+            whole_database,
+            options: AggregateOptions {
+                pipeline: deferred.documents("pipeline", pipeline),
+                ..AggregateOptions::default()
+            },
+            deferred,
+            output: PhantomData,
+        }
+    }
+}
+
+impl<'a, T> Aggregate<'a, T> {
+    setters! {
+        /// How many documents the server sends at a time.
+        batch_size: value = u32;
+        /// Allow stages to use the disk.
+        allow_disk_use: value = bool;
+        /// Skip the target collection's schema validation in `$out` and `$merge`.
+        bypass_document_validation: value = bool;
+        /// How long the server may work on the operation; it then answers with code 50.
+        max_time: value = Duration;
+        /// How long a getMore of a tailable cursor may wait for news.
+        max_await_time: value = Duration;
+        /// The index the server must use, by name or by keys.
+        hint: value = Hint;
+        /// How strings compare.
+        collation: value = Collation;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+        /// Variables for the pipeline, read as `$$name`.
+        let_vars: document;
+    }
+
+    /// Decodes the results as `U`.
+    pub fn with_type<U>(self) -> Aggregate<'a, U> {
+        Aggregate {
+            collection: self.collection,
+            whole_database: self.whole_database,
+            options: self.options,
+            deferred: self.deferred,
+            output: PhantomData,
+        }
+    }
+
+    async fn run(self) -> Result<Cursor<T>> {
+        self.deferred.into_result()?;
+        let mut operation = aggregate::Aggregate {
+            scope: self.collection.read_scope(),
+            whole_database: self.whole_database,
+            options: &self.options,
+            write_concern: self.collection.write_concern(),
+        };
+        let reply = self.collection.executor().run(&mut operation).await?;
+        let mut cursor = Cursor::new(
+            self.collection.client(),
+            reply,
+            self.options.batch_size,
+            self.options.comment,
+        );
+        cursor.max_await_time(self.options.max_await_time);
+        Ok(cursor)
+    }
+}
+
+awaitable!(['a, T: 'a] Aggregate<'a, T> => Cursor<T>);

@@ -1,0 +1,63 @@
+//! `delete_one` and `delete_many`.
+
+use super::{Deferred, awaitable, setters};
+use crate::{
+    Result,
+    api::collection::CollectionInner,
+    bson::{Bson, IntoDocument, RawDocumentBuf},
+    operation::{
+        delete::{self, DeleteOptions},
+        hint::Hint,
+        write_result::DeleteResult,
+    },
+    types::collation::Collation,
+};
+
+/// Deletes documents. Await it; see [`Collection::delete_one`](crate::Collection::delete_one).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Delete<'a> {
+    collection: &'a CollectionInner,
+    filter: RawDocumentBuf,
+    multi: bool,
+    options: DeleteOptions,
+    deferred: Deferred,
+}
+
+impl<'a> Delete<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner, filter: impl IntoDocument, multi: bool) -> Self {
+        let mut deferred = Deferred::default();
+        Self {
+            collection,
+            filter: deferred.document("filter", filter),
+            multi,
+            options: DeleteOptions::default(),
+            deferred,
+        }
+    }
+
+    setters! {
+        /// The index the server must use, by name or by keys.
+        hint: value = Hint;
+        /// How strings compare.
+        collation: value = Collation;
+        /// Variables for `$expr`, read as `$$name`.
+        let_vars: document;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+    }
+
+    async fn run(self) -> Result<DeleteResult> {
+        self.deferred.into_result()?;
+        let mut operation = delete::Delete {
+            namespace: self.collection.namespace(),
+            filter: &self.filter,
+            multi: self.multi,
+            options: &self.options,
+            write_concern: self.collection.write_concern(),
+        };
+        self.collection.executor().run(&mut operation).await
+    }
+}
+
+awaitable!(['a] Delete<'a> => DeleteResult);

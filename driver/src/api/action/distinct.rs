@@ -1,0 +1,63 @@
+//! `distinct`.
+
+use std::time::Duration;
+
+use super::{Deferred, awaitable, setters};
+use crate::{
+    Result,
+    api::collection::CollectionInner,
+    bson::{Bson, IntoDocument},
+    operation::{
+        distinct::{self, DistinctOptions},
+        hint::Hint,
+    },
+    types::collation::Collation,
+};
+
+/// Finds the distinct values of a field. Await it; see [`Collection::distinct`](crate::Collection::distinct).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Distinct<'a> {
+    collection: &'a CollectionInner,
+    field: String,
+    options: DistinctOptions,
+    deferred: Deferred,
+}
+
+impl<'a> Distinct<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner, field: String, filter: impl IntoDocument) -> Self {
+        let mut deferred = Deferred::default();
+        Self {
+            collection,
+            field,
+            options: DistinctOptions {
+                filter: deferred.document("filter", filter),
+                ..DistinctOptions::default()
+            },
+            deferred,
+        }
+    }
+
+    setters! {
+        /// How long the server may work on the operation; it then answers with code 50.
+        max_time: value = Duration;
+        /// How strings compare.
+        collation: value = Collation;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+        /// The index the server must use, by name or by keys (server 7.1).
+        hint: value = Hint;
+    }
+
+    async fn run(self) -> Result<Vec<Bson>> {
+        self.deferred.into_result()?;
+        let mut operation = distinct::Distinct {
+            scope: self.collection.read_scope(),
+            field: &self.field,
+            options: &self.options,
+        };
+        self.collection.executor().run(&mut operation).await
+    }
+}
+
+awaitable!(['a] Distinct<'a> => Vec<Bson>);

@@ -1,0 +1,139 @@
+//! `find` and `find_one`.
+
+use std::{marker::PhantomData, time::Duration};
+
+use serde::de::DeserializeOwned;
+
+use super::{Deferred, awaitable, setters};
+use crate::{
+    Collection, Cursor, Result,
+    bson::{Bson, IntoDocument},
+    operation::{
+        find::{self, FindOptions},
+        hint::Hint,
+    },
+    types::collation::Collation,
+};
+
+/// Finds documents. Await it for a [`Cursor`]; see [`Collection::find`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Find<'a, T> {
+    collection: &'a Collection<T>,
+    options: FindOptions,
+    deferred: Deferred,
+}
+
+/// Finds one document. Await it; see [`Collection::find_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct FindOne<'a, T> {
+    collection: &'a Collection<T>,
+    options: FindOptions,
+    deferred: Deferred,
+}
+
+fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
+    let mut deferred = Deferred::default();
+    let options = FindOptions {
+        filter: deferred.document("filter", filter),
+        ..FindOptions::default()
+    };
+    (options, deferred)
+}
+
+macro_rules! common_setters {
+    () => {
+        setters! {
+            /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`.
+            sort: document;
+            /// Which fields are returned.
+            projection: document;
+            /// How many documents are skipped first.
+            skip: value = u64;
+            /// The index the server must use, by name or by keys.
+            hint: value = Hint;
+            /// How strings compare.
+            collation: value = Collation;
+            /// A note that shows up in the server's logs and profiler.
+            comment: value = Bson;
+            /// How long the server may work on the operation; it then answers with code 50.
+            max_time: value = Duration;
+            /// Variables for `$expr`, read as `$$name`.
+            let_vars: document;
+            /// Lower bound of an index scan; needs a hint.
+            min: document;
+            /// Upper bound of an index scan, itself excluded; needs a hint.
+            max: document;
+            /// Return only the indexed fields.
+            return_key: value = bool;
+            /// Add the record's id as `$recordId`.
+            show_record_id: value = bool;
+            /// On a sharded cluster, return what can be had when a shard is down.
+            allow_partial_results: value = bool;
+            /// Allow the server to sort on disk.
+            allow_disk_use: value = bool;
+        }
+    };
+}
+
+impl<'a, T> Find<'a, T> {
+    pub(crate) fn new(collection: &'a Collection<T>, filter: impl IntoDocument) -> Self {
+        let (options, deferred) = options(filter);
+        Self {
+            collection,
+            options,
+            deferred,
+        }
+    }
+
+    common_setters!();
+    setters! {
+        /// At most this many documents; negative: at most `-limit`, in one batch; 0: all.
+        limit: value = i64;
+        /// How many documents the server sends at a time. Its default is 101, then as many as fit 16 MiB.
+        batch_size: value = u32;
+        /// Keep an idle cursor open beyond the server's 10 minutes.
+        no_cursor_timeout: value = bool;
+    }
+
+    async fn run(self) -> Result<Cursor<T>> {
+        self.deferred.into_result()?;
+        let inner = self.collection.inner();
+        let mut operation = find::Find {
+            scope: inner.read_scope(),
+            options: &self.options,
+        };
+        let reply = inner.executor().run(&mut operation).await?;
+        let mut cursor = Cursor::new(inner.client(), reply, self.options.batch_size, self.options.comment);
+        cursor.limit_total(self.options.limit);
+        Ok(cursor)
+    }
+}
+
+impl<'a, T: DeserializeOwned> FindOne<'a, T> {
+    pub(crate) fn new(collection: &'a Collection<T>, filter: impl IntoDocument) -> Self {
+        let (options, deferred) = options(filter);
+        Self {
+            collection,
+            options,
+            deferred,
+        }
+    }
+
+    common_setters!();
+
+    async fn run(self) -> Result<Option<T>> {
+        self.deferred.into_result()?;
+        let inner = self.collection.inner();
+        let mut operation = find::FindOne {
+            scope: inner.read_scope(),
+            options: &self.options,
+            document: PhantomData,
+        };
+        inner.executor().run(&mut operation).await
+    }
+}
+
+awaitable!(['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOne<'a, T> => Option<T>);

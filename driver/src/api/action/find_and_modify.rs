@@ -1,0 +1,101 @@
+//! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
+
+use std::{marker::PhantomData, time::Duration};
+
+use serde::de::DeserializeOwned;
+
+use super::{Deferred, awaitable, setters};
+use crate::{
+    Collection, Result,
+    api::action::update::UpdateModification,
+    bson::{Bson, IntoDocument, RawDocumentBuf},
+    operation::{
+        find_and_modify::{FindAndModify, FindAndModifyOptions, ReturnDocument},
+        hint::Hint,
+        update::Modification,
+    },
+    types::collation::Collation,
+};
+
+/// Changes or deletes one document and returns it. Await it; see [`Collection::find_one_and_update`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct FindOneAnd<'a, T> {
+    collection: &'a Collection<T>,
+    filter: RawDocumentBuf,
+    modification: Option<Modification>,
+    options: FindAndModifyOptions,
+    deferred: Deferred,
+}
+
+impl<'a, T: DeserializeOwned> FindOneAnd<'a, T> {
+    pub(crate) fn new(
+        collection: &'a Collection<T>,
+        filter: impl IntoDocument,
+        modification: Option<UpdateModification>,
+    ) -> Self {
+        let (modification, mut deferred) = match modification {
+            Some(UpdateModification(modification, deferred)) => (Some(modification), deferred),
+            None => (None, Deferred::default()),
+        };
+        Self {
+            collection,
+            filter: deferred.document("filter", filter),
+            modification,
+            options: FindAndModifyOptions::default(),
+            deferred,
+        }
+    }
+
+    setters! {
+        /// Insert a document when none matches. No effect on a delete.
+        upsert: value = bool;
+        /// Which of several matching documents is taken.
+        sort: document;
+        /// Which fields are returned.
+        projection: document;
+        /// The index the server must use, by name or by keys.
+        hint: value = Hint;
+        /// How strings compare.
+        collation: value = Collation;
+        /// Variables for `$expr` and pipelines, read as `$$name`.
+        let_vars: document;
+        /// How long the server may work on the operation; it then answers with code 50.
+        max_time: value = Duration;
+        /// Skip the collection's schema validation.
+        bypass_document_validation: value = bool;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+    }
+
+    /// Return the document as it was before the change (the default) or as it is after it. No effect on a delete.
+    pub fn return_document(mut self, which: ReturnDocument) -> Self {
+        self.options.return_document = which;
+        self
+    }
+
+    /// Which array elements a `$[name]` in the update stands for.
+    pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
+        self.options.array_filters = Some(self.deferred.documents("array_filters", filters));
+        self
+    }
+
+    async fn run(self) -> Result<Option<T>> {
+        self.deferred.into_result()?;
+        if let Some(modification) = &self.modification {
+            modification.validate()?;
+        }
+        let inner = self.collection.inner();
+        let mut operation = FindAndModify {
+            namespace: inner.namespace(),
+            filter: &self.filter,
+            modification: self.modification.as_ref(),
+            options: &self.options,
+            write_concern: inner.write_concern(),
+            document: PhantomData,
+        };
+        inner.executor().run(&mut operation).await
+    }
+}
+
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOneAnd<'a, T> => Option<T>);

@@ -1,0 +1,163 @@
+//! Creating and listing indexes.
+
+use std::{marker::PhantomData, time::Duration};
+
+use super::{awaitable, setters};
+use crate::{
+    Cursor, IndexModel, Result,
+    api::collection::CollectionInner,
+    bson::Bson,
+    operation::{
+        create_indexes::{self, CreateIndexesOptions},
+        list::{self, ListOptions},
+    },
+};
+
+/// Creates indexes. Await it for their names; see [`Collection::create_indexes`](crate::Collection::create_indexes).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateIndexes<'a> {
+    collection: &'a CollectionInner,
+    models: Vec<IndexModel>,
+    options: CreateIndexesOptions,
+}
+
+/// Creates one index. Await it for its name; see [`Collection::create_index`](crate::Collection::create_index).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateIndex<'a>(CreateIndexes<'a>);
+
+impl<'a> CreateIndexes<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner, models: Vec<IndexModel>) -> Self {
+        Self {
+            collection,
+            models,
+            options: CreateIndexesOptions::default(),
+        }
+    }
+
+    setters! {
+        /// How long the server may work on the operation; it then answers with code 50.
+        max_time: value = Duration;
+        /// How many members must be ready before the index is: a number, or `votingMembers`.
+        commit_quorum: value = Bson;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+    }
+
+    async fn run(self) -> Result<Vec<String>> {
+        let mut operation = create_indexes::CreateIndexes {
+            namespace: self.collection.namespace(),
+            models: &self.models,
+            options: &self.options,
+            write_concern: self.collection.write_concern(),
+        };
+        self.collection.executor().run(&mut operation).await
+    }
+}
+
+impl<'a> CreateIndex<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner, model: IndexModel) -> Self {
+        Self(CreateIndexes::new(collection, vec![model]))
+    }
+
+    /// As [`CreateIndexes::max_time`].
+    pub fn max_time(self, value: Duration) -> Self {
+        Self(self.0.max_time(value))
+    }
+
+    /// As [`CreateIndexes::commit_quorum`].
+    pub fn commit_quorum(self, value: impl Into<Bson>) -> Self {
+        Self(self.0.commit_quorum(value))
+    }
+
+    /// As [`CreateIndexes::comment`].
+    pub fn comment(self, value: impl Into<Bson>) -> Self {
+        Self(self.0.comment(value))
+    }
+
+    async fn run(self) -> Result<String> {
+        Ok(self.0.run().await?.pop().unwrap_or_default())
+    }
+}
+
+/// Lists indexes. Await it for a [`Cursor`]; see [`Collection::list_indexes`](crate::Collection::list_indexes).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListIndexes<'a, T = IndexModel> {
+    collection: &'a CollectionInner,
+    options: ListOptions,
+    output: PhantomData<fn() -> T>,
+}
+
+impl<'a> ListIndexes<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner) -> Self {
+        Self {
+            collection,
+            options: ListOptions::default(),
+            output: PhantomData,
+        }
+    }
+}
+
+impl<'a, T> ListIndexes<'a, T> {
+    setters! {
+        /// How many indexes the server sends at a time.
+        batch_size: value = u32;
+        /// A note that shows up in the server's logs and profiler.
+        comment: value = Bson;
+    }
+
+    /// Decodes the specifications as `U`, e.g. as [`Document`](crate::bson::Document) to see every field.
+    pub fn with_type<U>(self) -> ListIndexes<'a, U> {
+        ListIndexes {
+            collection: self.collection,
+            options: self.options,
+            output: PhantomData,
+        }
+    }
+
+    async fn run(self) -> Result<Cursor<T>> {
+        let mut operation = list::ListIndexes {
+            namespace: self.collection.namespace(),
+            options: &self.options,
+            read_preference: crate::types::read_preference::PRIMARY,
+        };
+        let reply = self.collection.executor().run(&mut operation).await?;
+        let client = self.collection.client();
+        Ok(match reply {
+            Some(reply) => Cursor::new(client, reply, self.options.batch_size, self.options.comment),
+            None => Cursor::empty(client, self.collection.namespace().clone()),
+        })
+    }
+}
+
+/// Lists the names of indexes. Await it; see
+/// [`Collection::list_index_names`](crate::Collection::list_index_names).
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListIndexNames<'a>(ListIndexes<'a>);
+
+impl<'a> ListIndexNames<'a> {
+    pub(crate) fn new(collection: &'a CollectionInner) -> Self {
+        Self(ListIndexes::new(collection))
+    }
+
+    async fn run(self) -> Result<Vec<String>> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let mut cursor = self.0.with_type::<Named>().run().await?;
+        let mut names = Vec::new();
+        while let Some(index) = cursor.try_next().await? {
+            names.push(index.name);
+        }
+        Ok(names)
+    }
+}
+
+awaitable!(['a] CreateIndexes<'a> => Vec<String>);
+awaitable!(['a] CreateIndex<'a> => String);
+awaitable!(['a, T: 'a] ListIndexes<'a, T> => Cursor<T>);
+awaitable!(['a] ListIndexNames<'a> => Vec<String>);

@@ -1,0 +1,105 @@
+//! Fluent actions: a value that collects options and is awaited.
+//!
+//! Arguments are turned into BSON when they are given; a value that cannot be written is reported when the action is
+//! awaited. Nothing is sent before.
+
+pub(super) mod aggregate;
+pub(super) mod count;
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod distinct;
+pub(super) mod drop;
+pub(super) mod find;
+pub(super) mod find_and_modify;
+pub(super) mod indexes;
+pub(super) mod insert;
+pub(super) mod list;
+pub(super) mod run_command;
+pub(super) mod update;
+
+use crate::{
+    Error, Result,
+    bson::{EncodeError, IntoDocument, RawDocumentBuf},
+};
+
+/// The first argument that could not be written, kept until the action is awaited.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deferred(Option<Error>);
+
+impl Deferred {
+    /// The document as bytes; an empty one when it cannot be written.
+    pub(super) fn document(&mut self, what: &'static str, document: impl IntoDocument) -> RawDocumentBuf {
+        self.encoded(what, document.into_raw_document())
+    }
+
+    pub(super) fn encoded(
+        &mut self,
+        what: &'static str,
+        document: Result<RawDocumentBuf, EncodeError>,
+    ) -> RawDocumentBuf {
+        document.unwrap_or_else(|error| {
+            let error = Error::from(error.in_field(what));
+            self.0.get_or_insert(error);
+            RawDocumentBuf::new()
+        })
+    }
+
+    pub(super) fn documents<D: IntoDocument>(
+        &mut self,
+        what: &'static str,
+        documents: impl IntoIterator<Item = D>,
+    ) -> Vec<RawDocumentBuf> {
+        documents.into_iter().map(|d| self.document(what, d)).collect()
+    }
+
+    /// Keeps an error found while arguments were given.
+    pub(super) fn check(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.0.get_or_insert(error);
+        }
+    }
+
+    pub(super) fn into_result(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed: that is the one allocation an action
+/// costs, and it keeps the futures of applications small.
+macro_rules! awaitable {
+    ([$($generics:tt)*] $action:ty => $output:ty) => {
+        impl<$($generics)*> IntoFuture for $action {
+            type Output = crate::Result<$output>;
+            type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.run())
+            }
+        }
+    };
+}
+pub(super) use awaitable;
+
+/// Setters of an action whose options lie in its field `options`.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident $(= $type:ty)?;)*) => {
+        $(setters!(@one $(#[$doc])* $name: $kind $(= $type)?);)*
+    };
+    (@one $(#[$doc:meta])* $name:ident: document) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, value: impl crate::bson::IntoDocument) -> Self {
+            self.options.$name = Some(self.deferred.document(stringify!($name), value));
+            self
+        }
+    };
+    (@one $(#[$doc:meta])* $name:ident: value = $type:ty) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, value: impl Into<$type>) -> Self {
+            self.options.$name = Some(value.into());
+            self
+        }
+    };
+}
+pub(super) use setters;

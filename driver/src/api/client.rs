@@ -1,0 +1,151 @@
+//! The entry: a client of one deployment.
+
+use std::sync::Arc;
+
+use super::{
+    Database, ListDatabaseNames, ListDatabases,
+    database::Concerns,
+};
+use crate::{
+    Error, Result,
+    bson::{Bson, Document, doc},
+    connection::ConnectionSettings,
+    execution::{ExecutionSettings, Executor},
+    operation::run_command::RunCommand,
+    options::ClientOptions,
+    proto::handshake::client_metadata,
+    topology::{Topology, TopologySettings},
+    types::read_preference::PRIMARY,
+};
+
+/// Most session ids in one `endSessions`.
+const END_SESSIONS_BATCH: usize = 10_000;
+
+/// A client of one deployment: a server, a replica set or a sharded cluster. It discovers the servers, watches them, and
+/// keeps a pool of connections to each.
+///
+/// Make one per deployment and share it: cloning is cheap, and all clones use the same pools. It closes when the last
+/// clone and the last handle made of it (databases, collections, cursors) are dropped, or on
+/// [`shutdown`](Self::shutdown).
+#[derive(Clone, Debug)]
+pub struct Client {
+    inner: Arc<ClientInner>,
+}
+
+#[derive(Debug)]
+struct ClientInner {
+    executor: Executor,
+    default_database: Option<String>,
+    concerns: Concerns,
+}
+
+impl Client {
+    /// A client of the deployment that a connection string names.
+    ///
+    /// Returns once the string is understood: servers are contacted in the background, and an operation waits for one
+    /// that suits it for at most `serverSelectionTimeoutMS` (30 s).
+    ///
+    /// # Errors
+    /// A malformed connection string, or an option that this version does not support. The text names the part.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://db1.example.com,db2.example.com/?replicaSet=rs0").await?;
+    /// println!("{:?}", client.list_database_names().await?);
+    /// # Ok(()) }
+    /// ```
+    pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
+        Self::with_options(ClientOptions::parse(uri.as_ref())?)
+    }
+
+    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors.
+    ///
+    /// # Errors
+    /// Options that contradict each other, or that this version does not support; no runtime.
+    pub fn with_options(options: ClientOptions) -> Result<Self> {
+        options.validate()?;
+        options.check_supported()?;
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(Error::invalid_argument("a client must be made within a tokio runtime"));
+        }
+        let connection = ConnectionSettings {
+            connect_timeout: options.connect_timeout,
+            metadata: client_metadata(options.app_name.as_deref())?,
+        };
+        let execution = ExecutionSettings {
+            retry_reads: options.retry_reads,
+            retry_writes: options.retry_writes,
+            socket_timeout: options.socket_timeout,
+        };
+        let topology = Topology::start(TopologySettings::new(&options, connection));
+        Ok(Self {
+            inner: Arc::new(ClientInner {
+                executor: Executor::new(topology, execution),
+                default_database: options.default_database,
+                concerns: Concerns {
+                    read_concern: options.read_concern,
+                    write_concern: options.write_concern,
+                    read_preference: options.read_preference,
+                },
+            }),
+        })
+    }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.inner.executor
+    }
+
+    /// A database of the deployment.
+    #[must_use]
+    pub fn database(&self, name: &str) -> Database {
+        Database::new(self, name, self.inner.concerns.clone())
+    }
+
+    /// The database that the connection string names, if it names one.
+    #[must_use]
+    pub fn default_database(&self) -> Option<Database> {
+        self.inner.default_database.as_deref().map(|name| self.database(name))
+    }
+
+    /// Lists the databases with their sizes.
+    pub fn list_databases(&self) -> ListDatabases<'_> {
+        ListDatabases::new(self)
+    }
+
+    /// Lists the names of the databases.
+    pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
+        ListDatabaseNames::new(self)
+    }
+
+    /// Ends the client for all its clones: unused sessions are ended on the server, connections are closed, monitors stop.
+    /// Operations begun later fail with [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown).
+    pub async fn shutdown(&self) {
+        self.end_sessions().await;
+        self.executor().topology().close();
+    }
+
+    /// A courtesy to the server: it forgets sessions by itself, so errors are ignored, and nobody waits for a server.
+    async fn end_sessions(&self) {
+        let ids = self.executor().drain_sessions();
+        for batch in ids.chunks(END_SESSIONS_BATCH) {
+            if !self.executor().has_server() {
+                return;
+            }
+            let ids: Vec<Bson> = batch.iter().map(|id| Bson::Document(session_document(*id))).collect();
+            let Ok(command) = crate::bson::to_raw_document(&doc! { "endSessions": ids }) else {
+                return;
+            };
+            let mut operation = RunCommand {
+                database: "admin",
+                command: &command,
+                read_preference: PRIMARY,
+                implicit_session: false,
+            };
+            let _ = self.executor().run(&mut operation).await;
+        }
+    }
+}
+
+fn session_document(id: [u8; 16]) -> Document {
+    doc! { "id": crate::bson::Uuid::from_bytes(id) }
+}

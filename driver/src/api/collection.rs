@@ -1,0 +1,316 @@
+//! A collection of documents of one type.
+
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    Aggregate, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection, DropIndex,
+    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes,
+    Update, UpdateModification,
+    database::{Concerns, Database},
+};
+use crate::{
+    Client, IndexModel, Namespace,
+    bson::IntoDocument,
+    execution::Executor,
+    operation::{find::ReadScope, update::Modification},
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
+    },
+};
+
+/// A collection whose documents are read and written as `T`, any serde type.
+///
+/// Cloning is cheap. Nothing is sent when a handle is made; a collection that does not exist reads as empty and is
+/// created by the first insert.
+///
+/// Every action can be dropped before it is done. What was sent may still have an effect on the server: a dropped insert
+/// may or may not have been stored. The connection it used is closed unless its reply was read; nothing leaks.
+///
+/// ```no_run
+/// use marula_driver::{Client, bson::doc};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Debug, Serialize, Deserialize)]
+/// struct Book {
+///     _id: i32,
+///     title: String,
+/// }
+///
+/// # async fn run() -> marula_driver::Result<()> {
+/// let client = Client::connect("mongodb://localhost").await?;
+/// let books = client.database("library").collection::<Book>("books");
+/// books.insert_one(&Book { _id: 1, title: "Middlemarch".into() }).await?;
+/// let found = books.find_one(doc! { "title": "Middlemarch" }).await?;
+/// let mut cursor = books.find(doc! {}).sort(doc! { "title": 1 }).limit(10).await?;
+/// while let Some(book) = cursor.try_next().await? {
+///     println!("{book:?}");
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Collection<T> {
+    inner: Arc<CollectionInner>,
+    document: PhantomData<fn() -> T>,
+}
+
+/// What a collection is, whatever its type.
+#[derive(Clone, Debug)]
+pub(crate) struct CollectionInner {
+    database: Database,
+    namespace: Namespace,
+    concerns: Concerns,
+}
+
+impl CollectionInner {
+    /// A scope for aggregations of a whole database.
+    pub(crate) fn of_database(database: &Database) -> Self {
+        Self {
+            database: database.clone(),
+            namespace: Namespace::new(database.name(), "$cmd.aggregate"),
+            concerns: database.concerns().clone(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        self.database.client()
+    }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        self.client().executor()
+    }
+
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    pub(crate) fn write_concern(&self) -> &WriteConcern {
+        &self.concerns.write_concern
+    }
+
+    pub(crate) fn read_scope(&self) -> ReadScope<'_> {
+        ReadScope {
+            namespace: &self.namespace,
+            read_concern: &self.concerns.read_concern,
+            read_preference: &self.concerns.read_preference,
+        }
+    }
+}
+
+impl<T> Collection<T> {
+    pub(crate) fn new(database: &Database, name: &str) -> Self {
+        Self::from_inner(CollectionInner {
+            namespace: Namespace::new(database.name(), name),
+            concerns: database.concerns().clone(),
+            database: database.clone(),
+        })
+    }
+
+    fn from_inner(inner: CollectionInner) -> Self {
+        Self {
+            inner: Arc::new(inner),
+            document: PhantomData,
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &CollectionInner {
+        &self.inner
+    }
+
+    /// The collection's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.namespace.collection
+    }
+
+    /// Database and collection name.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.inner.namespace
+    }
+
+    /// The database it belongs to.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
+    /// The same collection, its documents read and written as `U`.
+    #[must_use]
+    pub fn clone_with_type<U>(&self) -> Collection<U> {
+        Collection {
+            inner: Arc::clone(&self.inner),
+            document: PhantomData,
+        }
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
+        let mut inner = CollectionInner::clone(&self.inner);
+        change(&mut inner.concerns);
+        Self::from_inner(inner)
+    }
+
+    /// The same collection with another read concern. Default: the database's.
+    #[must_use]
+    pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
+        self.with(|concerns| concerns.read_concern = concern)
+    }
+
+    /// The same collection with another write concern. Default: the database's.
+    #[must_use]
+    pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
+        self.with(|concerns| concerns.write_concern = concern)
+    }
+
+    /// The same collection with another read preference. Default: the database's.
+    #[must_use]
+    pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
+        self.with(|concerns| concerns.read_preference = preference)
+    }
+
+    /// Finds documents; awaited, it gives a [`Cursor`](crate::Cursor). `doc! {}` matches all.
+    pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
+        Find::new(self, filter)
+    }
+
+    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
+    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
+        Update::new(&self.inner, filter, update.into_update(), false)
+    }
+
+    /// Updates all documents that match.
+    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
+        Update::new(&self.inner, filter, update.into_update(), true)
+    }
+
+    /// Deletes the first document that matches.
+    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
+        Delete::new(&self.inner, filter, false)
+    }
+
+    /// Deletes all documents that match.
+    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
+        Delete::new(&self.inner, filter, true)
+    }
+
+    /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
+    /// [`with_type`](Aggregate::with_type).
+    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
+        Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
+    }
+
+    /// Counts the documents that match, exactly.
+    pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
+        CountDocuments::new(&self.inner, filter)
+    }
+
+    /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
+    /// sharded cluster.
+    pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
+        EstimatedDocumentCount::new(&self.inner)
+    }
+
+    /// The distinct values of `field` among the documents that match.
+    pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
+        Distinct::new(&self.inner, field.into(), filter)
+    }
+
+    /// Creates an index; awaited, it gives the index's name. An index that exists with the same options is kept.
+    pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
+        CreateIndex::new(&self.inner, model)
+    }
+
+    /// Creates indexes; awaited, it gives their names in order.
+    pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
+        CreateIndexes::new(&self.inner, models.into_iter().collect())
+    }
+
+    /// Lists the indexes; none for a collection that does not exist.
+    pub fn list_indexes(&self) -> ListIndexes<'_> {
+        ListIndexes::new(&self.inner)
+    }
+
+    /// Lists the names of the indexes.
+    pub fn list_index_names(&self) -> ListIndexNames<'_> {
+        ListIndexNames::new(&self.inner)
+    }
+
+    /// Drops one index by name. An index that does not exist is error 27 (IndexNotFound).
+    pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
+        DropIndex::new(&self.inner, name.into(), false)
+    }
+
+    /// Drops all indexes but that of `_id`.
+    pub fn drop_indexes(&self) -> DropIndex<'_> {
+        DropIndex::new(&self.inner, "*".to_owned(), true)
+    }
+
+    /// Drops the collection with its documents and indexes. One that does not exist is no error.
+    pub fn drop(&self) -> DropCollection<'_> {
+        DropCollection::new(&self.inner)
+    }
+}
+
+impl<T: DeserializeOwned> Collection<T> {
+    /// Finds one document; awaited, it gives `None` when nothing matches.
+    pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
+        FindOne::new(self, filter)
+    }
+
+    /// Updates one document and returns it, as it was before unless
+    /// [`return_document`](FindOneAnd::return_document) says otherwise.
+    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> FindOneAnd<'_, T> {
+        FindOneAnd::new(self, filter, Some(update.into_update()))
+    }
+
+    /// Deletes one document and returns it.
+    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAnd<'_, T> {
+        FindOneAnd::new(self, filter, None)
+    }
+}
+
+impl<T: Serialize> Collection<T> {
+    /// Inserts one document, written straight into the connection's buffer. One without `_id` gets an ObjectId.
+    pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
+        InsertOne::new(self, document)
+    }
+
+    /// Inserts documents, in as few commands as the server's limits allow.
+    ///
+    /// Errors carry the places of the documents that failed, and the ids of those that were stored.
+    pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
+        InsertMany::new(self, documents)
+    }
+
+    /// Replaces the first document that matches; its `_id` stays.
+    pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> Update<'_> {
+        Update::new(&self.inner, filter, replacement_of(replacement), false)
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Collection<T> {
+    /// Replaces one document and returns it, as it was before unless
+    /// [`return_document`](FindOneAnd::return_document) says otherwise.
+    pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {
+        FindOneAnd::new(self, filter, Some(replacement_of(replacement)))
+    }
+}
+
+fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
+    let mut deferred = super::action::Deferred::default();
+    let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
+    UpdateModification(Modification::Replacement(document), deferred)
+}
+
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        self.clone_with_type()
+    }
+}
+
+impl<T> fmt::Debug for Collection<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Collection").field(&self.inner.namespace).finish()
+    }
+}

@@ -1,0 +1,357 @@
+//! A cursor over the results of a query.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::{FusedStream, Stream};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::Client;
+use crate::{
+    Error, Namespace, Result,
+    bson::{Bson, RawDocument},
+    operation::{
+        cursor::{Batch, CursorReply},
+        decode,
+        get_more::GetMore,
+        kill_cursors::KillCursors,
+    },
+    proto::session::ServerSession,
+};
+
+/// The results of a query, fetched from the server batch by batch and decoded one by one.
+///
+/// Three ways to read it: as a [`Stream`] of `T`, with [`try_next`](Self::try_next), or without copies with
+/// [`advance`](Self::advance) and [`current`](Self::current) or [`deserialize_current`](Self::deserialize_current), whose
+/// results may borrow from the batch.
+///
+/// Dropping a cursor that is not exhausted frees it on the server, in the background.
+///
+/// ```no_run
+/// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// use marula_driver::bson::doc;
+/// #[derive(serde::Deserialize)]
+/// struct Title<'a> {
+///     title: &'a str,
+/// }
+/// let mut cursor = books.find(doc! {}).await?;
+/// while cursor.advance().await? {
+///     let book: Title<'_> = cursor.deserialize_current()?;
+///     println!("{}", book.title);
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Cursor<T> {
+    state: Option<Box<State>>,
+    /// A getMore under way, when the cursor is read as a stream; it owns the state.
+    fetching: Option<Fetching>,
+    document: PhantomData<fn() -> T>,
+}
+
+type Fetching = Pin<Box<dyn Future<Output = (Box<State>, Result<()>)> + Send>>;
+
+/// What a cursor owns.
+struct State {
+    client: Client,
+    reply: CursorReply,
+    batch_size: Option<u32>,
+    max_await_time: Option<Duration>,
+    comment: Option<Bson>,
+    /// Documents that may still be fetched, when the query had a limit.
+    remaining: Option<u64>,
+    /// A getMore failed: the cursor has ended.
+    failed: bool,
+}
+
+impl<T> Cursor<T> {
+    pub(crate) fn new(client: &Client, reply: CursorReply, batch_size: Option<u32>, comment: Option<Bson>) -> Self {
+        Self {
+            state: Some(Box::new(State {
+                client: client.clone(),
+                reply,
+                batch_size,
+                max_await_time: None,
+                comment,
+                remaining: None,
+                failed: false,
+            })),
+            fetching: None,
+            document: PhantomData,
+        }
+    }
+
+    /// The cursor of a query on something that does not exist.
+    pub(crate) fn empty(client: &Client, namespace: Namespace) -> Self {
+        let reply = CursorReply {
+            id: 0,
+            namespace,
+            batch: Batch::default(),
+            address: crate::ServerAddress::tcp("", 0),
+            session: None,
+        };
+        Self::new(client, reply, None, None)
+    }
+
+    pub(crate) fn max_await_time(&mut self, time: Option<Duration>) {
+        if let Some(state) = &mut self.state {
+            state.max_await_time = time;
+        }
+    }
+
+    /// The server enforces the limit; the count only keeps the batch size of the last getMore below what is left.
+    pub(crate) fn limit_total(&mut self, limit: Option<i64>) {
+        if let (Some(state), Some(limit)) = (&mut self.state, limit.filter(|limit| *limit != 0)) {
+            state.remaining = Some(limit.unsigned_abs());
+        }
+    }
+
+    /// The same cursor, decoding as `U`.
+    #[must_use]
+    pub fn with_type<U>(mut self) -> Cursor<U> {
+        Cursor {
+            state: self.state.take(),
+            fetching: self.fetching.take(),
+            document: PhantomData,
+        }
+    }
+
+    /// The collection the results come from; for aggregations it can be a name of the server's own.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&Namespace> {
+        self.state.as_ref().map(|state| &state.reply.namespace)
+    }
+
+    /// Whether the server has nothing more and all documents of the last batch were visited.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.fetching.is_none() && self.state.as_ref().is_none_or(|state| state.is_exhausted())
+    }
+
+    /// Moves to the next document, fetching a batch when needed. False at the end.
+    ///
+    /// Dropping the future loses no document unless a getMore was under way, which ends the cursor.
+    ///
+    /// # Errors
+    /// What the server or the network reports. The cursor has then ended.
+    pub async fn advance(&mut self) -> Result<bool> {
+        if let Some(fetching) = &mut self.fetching {
+            let (state, result) = fetching.await;
+            self.fetching = None;
+            self.state = Some(state);
+            result?;
+        }
+        let Some(state) = &mut self.state else {
+            return Ok(false);
+        };
+        loop {
+            if state.advance_in_batch()? {
+                return Ok(true);
+            }
+            if state.is_exhausted() {
+                return Ok(false);
+            }
+            state.fetch().await?;
+        }
+    }
+
+    /// The document that [`advance`](Self::advance) moved to, without copying it.
+    ///
+    /// # Errors
+    /// When there is none: before the first `advance`, or after one that returned false.
+    pub fn current(&self) -> Result<&RawDocument> {
+        self.state_with_document()?.reply.batch.current_document()
+    }
+
+    /// Decodes the document that [`advance`](Self::advance) moved to. `D` may borrow strings and bytes from the cursor.
+    ///
+    /// # Errors
+    /// When there is none, or when it does not fit `D`; the error names the field.
+    pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
+        decode(self.state_with_document()?.reply.batch.current())
+    }
+
+    fn state_with_document(&self) -> Result<&State> {
+        self.state
+            .as_deref()
+            .filter(|state| !state.reply.batch.current().is_empty())
+            .ok_or_else(|| Error::invalid_argument("the cursor is on no document; call advance first"))
+    }
+}
+
+impl<T: DeserializeOwned> Cursor<T> {
+    /// The next document, or `None` at the end. Dropping the future is as with [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance); and a document that does not fit `T`, after which the next one can be read.
+    pub async fn try_next(&mut self) -> Result<Option<T>> {
+        if self.advance().await? {
+            self.deserialize_current().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// All remaining documents.
+    ///
+    /// # Errors
+    /// The first error, from the server or from decoding.
+    pub async fn try_collect(mut self) -> Result<Vec<T>> {
+        let mut documents = Vec::new();
+        while self.advance().await? {
+            documents.push(self.deserialize_current()?);
+        }
+        Ok(documents)
+    }
+}
+
+impl State {
+    fn advance_in_batch(&mut self) -> Result<bool> {
+        let advanced = self.reply.batch.advance();
+        match &advanced {
+            Ok(true) => {
+                if let Some(remaining) = &mut self.remaining {
+                    *remaining = remaining.saturating_sub(1);
+                }
+            }
+            Ok(false) => {}
+            Err(_) => self.failed = true,
+        }
+        advanced
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.failed || (self.reply.id == 0 && self.reply.batch.is_empty())
+    }
+
+    /// Replaces the empty batch by the next one.
+    async fn fetch(&mut self) -> Result<()> {
+        // Until the reply is there the cursor counts as failed, so that a dropped future leaves no half-read batch.
+        self.failed = true;
+        let batch_size = match (self.batch_size, self.remaining) {
+            (Some(size), Some(remaining)) if remaining > 0 => {
+                Some(size.min(u32::try_from(remaining).unwrap_or(u32::MAX)))
+            }
+            (size, _) => size,
+        };
+        let mut operation = GetMore {
+            id: self.reply.id,
+            namespace: &self.reply.namespace,
+            address: &self.reply.address,
+            session: self.reply.session.as_ref(),
+            batch_size,
+            max_await_time: self.max_await_time,
+            comment: self.comment.as_ref(),
+        };
+        let next = match self.client.executor().run(&mut operation).await {
+            Ok(next) => next,
+            Err(error) => {
+                // The server knows the cursor no more after an error reply, and cannot be asked after a lost connection.
+                if !error.is_network() {
+                    self.reply.id = 0;
+                }
+                return Err(error);
+            }
+        };
+        self.reply.id = next.id;
+        self.reply.batch = next.batch;
+        self.failed = false;
+        if self.reply.id == 0 {
+            self.client.executor().give_back(self.reply.session.take());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for State {
+    /// Frees an open cursor in the background, then gives its session back.
+    fn drop(&mut self) {
+        let session = self.reply.session.take();
+        let client = self.client.clone();
+        if self.reply.id == 0 {
+            client.executor().give_back(session);
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let (id, namespace) = (self.reply.id, self.reply.namespace.clone());
+        let address = self.reply.address.clone();
+        runtime.spawn(async move {
+            kill(&client, id, &namespace, &address, session.as_ref()).await;
+            client.executor().give_back(session);
+        });
+    }
+}
+
+async fn kill(
+    client: &Client,
+    id: i64,
+    namespace: &Namespace,
+    address: &crate::ServerAddress,
+    session: Option<&ServerSession>,
+) {
+    let mut operation = KillCursors {
+        id,
+        namespace,
+        address,
+        session,
+    };
+    // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
+    let _ = client.executor().run(&mut operation).await;
+}
+
+impl<T: DeserializeOwned> Stream for Cursor<T> {
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(fetching) = &mut self.fetching {
+                let (state, result) = std::task::ready!(fetching.as_mut().poll(cx));
+                self.fetching = None;
+                self.state = Some(state);
+                if let Err(error) = result {
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+            let Some(state) = &mut self.state else {
+                return Poll::Ready(None);
+            };
+            match state.advance_in_batch() {
+                Ok(true) => return Poll::Ready(Some(decode(state.reply.batch.current()))),
+                Err(error) => return Poll::Ready(Some(Err(error))),
+                Ok(false) if state.is_exhausted() => return Poll::Ready(None),
+                Ok(false) => {}
+            }
+            if let Some(mut state) = self.state.take() {
+                self.fetching = Some(Box::pin(async move {
+                    let result = state.fetch().await;
+                    (state, result)
+                }));
+            }
+        }
+    }
+}
+
+impl<T: DeserializeOwned> FusedStream for Cursor<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_exhausted()
+    }
+}
+
+// A cursor holds no reference into itself, so it can be moved while it is read.
+impl<T> Unpin for Cursor<T> {}
+
+impl<T> fmt::Debug for Cursor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.as_deref();
+        f.debug_struct("Cursor")
+            .field("id", &state.map(|state| state.reply.id))
+            .field("namespace", &state.map(|state| &state.reply.namespace))
+            .finish_non_exhaustive()
+    }
+}

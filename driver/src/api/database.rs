@@ -1,0 +1,133 @@
+//! A database: collections, and commands on the database as a whole.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::{
+    Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections, RunCommand,
+    collection::CollectionInner,
+};
+use crate::{
+    bson::IntoDocument,
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
+    },
+};
+
+/// A database of a deployment. Cloning is cheap; nothing is sent when a handle is made.
+///
+/// ```no_run
+/// # async fn run() -> marula_driver::Result<()> {
+/// use marula_driver::{Client, bson::doc};
+/// let client = Client::connect("mongodb://localhost").await?;
+/// let reply = client.database("admin").run_command(doc! { "ping": 1 }).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Database {
+    inner: Arc<DatabaseInner>,
+}
+
+#[derive(Clone, Debug)]
+struct DatabaseInner {
+    client: Client,
+    name: String,
+    concerns: Concerns,
+}
+
+/// How operations read and write unless they say otherwise: inherited from the client by databases, from databases by
+/// collections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Concerns {
+    pub(crate) read_concern: ReadConcern,
+    pub(crate) write_concern: WriteConcern,
+    pub(crate) read_preference: ReadPreference,
+}
+
+impl Database {
+    pub(crate) fn new(client: &Client, name: &str, concerns: Concerns) -> Self {
+        Self {
+            inner: Arc::new(DatabaseInner {
+                client: client.clone(),
+                name: name.to_owned(),
+                concerns,
+            }),
+        }
+    }
+
+    pub(crate) fn concerns(&self) -> &Concerns {
+        &self.inner.concerns
+    }
+
+    /// The database's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The client it belongs to.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// A collection whose documents are `T`.
+    #[must_use]
+    pub fn collection<T>(&self, name: &str) -> Collection<T> {
+        Collection::new(self, name)
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
+        let mut inner = DatabaseInner::clone(&self.inner);
+        change(&mut inner.concerns);
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The same database with another read concern. Default: the client's.
+    #[must_use]
+    pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
+        self.with(|concerns| concerns.read_concern = concern)
+    }
+
+    /// The same database with another write concern. Default: the client's.
+    #[must_use]
+    pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
+        self.with(|concerns| concerns.write_concern = concern)
+    }
+
+    /// The same database with another read preference. Default: the client's.
+    #[must_use]
+    pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
+        self.with(|concerns| concerns.read_preference = preference)
+    }
+
+    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
+    pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
+        RunCommand::new(self, command)
+    }
+
+    /// Creates a collection with options. One that exists with other options is error 48 (NamespaceExists).
+    pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
+        CreateCollection::new(self, name)
+    }
+
+    /// Lists collections and views.
+    pub fn list_collections(&self) -> ListCollections<'_> {
+        ListCollections::new(self)
+    }
+
+    /// Lists the names of collections and views.
+    pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
+        ListCollectionNames::new(self)
+    }
+
+    /// Runs an aggregation that reads no collection, such as one that begins with `$documents`.
+    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
+        Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
+    }
+
+    /// Drops the database with all its collections. One that does not exist is no error.
+    pub fn drop(&self) -> DropDatabase<'_> {
+        DropDatabase::new(self)
+    }
+}

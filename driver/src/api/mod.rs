@@ -1,0 +1,27 @@
+//! What applications call: handles and fluent actions.
+
+mod action;
+mod client;
+mod collection;
+mod cursor;
+mod database;
+
+pub use action::{
+    aggregate::Aggregate,
+    count::{CountDocuments, EstimatedDocumentCount},
+    create::CreateCollection,
+    delete::Delete,
+    distinct::Distinct,
+    drop::{DropCollection, DropDatabase, DropIndex},
+    find::{Find, FindOne},
+    find_and_modify::FindOneAnd,
+    indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
+    insert::{InsertMany, InsertOne},
+    list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
+    run_command::RunCommand,
+    update::{IntoUpdate, Update, UpdateModification},
+};
+pub use client::Client;
+pub use collection::Collection;
+pub use cursor::Cursor;
+pub use database::Database;

@@ -1,0 +1,169 @@
+//! One socket to one server: establishing it, sending a command, reading its reply.
+//!
+//! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
+//! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
+
+mod establish;
+mod read_buffer;
+mod stream;
+
+use std::{ops::Range, time::Duration};
+
+use crate::{
+    Error, Result, ServerAddress,
+    error::NetworkPhase,
+    proto::{
+        description::HelloReply,
+        wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, parse_op_msg},
+    },
+    types::deadline::Deadline,
+};
+pub(crate) use establish::ConnectionSettings;
+pub(crate) use read_buffer::ReplyBuffer;
+use read_buffer::ReadBuffer;
+use stream::Stream;
+
+/// A write buffer that grew beyond this is given back after use, so that one big insert does not pin its size for ever.
+const KEPT_WRITE_CAPACITY: usize = 1 << 20;
+
+/// An established connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: u32,
+    address: ServerAddress,
+    stream: Stream,
+    hello: HelloReply,
+    handshake_time: Duration,
+    write: Vec<u8>,
+    read: ReadBuffer,
+    last_request: i32,
+    /// The last reply announced another one: that one answers the reply, not our request.
+    exhaust: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing is outstanding.
+    Idle,
+    /// A request was begun and its reply has not been read in full.
+    Busy,
+    /// The socket failed, or the server's bytes made no sense.
+    Broken,
+}
+
+impl Connection {
+    /// The driver's number for this connection, unique within its pool.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn address(&self) -> &ServerAddress {
+        &self.address
+    }
+
+    /// What the server said in the handshake.
+    pub(crate) fn hello(&self) -> &HelloReply {
+        &self.hello
+    }
+
+    /// How long the server took to answer the handshake.
+    pub(crate) fn handshake_time(&self) -> Duration {
+        self.handshake_time
+    }
+
+    /// False when a reply is outstanding or the socket failed: such a connection must be closed.
+    pub(crate) fn is_reusable(&self) -> bool {
+        self.state == State::Idle
+    }
+
+    /// Whether the server closed the socket, or sent something unasked, while the connection was idle.
+    /// Costs no system call unless the socket has news.
+    pub(crate) fn has_perished(&mut self) -> bool {
+        self.state != State::Idle || self.stream.has_news()
+    }
+
+    /// Begins a request, to be written under the limits of the server. It replaces whatever the write buffer held.
+    pub(crate) fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
+        self.write.clear();
+        self.last_request = self.last_request.wrapping_add(1);
+        (MessageWriter::begin(&mut self.write, self.last_request), &self.hello)
+    }
+
+    /// Sends the request, in one system call when the socket takes it.
+    pub(crate) async fn send(&mut self, deadline: Deadline) -> Result<()> {
+        self.state = State::Busy;
+        let sent = deadline.run(self.stream.write_all(&self.write)).await;
+        if self.write.capacity() > KEPT_WRITE_CAPACITY {
+            self.write = Vec::new();
+        }
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.fail(Error::network(NetworkPhase::Write, error))),
+            Err(_) => Err(self.fail(timed_out(NetworkPhase::Write))),
+        }
+    }
+
+    /// After [`send`](Self::send) of a request that has no reply.
+    pub(crate) fn expect_nothing(&mut self) {
+        self.state = State::Idle;
+    }
+
+    /// Reads the reply to the last request and returns where its body lies in [`reply`](Self::reply).
+    pub(crate) async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
+        match deadline.run(self.read_message()).await {
+            Ok(Ok((body, more_to_come))) => {
+                if !more_to_come {
+                    self.state = State::Idle;
+                }
+                Ok(body)
+            }
+            Ok(Err(error)) => Err(self.fail(error)),
+            Err(_) => Err(self.fail(timed_out(NetworkPhase::Read))),
+        }
+    }
+
+    /// Whether the server will send another reply unasked (after an exhaust request).
+    pub(crate) fn more_to_come(&self) -> bool {
+        self.state == State::Busy
+    }
+
+    async fn read_message(&mut self) -> Result<(Range<usize>, bool)> {
+        let network = |error| Error::network(NetworkPhase::Read, error);
+        self.read.discard_message();
+        self.read.fill(&mut self.stream, HEADER_LENGTH).await.map_err(network)?;
+        let limit = self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
+        let header = Header::parse(self.read.header(), limit)?;
+        if header.response_to != self.last_request && !self.exhaust {
+            return Err(Error::protocol(format!(
+                "a reply answers request {}, but request {} was sent",
+                header.response_to, self.last_request
+            )));
+        }
+        self.read.fill(&mut self.stream, header.length).await.map_err(network)?;
+        self.read.set_message(header.length);
+        let message = parse_op_msg(self.read.message())?;
+        self.exhaust = message.more_to_come;
+        Ok((message.body, message.more_to_come))
+    }
+
+    /// The bytes of the last reply, as far as `range`.
+    pub(crate) fn reply(&self, range: Range<usize>) -> &[u8] {
+        self.read.message().get(range).unwrap_or_default()
+    }
+
+    /// Takes the last reply out of the connection, for a cursor that outlives it.
+    pub(crate) fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
+        self.read.take(range)
+    }
+
+    /// Marks the connection unusable and adds its address to the error.
+    pub(crate) fn fail(&mut self, error: Error) -> Error {
+        self.state = State::Broken;
+        error.with_address(&self.address)
+    }
+}
+
+fn timed_out(phase: NetworkPhase) -> Error {
+    Error::network(phase, std::io::ErrorKind::TimedOut.into())
+}

@@ -1,0 +1,103 @@
+//! The buffer that replies are read into: one system call reads header and body together when both are there.
+
+use std::{io, ops::Range};
+
+use super::stream::Stream;
+use crate::proto::wire::HEADER_LENGTH;
+
+/// Enough for most replies, so that they need one read.
+const INITIAL: usize = 4 << 10;
+/// A message may announce more than this, but memory is taken only as its bytes arrive.
+const TRUSTED: usize = 1 << 20;
+/// A buffer that grew beyond this is given back once its message has been used.
+const KEPT: usize = 256 << 10;
+
+/// Bytes read from a stream: first the current message, then what arrived after it.
+#[derive(Debug, Default)]
+pub(super) struct ReadBuffer {
+    /// Zeroed beyond `filled`, so that its length is the capacity in use.
+    bytes: Vec<u8>,
+    filled: usize,
+    message: usize,
+}
+
+/// A reply's body that outlives its connection.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyBuffer {
+    bytes: Vec<u8>,
+    body: Range<usize>,
+}
+
+impl ReplyBuffer {
+    /// The body document.
+    pub(crate) fn body(&self) -> &[u8] {
+        self.bytes.get(self.body.clone()).unwrap_or_default()
+    }
+}
+
+impl ReadBuffer {
+    /// Drops the current message; what arrived after it becomes the start of the next.
+    pub(super) fn discard_message(&mut self) {
+        if self.message == 0 {
+            return;
+        }
+        if self.filled > self.message {
+            self.bytes.copy_within(self.message..self.filled, 0);
+        }
+        self.filled -= self.message;
+        self.message = 0;
+        if self.bytes.len() > KEPT && self.filled == 0 {
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Reads until at least `wanted` bytes are there.
+    pub(super) async fn fill(&mut self, stream: &mut Stream, wanted: usize) -> io::Result<()> {
+        while self.filled < wanted {
+            self.make_room(wanted);
+            let room = self.bytes.get_mut(self.filled..).unwrap_or_default();
+            self.filled += stream.read(room).await?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, wanted: usize) {
+        if self.filled < self.bytes.len() && (wanted <= self.bytes.len() || self.filled < self.bytes.len() / 2) {
+            return;
+        }
+        let affordable = (self.filled * 2).max(TRUSTED);
+        let target = wanted.min(affordable).max(INITIAL);
+        if target > self.bytes.len() {
+            self.bytes.resize(target, 0);
+        }
+    }
+
+    /// The first bytes, once [`fill`](Self::fill) has read a header.
+    pub(super) fn header(&self) -> &[u8; HEADER_LENGTH] {
+        self.bytes.first_chunk().unwrap_or(&[0; HEADER_LENGTH])
+    }
+
+    /// Declares the first `length` bytes to be the current message.
+    pub(super) fn set_message(&mut self, length: usize) {
+        self.message = length;
+    }
+
+    /// The current message.
+    pub(super) fn message(&self) -> &[u8] {
+        self.bytes.get(..self.message).unwrap_or_default()
+    }
+
+    /// Moves the message out when it fills most of the buffer, else copies it out and keeps the buffer.
+    pub(super) fn take(&mut self, body: Range<usize>) -> ReplyBuffer {
+        if self.filled == self.message && self.message * 2 > self.bytes.len() {
+            let mut bytes = std::mem::take(&mut self.bytes);
+            bytes.truncate(self.message);
+            self.filled = 0;
+            self.message = 0;
+            return ReplyBuffer { bytes, body };
+        }
+        let bytes = self.message().get(body).unwrap_or_default().to_vec();
+        let body = 0..bytes.len();
+        ReplyBuffer { bytes, body }
+    }
+}

@@ -1,0 +1,78 @@
+//! The byte stream under a connection.
+
+use std::{
+    future::poll_fn,
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+/// A TCP or Unix domain socket.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(tokio::net::UnixStream),
+}
+
+impl Stream {
+    /// Reads once into `buffer` and returns the number of bytes; an orderly end of the stream is an error.
+    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = poll_fn(|cx| {
+            let mut target = ReadBuf::new(buffer);
+            self.poll_read(cx, &mut target).map_ok(|()| target.filled().len())
+        })
+        .await?;
+        if count == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            ));
+        }
+        Ok(count)
+    }
+
+    /// Writes all of `bytes`.
+    pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            bytes = bytes.get(written..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Whether an idle stream has been closed, has failed, or holds bytes nobody asked for.
+    pub(super) fn has_news(&mut self) -> bool {
+        let mut byte = [0];
+        let read = match self {
+            Self::Tcp(stream) => stream.try_read(&mut byte),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.try_read(&mut byte),
+        };
+        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+}

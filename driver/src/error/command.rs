@@ -1,0 +1,48 @@
+//! A command that the server refused.
+
+use std::fmt;
+
+/// A reply with `ok: 0`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommandError {
+    /// The server's error code; 0 when it sent none.
+    pub code: i32,
+    /// The code's name; empty when the server sent none.
+    pub code_name: String,
+    /// The server's message.
+    pub message: String,
+}
+
+impl CommandError {
+    /// "not writable primary" and "node is recovering" errors of the SDAM specification.
+    pub(crate) fn is_state_change(&self) -> bool {
+        is_state_change_code(self.code)
+            || (self.code == 0
+                && (self.message.contains("not master") || self.message.contains("node is recovering")))
+    }
+
+    /// The node is going away, so its pool is useless whatever its version.
+    pub(crate) fn is_shutdown(&self) -> bool {
+        matches!(self.code, 91 | 11600)
+    }
+}
+
+pub(super) fn is_state_change_code(code: i32) -> bool {
+    matches!(
+        code,
+        10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91
+    )
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.code_name.as_str()) {
+            (0, _) => write!(f, "the server refused the command: {}", self.message),
+            (code, "") => write!(f, "error {code}: {}", self.message),
+            (code, name) => write!(f, "error {code} ({name}): {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {}

@@ -1,0 +1,313 @@
+//! The one error type of the driver: what went wrong, where, and what the server said.
+//!
+//! [`Error`] clones cheaply. Match on [`Error::kind`], or ask one of the predicates (`is_*`).
+
+mod command;
+mod network;
+mod pool;
+mod selection;
+mod write;
+
+use std::{fmt, sync::Arc};
+
+pub use command::CommandError;
+pub use network::{NetworkError, NetworkPhase};
+pub use pool::PoolError;
+pub use selection::ServerSelectionError;
+pub use write::{BulkWriteError, WriteConcernError, WriteError, WriteFailure};
+
+use crate::{
+    ServerAddress,
+    bson::{DecodeError, EncodeError, RawDocument, RawDocumentBuf},
+};
+
+/// What the driver's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Label: the operation failed in a way that allows to run the whole transaction again.
+pub const TRANSIENT_TRANSACTION_ERROR: &str = "TransientTransactionError";
+/// Label: the write may be retried.
+pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
+
+/// Anything that can go wrong in the driver.
+///
+/// ```
+/// use marula_driver::{ErrorKind, ServerAddress};
+/// let error = "a:0".parse::<ServerAddress>().unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)));
+/// assert!(error.to_string().contains("between 1 and 65535"));
+/// ```
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    labels: Vec<String>,
+    address: Option<ServerAddress>,
+    response: Option<RawDocumentBuf>,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A value given by the application cannot be used; the text says which and why.
+    InvalidArgument(String),
+    /// A connection string cannot be used; the text says which part and why. It holds no credentials.
+    ConnectionString(String),
+    /// A value of the application cannot be written as BSON.
+    Encode(EncodeError),
+    /// A document of the server does not fit the type asked for, or is no BSON.
+    Decode(DecodeError),
+    /// A socket could not be opened, or failed while in use.
+    Network(NetworkError),
+    /// An operation was not done within the time allowed; the text says which limit.
+    Timeout(String),
+    /// No suitable server was found in time.
+    ServerSelection(ServerSelectionError),
+    /// No connection could be had from the pool.
+    Pool(PoolError),
+    /// A server's bytes break the wire protocol or the rules for a reply. The connection was closed.
+    Protocol(String),
+    /// The server refused a command.
+    Command(CommandError),
+    /// The server ran a single write and reported an error for it.
+    Write(WriteFailure),
+    /// Some statements of a write of many failed.
+    BulkWrite(Box<BulkWriteError>),
+    /// The deployment is too old or too new for this driver, or cannot do what was asked.
+    Unsupported(String),
+    /// The client was shut down.
+    Shutdown,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            labels: Vec::new(),
+            address: None,
+            response: None,
+        }))
+    }
+
+    pub(crate) fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidArgument(message.into()))
+    }
+
+    pub(crate) fn connection_string(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::ConnectionString(message.into()))
+    }
+
+    pub(crate) fn protocol(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Protocol(message.into()))
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported(message.into()))
+    }
+
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Timeout(message.into()))
+    }
+
+    pub(crate) fn network(phase: NetworkPhase, error: std::io::Error) -> Self {
+        Self::new(ErrorKind::Network(NetworkError::new(phase, error)))
+    }
+
+    fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    pub(crate) fn with_kind(self, kind: ErrorKind) -> Self {
+        self.edit(|e| e.kind = kind)
+    }
+
+    pub(crate) fn with_address(self, address: &ServerAddress) -> Self {
+        if self.0.address.is_some() {
+            return self;
+        }
+        self.edit(|e| e.address = Some(address.clone()))
+    }
+
+    pub(crate) fn with_labels(self, labels: impl IntoIterator<Item = String>) -> Self {
+        self.edit(|e| {
+            for label in labels {
+                if !e.labels.contains(&label) {
+                    e.labels.push(label);
+                }
+            }
+        })
+    }
+
+    pub(crate) fn with_response(self, response: &RawDocument) -> Self {
+        self.edit(|e| e.response = Some(response.to_owned()))
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The labels that the server or the driver put on the error.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.0.labels
+    }
+
+    /// Whether the error carries this label, e.g. [`RETRYABLE_WRITE_ERROR`].
+    #[must_use]
+    pub fn contains_label(&self, label: &str) -> bool {
+        self.0.labels.iter().any(|l| l == label)
+    }
+
+    /// The server on which the operation failed, when one had been chosen.
+    #[must_use]
+    pub fn address(&self) -> Option<&ServerAddress> {
+        self.0.address.as_ref()
+    }
+
+    /// The server's whole reply, when the error comes from one.
+    #[must_use]
+    pub fn server_response(&self) -> Option<&RawDocument> {
+        self.0.response.as_deref()
+    }
+
+    /// The server's error code: of the command, of the first write error, or of the write concern error.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match &self.0.kind {
+            ErrorKind::Command(e) => Some(e.code),
+            ErrorKind::Write(WriteFailure::Write(e)) => Some(e.code),
+            ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e.code),
+            ErrorKind::BulkWrite(e) => e
+                .write_errors
+                .first()
+                .map(|w| w.code)
+                .or(e.write_concern_error.as_ref().map(|w| w.code)),
+            _ => None,
+        }
+    }
+
+    /// The name of [`code`](Self::code), when the server sent one.
+    #[must_use]
+    pub fn code_name(&self) -> Option<&str> {
+        let name = match &self.0.kind {
+            ErrorKind::Command(e) => &e.code_name,
+            ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
+            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => &e.write_concern_error.as_ref()?.code_name,
+            _ => return None,
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// The failed statements of a write, in the order the server reported them.
+    #[must_use]
+    pub fn write_errors(&self) -> &[WriteError] {
+        match &self.0.kind {
+            ErrorKind::Write(WriteFailure::Write(e)) => std::slice::from_ref(e),
+            ErrorKind::BulkWrite(e) => &e.write_errors,
+            _ => &[],
+        }
+    }
+
+    /// Whether a unique index refused a write (code 11000, and its old forms 11001 and 12582).
+    #[must_use]
+    pub fn is_duplicate_key(&self) -> bool {
+        let duplicate = |code: i32| matches!(code, 11000 | 11001 | 12582);
+        self.write_errors().iter().any(|e| duplicate(e.code)) || self.code().is_some_and(duplicate)
+    }
+
+    /// Whether a time limit of the driver or of the server ended the operation.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Timeout(_) | ErrorKind::ServerSelection(_) => true,
+            ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
+            ErrorKind::Network(e) => e.is_timeout(),
+            _ => self.code() == Some(50),
+        }
+    }
+
+    /// Whether a socket failed, so that it is unknown if the server ran the command.
+    #[must_use]
+    pub fn is_network(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Network(_))
+    }
+
+    /// Whether the server reports that it is not the primary (any more), or is shutting down or recovering.
+    pub(crate) fn is_state_change(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Command(e) => e.is_state_change(),
+            ErrorKind::Write(WriteFailure::WriteConcern(e)) => command::is_state_change_code(e.code),
+            _ => false,
+        }
+    }
+}
+
+impl From<EncodeError> for Error {
+    fn from(error: EncodeError) -> Self {
+        Self::new(ErrorKind::Encode(error))
+    }
+}
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        Self::new(ErrorKind::Decode(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.kind {
+            ErrorKind::InvalidArgument(message) => write!(f, "invalid argument: {message}")?,
+            ErrorKind::ConnectionString(message) => write!(f, "invalid connection string: {message}")?,
+            ErrorKind::Encode(e) => write!(f, "cannot write as BSON: {e}")?,
+            ErrorKind::Decode(e) => write!(f, "cannot read from BSON: {e}")?,
+            ErrorKind::Network(e) => write!(f, "{e}")?,
+            ErrorKind::Timeout(message) => write!(f, "timed out: {message}")?,
+            ErrorKind::ServerSelection(e) => write!(f, "{e}")?,
+            ErrorKind::Pool(e) => write!(f, "{e}")?,
+            ErrorKind::Protocol(message) => write!(f, "the server broke the wire protocol: {message}")?,
+            ErrorKind::Command(e) => write!(f, "{e}")?,
+            ErrorKind::Write(e) => write!(f, "{e}")?,
+            ErrorKind::BulkWrite(e) => write!(f, "{e}")?,
+            ErrorKind::Unsupported(message) => write!(f, "not supported: {message}")?,
+            ErrorKind::Shutdown => f.write_str("the client was shut down")?,
+        }
+        if let Some(address) = &self.0.address {
+            write!(f, " (server {address})")?;
+        }
+        if !self.0.labels.is_empty() {
+            write!(f, " [{}]", self.0.labels.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The server's reply may quote documents, so it is left out.
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("labels", &self.0.labels)
+            .field("address", &self.0.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Encode(e) => Some(e),
+            ErrorKind::Decode(e) => Some(e),
+            ErrorKind::Network(e) => std::error::Error::source(e),
+            ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. }) => Some(&**e),
+            ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A socket that could not be opened or that failed.
+
+use std::{fmt, io, sync::Arc};
+
+/// What the driver was doing with the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetworkPhase {
+    /// Resolving a host name.
+    Resolve,
+    /// Opening the socket.
+    Connect,
+    /// Exchanging the handshake.
+    Handshake,
+    /// Sending a command.
+    Write,
+    /// Waiting for or reading a reply.
+    Read,
+}
+
+/// A failed socket, with the operating system's error as source.
+#[derive(Clone, Debug)]
+pub struct NetworkError {
+    phase: NetworkPhase,
+    source: Arc<io::Error>,
+}
+
+impl NetworkError {
+    pub(super) fn new(phase: NetworkPhase, error: io::Error) -> Self {
+        Self {
+            phase,
+            source: Arc::new(error),
+        }
+    }
+
+    /// What the driver was doing.
+    #[must_use]
+    pub fn phase(&self) -> NetworkPhase {
+        self.phase
+    }
+
+    /// The kind of the operating system's error.
+    #[must_use]
+    pub fn io_kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+
+    pub(crate) fn is_timeout(&self) -> bool {
+        self.source.kind() == io::ErrorKind::TimedOut
+    }
+
+    /// The server cannot have seen the command.
+    pub(crate) fn is_before_send(&self) -> bool {
+        matches!(
+            self.phase,
+            NetworkPhase::Resolve | NetworkPhase::Connect | NetworkPhase::Handshake
+        )
+    }
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let doing = match self.phase {
+            NetworkPhase::Resolve => "the host name could not be resolved",
+            NetworkPhase::Connect => "the connection could not be opened",
+            NetworkPhase::Handshake => "the connection failed during the handshake",
+            NetworkPhase::Write => "the connection failed while a command was sent",
+            NetworkPhase::Read => "the connection failed while a reply was awaited",
+        };
+        write!(f, "{doing}: {}", self.source)
+    }
+}
+
+impl std::error::Error for NetworkError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.source)
+    }
+}

@@ -1,0 +1,27 @@
+//! A server selection that found nothing in time.
+
+use std::{fmt, time::Duration};
+
+/// No server of the deployment was suitable within `serverSelectionTimeoutMS`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerSelectionError {
+    /// What was looked for, e.g. `a writable server`.
+    pub wanted: String,
+    /// How long the driver waited.
+    pub timeout: Duration,
+    /// The deployment as last seen: each server with its type and last error.
+    pub topology: String,
+}
+
+impl fmt::Display for ServerSelectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "found no server for {} within {:?}; the deployment as last seen: {}",
+            self.wanted, self.timeout, self.topology
+        )
+    }
+}
+
+impl std::error::Error for ServerSelectionError {}

@@ -1,0 +1,111 @@
+//! Writes that the server ran and reported errors for.
+
+use std::{collections::BTreeMap, fmt};
+
+use crate::bson::{Bson, Document};
+
+/// One statement that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WriteError {
+    /// Which statement of the call, from 0; 0 for a single write.
+    pub index: usize,
+    /// The server's error code.
+    pub code: i32,
+    /// The server's message.
+    pub message: String,
+    /// `errInfo`, e.g. what a schema validation found.
+    pub details: Option<Document>,
+    /// For a duplicate key (11000): the key pattern of the index that refused it.
+    pub key_pattern: Option<Document>,
+    /// For a duplicate key (11000): the value that was there already.
+    pub key_value: Option<Document>,
+}
+
+/// The write was done, but not to the extent its write concern asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WriteConcernError {
+    /// The server's error code.
+    pub code: i32,
+    /// The code's name; empty when the server sent none.
+    pub code_name: String,
+    /// The server's message.
+    pub message: String,
+    /// `errInfo`, e.g. the write concern that was not met.
+    pub details: Option<Document>,
+}
+
+/// The error of a write of one statement.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WriteFailure {
+    /// The statement was not applied.
+    Write(WriteError),
+    /// The statement was applied, but its write concern was not met.
+    WriteConcern(WriteConcernError),
+}
+
+/// The errors of a write of many statements, with what was done nevertheless.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BulkWriteError {
+    /// The statements that failed. An ordered write stops at the first.
+    pub write_errors: Vec<WriteError>,
+    /// The last write concern error.
+    pub write_concern_error: Option<WriteConcernError>,
+    /// The `_id` of each document that was inserted, by its place in the call.
+    pub inserted_ids: BTreeMap<usize, Bson>,
+    /// The error that ended the call between two of its commands, e.g. a lost connection. What the command that failed
+    /// did is unknown.
+    pub interrupted_by: Option<crate::Error>,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write error {} at statement {}: {}", self.code, self.index, self.message)
+    }
+}
+
+impl fmt::Display for WriteConcernError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.code_name.is_empty() { "" } else { " " };
+        write!(
+            f,
+            "write concern error {}{name}{}: {}",
+            self.code, self.code_name, self.message
+        )
+    }
+}
+
+impl fmt::Display for WriteFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(e) => e.fmt(f),
+            Self::WriteConcern(e) => e.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for BulkWriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} statement(s) failed, {} document(s) inserted",
+            self.write_errors.len(),
+            self.inserted_ids.len()
+        )?;
+        if let Some(first) = self.write_errors.first() {
+            write!(f, "; first: {first}")?;
+        }
+        if let Some(error) = &self.write_concern_error {
+            write!(f, "; {error}")?;
+        }
+        self.interrupted_by.as_ref().map_or(Ok(()), |e| write!(f, "; interrupted by: {e}"))
+    }
+}
+
+impl std::error::Error for WriteError {}
+impl std::error::Error for WriteConcernError {}
+impl std::error::Error for WriteFailure {}
+impl std::error::Error for BulkWriteError {}

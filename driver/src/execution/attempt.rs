@@ -1,0 +1,172 @@
+//! One try of an operation on one connection.
+
+use super::Executor;
+use crate::{
+    Result,
+    bson::BinarySubtype,
+    connection::Connection,
+    operation::{Operation, ReplyContext, Retry},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        retry,
+        server_selection::Criteria,
+        session::ServerSession,
+    },
+    topology::SelectedServer,
+    types::{
+        deadline::Deadline,
+        read_preference::{ReadPreference, ReadPreferenceMode},
+    },
+};
+
+/// What is decided before the command is written.
+pub(super) struct Attempt<'a> {
+    executor: &'a Executor,
+    server: &'a SelectedServer,
+    lsid: Option<[u8; 16]>,
+    transaction_number: Option<i64>,
+}
+
+impl<'a> Attempt<'a> {
+    /// Chooses the session. It is taken after the check-out, so that waiting operations hold none.
+    pub(super) fn new<O: Operation>(
+        executor: &'a Executor,
+        server: &'a SelectedServer,
+        operation: &O,
+        connection: &Connection,
+        session: &mut Option<ServerSession>,
+    ) -> Self {
+        let hello = connection.hello();
+        let timeout = hello.session_timeout();
+        let mut attempt = Self {
+            executor,
+            server,
+            lsid: operation.session().map(|session| session.id),
+            transaction_number: None,
+        };
+        // An unacknowledged write has no session: nobody would notice the server forgetting it.
+        if attempt.lsid.is_some() || timeout.is_none() || !operation.uses_session() || !operation.expects_reply() {
+            return attempt;
+        }
+        let first_try = session.is_none();
+        let session = session.get_or_insert_with(|| executor.sessions.take(timeout));
+        attempt.lsid = Some(session.id);
+        if executor.settings.retry_writes && operation.retry() == Retry::Write && supports_retry(hello) {
+            // A retry carries the number of the first try, which is how the server knows it.
+            attempt.transaction_number = Some(if first_try {
+                session.next_transaction_number()
+            } else {
+                session.transaction_number
+            });
+        }
+        attempt
+    }
+
+    pub(super) async fn run<O: Operation>(
+        &self,
+        operation: &mut O,
+        connection: &mut Connection,
+    ) -> Result<O::Output> {
+        self.write(operation, connection)?;
+        let deadline = Deadline::after(self.executor.settings.socket_timeout);
+        let exchange = async {
+            connection.send(deadline).await?;
+            if operation.expects_reply() {
+                return connection.receive(deadline).await.map(Some);
+            }
+            connection.expect_nothing();
+            Ok(None)
+        };
+        let body = match exchange.await {
+            Ok(Some(body)) => body,
+            Ok(None) => return operation.unacknowledged(),
+            Err(error) => {
+                return Err(match self.transaction_number {
+                    Some(_) => retry::label_write_failure(error),
+                    None => error,
+                });
+            }
+        };
+        let parsed = self.read(operation, connection.reply(body.clone()));
+        match parsed {
+            Ok(mut output) => {
+                O::attach_reply(&mut output, || connection.take_reply(body));
+                Ok(output)
+            }
+            Err(error) if matches!(error.kind(), crate::ErrorKind::Protocol(_)) => Err(connection.fail(error)),
+            Err(error) => Err(error.with_address(self.server.address())),
+        }
+    }
+
+    fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
+        let database = operation.database().to_owned();
+        let (mut message, hello) = connection.begin();
+        let mut command = CommandBuilder::new(message.buffer, &database);
+        operation.build(&mut command, hello)?;
+        if let Some(id) = &self.lsid {
+            let start = command.begin_document("lsid");
+            command.binary("id", BinarySubtype::Uuid, id);
+            command.end(start);
+        }
+        if let Some(number) = self.transaction_number {
+            command.i64("txnNumber", number);
+        }
+        if let Some(time) = &*self.executor.clock.read()
+            && (hello.is_mongos() || hello.is_replica_set_member())
+        {
+            command.document("$clusterTime", time.document());
+        }
+        self.write_read_preference(operation.target(), hello, &mut command);
+        command.finish()?;
+        operation.build_sequences(&mut message, hello)?;
+        if !operation.expects_reply() {
+            message.expect_no_reply();
+        }
+        message.finish()?;
+        Ok(())
+    }
+
+    /// `$readPreference`, by the rules of the Server Selection specification: a server selected for its address alone is
+    /// asked with `primaryPreferred`, so that a secondary answers; standalone servers are told nothing.
+    fn write_read_preference(
+        &self,
+        criteria: Criteria<'_>,
+        hello: &HelloReply,
+        command: &mut CommandBuilder<'_>,
+    ) {
+        let Criteria::Read(preference) = criteria else {
+            return;
+        };
+        if hello.is_mongos() {
+            if !preference.is_primary() {
+                command.read_preference(preference);
+            }
+        } else if hello.is_replica_set_member() {
+            if self.server.is_direct() && preference.is_primary() {
+                command.read_preference(&ReadPreference::new(ReadPreferenceMode::PrimaryPreferred));
+            } else if !preference.is_primary() {
+                command.read_preference(preference);
+            }
+        }
+    }
+
+    fn read<O: Operation>(&self, operation: &mut O, body: &[u8]) -> Result<O::Output> {
+        let reply = Reply::scan(body)?;
+        if let Some(time) = reply.cluster_time() {
+            self.executor.clock.advance(time);
+        }
+        if let Some(error) = reply.command_error() {
+            return Err(error);
+        }
+        let context = ReplyContext {
+            address: self.server.address(),
+        };
+        operation.parse(&reply, &context)
+    }
+}
+
+/// Standalone servers have no retryable writes.
+fn supports_retry(hello: &HelloReply) -> bool {
+    hello.is_mongos() || hello.is_replica_set_member()
+}

@@ -1,0 +1,137 @@
+//! The `cursor` field of a reply, and the batch of documents in it.
+
+use std::ops::Range;
+
+use crate::{
+    Error, Result, ServerAddress,
+    bson::{RawDocument, RawElement, RawElements, find_element},
+    connection::ReplyBuffer,
+    operation::ReplyContext,
+    proto::{
+        command::{Reply, array_bytes, document_bytes},
+        session::ServerSession,
+    },
+};
+
+/// What a command that opens or continues a cursor returned.
+#[derive(Debug)]
+pub(crate) struct CursorReply {
+    /// 0 once the server has no more.
+    pub(crate) id: i64,
+    /// The collection that getMore must name.
+    pub(crate) namespace: crate::Namespace,
+    pub(crate) batch: Batch,
+    /// The only server that knows the cursor.
+    pub(crate) address: ServerAddress,
+    /// The session that getMore must use.
+    pub(crate) session: Option<ServerSession>,
+}
+
+/// A batch of documents: the reply's bytes and a position in them. Nothing is decoded before it is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    reply: ReplyBuffer,
+    /// The documents not yet visited, as offsets into the reply's body.
+    rest: Range<usize>,
+    current: Range<usize>,
+}
+
+impl Batch {
+    /// Moves to the next document. False at the end of the batch.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
+        let mut elements = RawElements::unframed(rest);
+        let Some(element) = elements.next_element()? else {
+            self.current = 0..0;
+            return Ok(false);
+        };
+        let Some(document) = document_bytes(element.value) else {
+            return Err(Error::protocol("a cursor's batch holds something else than documents"));
+        };
+        // A document's bytes are the end of its element.
+        self.rest.start += elements.offset();
+        self.current = self.rest.start - document.len()..self.rest.start;
+        Ok(true)
+    }
+
+    /// The bytes of the document that [`advance`](Self::advance) moved to; empty before and after.
+    pub(crate) fn current(&self) -> &[u8] {
+        self.reply.body().get(self.current.clone()).unwrap_or_default()
+    }
+
+    /// As [`current`](Self::current), checked for its outer frame.
+    pub(crate) fn current_document(&self) -> Result<&RawDocument> {
+        RawDocument::from_bytes(self.current())
+            .map_err(|e| Error::protocol(format!("a cursor's document is no BSON: {e}")))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(crate) fn attach(&mut self, reply: ReplyBuffer) {
+        self.reply = reply;
+    }
+}
+
+/// Reads the `cursor` field. The batch gets its bytes by [`Batch::attach`].
+pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+    let mut id = None;
+    let mut namespace = None;
+    let mut batch = None;
+    let (cursor, offset) = reply.cursor()?;
+    let mut elements = RawElements::new(cursor)?;
+    while let Some(RawElement { key, value }) = elements.next_element()? {
+        match key {
+            "id" => id = value.int().ok(),
+            "ns" => namespace = value.str().ok().and_then(crate::Namespace::parse),
+            "firstBatch" | "nextBatch" => {
+                // Without the array's length and terminator, the elements are left.
+                let end = offset + elements.offset();
+                batch = array_bytes(value).map(|array| end - array.len() + 4..end - 1);
+            }
+            _ => {}
+        }
+    }
+    let missing = |field| Error::protocol(format!("a cursor reply has no valid field \"{field}\""));
+    let rest = batch.ok_or_else(|| missing("firstBatch"))?;
+    Ok(CursorReply {
+        id: id.ok_or_else(|| missing("id"))?,
+        namespace: namespace.ok_or_else(|| missing("ns"))?,
+        batch: Batch {
+            rest,
+            ..Batch::default()
+        },
+        address: context.address.clone(),
+        session: None,
+    })
+}
+
+/// Moves the reply's bytes into a cursor's output.
+pub(crate) fn attach(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
+    if !output.batch.is_empty() {
+        output.batch.attach(take());
+    }
+}
+
+/// Keeps the session while the server's cursor is open.
+pub(crate) fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
+    if output.id == 0 {
+        return Some(session);
+    }
+    output.session = Some(session);
+    None
+}
+
+/// The first document of a reply's first batch, for operations that want one document only.
+pub(crate) fn first_document<'a>(reply: &Reply<'a>) -> Result<Option<&'a [u8]>> {
+    let array = find_element(reply.cursor()?.0, "firstBatch")?
+        .and_then(|element| array_bytes(element.value))
+        .ok_or_else(|| Error::protocol("a cursor reply has no first batch"))?;
+    match RawElements::new(array)?.next_element()? {
+        None => Ok(None),
+        Some(first) => document_bytes(first.value)
+            .map(Some)
+            .ok_or_else(|| Error::protocol("a cursor's batch holds something else than documents")),
+    }
+}

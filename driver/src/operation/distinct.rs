@@ -1,0 +1,72 @@
+//! `distinct`.
+
+use std::time::Duration;
+
+use super::{Operation, ReplyContext, Retry, find::ReadScope, hint::Hint};
+use crate::{
+    Error, Result,
+    bson::{Bson, RawDocumentBuf, find_element, from_slice},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        server_selection::Criteria,
+    },
+    types::collation::Collation,
+};
+
+/// Options of a distinct.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DistinctOptions {
+    pub(crate) filter: RawDocumentBuf,
+    pub(crate) max_time: Option<Duration>,
+    pub(crate) collation: Option<Collation>,
+    pub(crate) comment: Option<Bson>,
+    pub(crate) hint: Option<Hint>,
+}
+
+/// The distinct values of one field.
+pub(crate) struct Distinct<'a> {
+    pub(crate) scope: ReadScope<'a>,
+    pub(crate) field: &'a str,
+    pub(crate) options: &'a DistinctOptions,
+}
+
+impl Operation for Distinct<'_> {
+    type Output = Vec<Bson>;
+    const NAME: &'static str = "distinct";
+
+    fn database(&self) -> &str {
+        &self.scope.namespace.database
+    }
+
+    fn target(&self) -> Criteria<'_> {
+        Criteria::Read(self.scope.read_preference)
+    }
+
+    fn retry(&self) -> Retry {
+        Retry::Read
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        command.str("distinct", &self.scope.namespace.collection);
+        command.str("key", self.field);
+        command.document("query", &self.options.filter);
+        command.max_time(self.options.max_time);
+        command.collation(self.options.collation.as_ref());
+        command.optional_bson("comment", self.options.comment.as_ref());
+        Hint::write(self.options.hint.as_ref(), command);
+        command.read_concern(self.scope.read_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<Bson>> {
+        #[derive(serde::Deserialize)]
+        struct Values {
+            values: Vec<Bson>,
+        }
+        if find_element(reply.body, "values")?.is_none() {
+            return Err(Error::protocol("the reply to distinct has no values"));
+        }
+        Ok(from_slice::<Values>(reply.body)?.values)
+    }
+}

@@ -1,0 +1,58 @@
+//! The index an operation must use.
+
+use crate::{
+    bson::{Bson, Document},
+    proto::command::CommandBuilder,
+};
+
+/// An index, by name or by its keys.
+///
+/// ```
+/// use marula_driver::{bson::doc, options::Hint};
+/// let by_name = Hint::from("email_1");
+/// let by_keys = Hint::from(doc! { "email": 1 });
+/// assert_ne!(by_name, by_keys);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The index's name.
+    Name(String),
+    /// The index's keys, in order.
+    Keys(Document),
+}
+
+impl From<&str> for Hint {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
+impl From<String> for Hint {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
+}
+
+impl From<Document> for Hint {
+    fn from(keys: Document) -> Self {
+        Self::Keys(keys)
+    }
+}
+
+impl Hint {
+    pub(crate) fn to_bson(&self) -> Bson {
+        match self {
+            Self::Name(name) => Bson::String(name.clone()),
+            Self::Keys(keys) => Bson::Document(keys.clone()),
+        }
+    }
+
+    pub(crate) fn write(hint: Option<&Self>, command: &mut CommandBuilder<'_>) {
+        match hint {
+            None => {}
+            Some(Self::Name(name)) => command.str("hint", name),
+            Some(Self::Keys(keys)) => command.serialize("hint", keys),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `insert`.
+
+use serde::Serialize;
+
+use super::{Operation, ReplyContext, Retry};
+use crate::{
+    Error, ErrorKind, Namespace, Result,
+    bson::{self, Bson, ObjectId, find_element},
+    error::BulkWriteError,
+    proto::{
+        command::{CommandBuilder, Reply, write_concern_error, write_errors},
+        description::HelloReply,
+        server_selection::Criteria,
+        wire::MessageWriter,
+    },
+    types::concern::WriteConcern,
+};
+
+/// Options of an insert.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InsertOptions {
+    /// `None` means ordered.
+    pub(crate) ordered: Option<bool>,
+    pub(crate) bypass_document_validation: Option<bool>,
+    pub(crate) comment: Option<Bson>,
+}
+
+/// One command's worth of documents, taken from `documents` starting at `offset`.
+pub(crate) struct Insert<'a, T> {
+    pub(crate) namespace: &'a Namespace,
+    pub(crate) documents: &'a [T],
+    pub(crate) offset: usize,
+    pub(crate) options: &'a InsertOptions,
+    pub(crate) write_concern: &'a WriteConcern,
+    /// The ids of the documents sent by this command, filled while it is built. Kept for a retry, which must send the
+    /// same ids again.
+    pub(crate) ids: Vec<Bson>,
+}
+
+/// What one insert command did.
+#[derive(Debug)]
+pub(crate) struct InsertBatch {
+    /// How many documents the command held.
+    pub(crate) sent: usize,
+    /// Errors of this command, with places in the whole call.
+    pub(crate) failures: Option<Box<BulkWriteError>>,
+    /// The error to return when the failures end the call.
+    pub(crate) error: Option<Error>,
+}
+
+/// A document over the server's limit is refused here, with its place, before anything of the batch is sent.
+const HEADROOM: usize = 16 << 10;
+
+impl<T: Serialize> Insert<'_, T> {
+    fn append_document(&mut self, index: usize, document: &T, message: &mut MessageWriter<'_>) -> Result<()> {
+        let start = message.buffer.len();
+        bson::append(document, message.buffer).map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
+        let own_id = match find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
+            Some(element) => Some(element.value.to_bson()?),
+            None => None,
+        };
+        let id = match own_id {
+            Some(id) => id,
+            None => {
+                let id = match self.ids.get(index) {
+                    Some(Bson::ObjectId(id)) => *id,
+                    _ => ObjectId::new(),
+                };
+                prepend_id(message.buffer, start, id)?;
+                Bson::ObjectId(id)
+            }
+        };
+        match self.ids.get_mut(index) {
+            Some(place) => *place = id,
+            None => self.ids.push(id),
+        }
+        Ok(())
+    }
+}
+
+/// Makes `_id` the first field of the document that begins at `start`.
+fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
+    let mut element = [0; 17];
+    element[0] = 0x07;
+    element[1..4].copy_from_slice(b"_id");
+    element[5..].copy_from_slice(&id.bytes());
+    buffer.splice(start + 4..start + 4, element);
+    let length = i32::try_from(buffer.len() - start)
+        .map_err(|_| Error::invalid_argument("a document is larger than 2 GiB"))?;
+    if let Some(place) = buffer.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_le_bytes());
+    }
+    Ok(())
+}
+
+impl<T: Serialize> Operation for Insert<'_, T> {
+    type Output = InsertBatch;
+    const NAME: &'static str = "insert";
+
+    fn database(&self) -> &str {
+        &self.namespace.database
+    }
+
+    fn target(&self) -> Criteria<'_> {
+        Criteria::Writable
+    }
+
+    fn retry(&self) -> Retry {
+        Retry::Write
+    }
+
+    fn write_concern(&self) -> Option<&WriteConcern> {
+        Some(self.write_concern)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        command.str("insert", &self.namespace.collection);
+        command.bool("ordered", self.options.ordered.unwrap_or(true));
+        command.optional_bool("bypassDocumentValidation", self.options.bypass_document_validation);
+        command.optional_bson("comment", self.options.comment.as_ref());
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn build_sequences(&mut self, message: &mut MessageWriter<'_>, server: &HelloReply) -> Result<()> {
+        let sequence = message.begin_sequence("documents");
+        let limit = server.max_message_size().unwrap_or(crate::proto::wire::DEFAULT_MAX_MESSAGE_SIZE);
+        let largest = server.max_document_size() + HEADROOM;
+        let documents = self.documents.get(self.offset..).unwrap_or_default();
+        // A retry sends exactly what the first try sent.
+        let most = if self.ids.is_empty() { server.max_batch_size() } else { self.ids.len() };
+        for (index, document) in documents.iter().take(most).enumerate() {
+            let before = message.buffer.len();
+            self.append_document(index, document, message)?;
+            let size = message.buffer.len() - before;
+            if size > largest {
+                return Err(Error::invalid_argument(format!(
+                    "document {} of the insert has {size} bytes, the server stores at most {}",
+                    self.offset + index,
+                    server.max_document_size()
+                )));
+            }
+            if index > 0 && message.len() > limit {
+                message.buffer.truncate(before);
+                self.ids.truncate(index);
+                break;
+            }
+        }
+        message.end_sequence(sequence)?;
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<InsertBatch> {
+        let mut batch = self.unacknowledged()?;
+        if reply.has_write_failures() {
+            let failures = BulkWriteError {
+                write_errors: write_errors(reply, self.offset)?,
+                write_concern_error: write_concern_error(reply)?,
+                ..BulkWriteError::default()
+            };
+            batch.error = Some(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::default()))));
+            batch.failures = Some(Box::new(failures));
+        }
+        Ok(batch)
+    }
+
+    fn unacknowledged(&mut self) -> Result<InsertBatch> {
+        Ok(InsertBatch {
+            sent: self.ids.len(),
+            failures: None,
+            error: None,
+        })
+    }
+}

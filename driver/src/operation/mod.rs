@@ -1,0 +1,134 @@
+//! One file per server command: its options, how it is written, how its reply is read.
+
+pub(crate) mod aggregate;
+pub(crate) mod count;
+pub(crate) mod create;
+pub(crate) mod create_indexes;
+pub(crate) mod cursor;
+pub(crate) mod delete;
+pub(crate) mod distinct;
+pub(crate) mod drop;
+pub(crate) mod find;
+pub(crate) mod find_and_modify;
+pub(crate) mod get_more;
+pub(crate) mod hint;
+pub(crate) mod insert;
+pub(crate) mod kill_cursors;
+pub(crate) mod list;
+pub(crate) mod run_command;
+pub(crate) mod update;
+pub(crate) mod write_result;
+
+use crate::{
+    Result, ServerAddress,
+    connection::ReplyBuffer,
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        server_selection::Criteria,
+        session::ServerSession,
+        wire::MessageWriter,
+    },
+    types::concern::WriteConcern,
+};
+
+/// Whether an operation may be sent a second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retry {
+    /// Never.
+    No,
+    /// As the Retryable Reads specification says.
+    Read,
+    /// With a transaction number, as the Retryable Writes specification says.
+    Write,
+}
+
+/// A command as data: what to send and how to read the reply. Knows nothing of sockets, servers' addresses or time.
+pub(crate) trait Operation {
+    /// What the reply is turned into.
+    type Output;
+
+    /// The command's name.
+    const NAME: &'static str;
+
+    /// The database the command is addressed to.
+    fn database(&self) -> &str;
+
+    /// Where it may run.
+    fn target(&self) -> Criteria<'_>;
+
+    /// Whether it may be sent again.
+    fn retry(&self) -> Retry {
+        Retry::No
+    }
+
+    /// The write concern it is sent with, if it writes.
+    fn write_concern(&self) -> Option<&WriteConcern> {
+        None
+    }
+
+    /// False for an unacknowledged write.
+    fn expects_reply(&self) -> bool {
+        self.write_concern().is_none_or(WriteConcern::is_acknowledged)
+    }
+
+    /// The session this operation must use instead of one of its own: that of the cursor it continues.
+    fn session(&self) -> Option<&ServerSession> {
+        None
+    }
+
+    /// Whether the command belongs to a session at all.
+    fn uses_session(&self) -> bool {
+        true
+    }
+
+    /// Writes the command's own fields, its name first. Called again for a retry.
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
+
+    /// Writes document sequences after the body.
+    fn build_sequences(&mut self, _message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
+        Ok(())
+    }
+
+    /// Reads a reply with `ok: 1`.
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Self::Output>;
+
+    /// The result of an unacknowledged write, whose reply never comes.
+    fn unacknowledged(&mut self) -> Result<Self::Output> {
+        Err(crate::Error::invalid_argument(format!(
+            "{} cannot be unacknowledged",
+            Self::NAME
+        )))
+    }
+
+    /// Turns some errors of the server into a result, e.g. "namespace not found" of a drop.
+    fn recover(&mut self, error: crate::Error) -> Result<Self::Output> {
+        Err(error)
+    }
+
+    /// Lets an output that needs the reply's bytes take them out of the connection.
+    fn attach_reply(_output: &mut Self::Output, _take: impl FnOnce() -> ReplyBuffer) {}
+
+    /// Lets an output that lives on, such as an open cursor, keep the session; else it is given back.
+    fn attach_session(_output: &mut Self::Output, session: ServerSession) -> Option<ServerSession> {
+        Some(session)
+    }
+}
+
+/// Where a reply came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyContext<'a> {
+    pub(crate) address: &'a ServerAddress,
+}
+
+/// Decodes a document that the server returned. The error carries the document's bytes as response, so that callers can
+/// say which document it was.
+pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
+    crate::bson::from_slice(bytes).map_err(|error| {
+        let error = crate::Error::from(error);
+        match crate::bson::RawDocument::from_bytes(bytes) {
+            Ok(document) => error.with_response(document),
+            Err(_) => error,
+        }
+    })
+}

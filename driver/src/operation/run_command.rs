@@ -1,0 +1,67 @@
+//! A command given by the application, sent as it is (Run Command specification).
+
+use super::{Operation, ReplyContext};
+use crate::{
+    Result,
+    bson::{Document, RawDocument, RawElement, RawElements, from_slice},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        server_selection::Criteria,
+    },
+    types::read_preference::ReadPreference,
+};
+
+/// Any command, whose reply is returned whole.
+pub(crate) struct RunCommand<'a> {
+    pub(crate) database: &'a str,
+    pub(crate) command: &'a RawDocument,
+    pub(crate) read_preference: &'a ReadPreference,
+    /// False for commands that are about sessions themselves.
+    pub(crate) implicit_session: bool,
+}
+
+impl RunCommand<'_> {
+    /// Refuses an empty command, and fields that the driver writes itself.
+    fn validate(&self) -> Result<()> {
+        let mut elements = RawElements::new(self.command.as_bytes())?;
+        if elements.is_empty() {
+            return Err(crate::Error::invalid_argument("a command needs at least its name"));
+        }
+        while let Some(RawElement { key, .. }) = elements.next_element()? {
+            if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
+                return Err(crate::Error::invalid_argument(format!(
+                    "the field \"{key}\" of a command is written by the driver; leave it out"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operation for RunCommand<'_> {
+    type Output = Document;
+    const NAME: &'static str = "runCommand";
+
+    fn database(&self) -> &str {
+        self.database
+    }
+
+    fn target(&self) -> Criteria<'_> {
+        Criteria::Read(self.read_preference)
+    }
+
+    fn uses_session(&self) -> bool {
+        self.implicit_session
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        self.validate()?;
+        command.elements_of(self.command);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Document> {
+        Ok(from_slice(reply.body)?)
+    }
+}

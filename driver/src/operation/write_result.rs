@@ -1,0 +1,81 @@
+//! What writes return, and the errors that a reply with `ok: 1` can still carry.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Error, ErrorKind, Result,
+    bson::{Bson, RawElements},
+    error::WriteFailure,
+    proto::command::{Reply, document_bytes, write_concern_error, write_errors},
+};
+
+/// The result of inserting one document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct InsertOneResult {
+    /// The document's `_id`: its own, or the ObjectId that the driver made since it had none.
+    pub inserted_id: Bson,
+}
+
+/// The result of inserting many documents.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct InsertManyResult {
+    /// The `_id` of each document, by its place in the call.
+    pub inserted_ids: BTreeMap<usize, Bson>,
+}
+
+/// The result of an update or a replacement. All counts are 0 when the write was unacknowledged.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct UpdateResult {
+    /// Documents that the filter matched; 0 after an upsert.
+    pub matched_count: u64,
+    /// Documents that were changed.
+    pub modified_count: u64,
+    /// The `_id` of the document that an upsert inserted.
+    pub upserted_id: Option<Bson>,
+}
+
+/// The result of a delete. The count is 0 when the write was unacknowledged.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DeleteResult {
+    /// Documents that were deleted.
+    pub deleted_count: u64,
+}
+
+/// The error of a write of one statement, if its reply reports one.
+pub(super) fn check_single(reply: &Reply<'_>) -> Result<()> {
+    if !reply.has_write_failures() {
+        return Ok(());
+    }
+    let failure = match write_errors(reply, 0)?.into_iter().next() {
+        Some(error) => WriteFailure::Write(error),
+        None => match write_concern_error(reply)? {
+            Some(error) => WriteFailure::WriteConcern(error),
+            None => return Ok(()),
+        },
+    };
+    Err(reply.decorate(Error::new(ErrorKind::Write(failure))))
+}
+
+/// `_id` of the first entry of `upserted`.
+pub(super) fn upserted_id(reply: &Reply<'_>) -> Result<Option<Bson>> {
+    #[derive(serde::Deserialize)]
+    struct Upserted {
+        #[serde(rename = "_id")]
+        id: Bson,
+    }
+    let Some(array) = reply.upserted() else {
+        return Ok(None);
+    };
+    match RawElements::new(array)?.next_element()? {
+        None => Ok(None),
+        Some(first) => {
+            let bytes = document_bytes(first.value)
+                .ok_or_else(|| Error::protocol("an entry of \"upserted\" is no document"))?;
+            Ok(Some(crate::bson::from_slice::<Upserted>(bytes)?.id))
+        }
+    }
+}

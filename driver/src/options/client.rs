@@ -1,0 +1,277 @@
+//! Everything a client can be told when it is made.
+
+use std::{fmt, time::Duration};
+
+use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
+use crate::{Error, Result, ServerAddress, types::secret::Secret};
+
+/// How monitors watch their servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerMonitoringMode {
+    /// Stream where the server and the environment allow it. The default. This version polls.
+    #[default]
+    Auto,
+    /// Always stream where the server can. This version polls.
+    Stream,
+    /// Ask again and again.
+    Poll,
+}
+
+/// A compression of the wire protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compressor {
+    /// `snappy`
+    Snappy,
+    /// `zlib`
+    Zlib,
+    /// `zstd`
+    Zstd,
+}
+
+/// A SOCKS5 proxy. `Debug` shows no password.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Proxy {
+    /// `proxyHost`
+    pub host: String,
+    /// `proxyPort`; default 1080.
+    pub port: Option<u16>,
+    /// `proxyUsername`
+    pub username: Option<String>,
+    pub(crate) password: Option<Secret>,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("username", &self.username)
+            .field("password", &self.password)
+            .finish()
+    }
+}
+
+/// The options of a client, named as the URI Options specification names them.
+///
+/// Start from [`parse`](Self::parse) or from the defaults, and assign fields. `Debug` shows no secret.
+///
+/// ```
+/// use marula_driver::options::ClientOptions;
+/// let mut options = ClientOptions::parse("mongodb://localhost/shop?maxPoolSize=20")?;
+/// options.app_name = Some("checkout".into());
+/// assert_eq!(options.max_pool_size, 20);
+/// assert_eq!(options.default_database.as_deref(), Some("shop"));
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// The servers to begin with. Default: `localhost:27017`.
+    pub hosts: Vec<ServerAddress>,
+    /// The scheme was `mongodb+srv`: the one host names DNS records. Not supported by this version.
+    pub srv: bool,
+    /// `srvMaxHosts`: most servers taken from the DNS records; 0 means all.
+    pub srv_max_hosts: u32,
+    /// `srvServiceName`; default `mongodb`.
+    pub srv_service_name: String,
+    /// The database named in the connection string.
+    pub default_database: Option<String>,
+    /// `appName`: shows up in the server's logs; at most 128 bytes.
+    pub app_name: Option<String>,
+    /// Who the client is. Not supported by this version.
+    pub credential: Option<Credential>,
+    /// The `tls…` options. Encryption is not supported by this version.
+    pub tls: TlsOptions,
+    /// `proxyHost` and its companions. Not supported by this version.
+    pub proxy: Option<Proxy>,
+    /// `compressors`, in order of preference. This version sends everything uncompressed.
+    pub compressors: Vec<Compressor>,
+    /// `zlibCompressionLevel`, -1 to 9.
+    pub zlib_compression_level: Option<i32>,
+    /// `replicaSet`: the set the servers must belong to.
+    pub replica_set: Option<String>,
+    /// `directConnection`: use the one server given, whatever it is. Default: no.
+    pub direct_connection: Option<bool>,
+    /// `loadBalanced`: the host is a load balancer. Not supported by this version.
+    pub load_balanced: bool,
+    /// `connectTimeoutMS`: limits opening a connection, handshake included. Default 10 s; zero means no limit.
+    pub connect_timeout: Duration,
+    /// `socketTimeoutMS`: limits the wait for a reply. Default: no limit.
+    pub socket_timeout: Option<Duration>,
+    /// `timeoutMS`: limits whole operations. Not supported by this version.
+    pub timeout: Option<Duration>,
+    /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default 30 s.
+    pub server_selection_timeout: Duration,
+    /// `localThresholdMS`: how much farther than the nearest a server may be to be used. Default 15 ms.
+    pub local_threshold: Duration,
+    /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms.
+    pub heartbeat_frequency: Duration,
+    /// `serverMonitoringMode`
+    pub server_monitoring_mode: ServerMonitoringMode,
+    /// `maxPoolSize`: most connections per server. Default 100; 0 means no limit.
+    pub max_pool_size: u32,
+    /// `minPoolSize`: connections kept open per server. Default 0.
+    pub min_pool_size: u32,
+    /// `maxConnecting`: most connections being opened at a time, per server. Default 2.
+    pub max_connecting: u32,
+    /// `maxIdleTimeMS`: connections idle for longer are closed. Default: no limit.
+    pub max_idle_time: Option<Duration>,
+    /// `waitQueueTimeoutMS`: how long an operation waits for a connection. Default: no limit.
+    pub wait_queue_timeout: Option<Duration>,
+    /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds`. Default: primary.
+    pub read_preference: ReadPreference,
+    /// `readConcernLevel`. Default: the server's.
+    pub read_concern: ReadConcern,
+    /// `w`, `journal` and `wTimeoutMS`. Default: the server's.
+    pub write_concern: WriteConcern,
+    /// `retryReads`. Default true.
+    pub retry_reads: bool,
+    /// `retryWrites`. Default true.
+    pub retry_writes: bool,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            hosts: vec![ServerAddress::tcp("localhost", crate::types::address::DEFAULT_PORT)],
+            srv: false,
+            srv_max_hosts: 0,
+            srv_service_name: "mongodb".into(),
+            default_database: None,
+            app_name: None,
+            credential: None,
+            tls: TlsOptions::default(),
+            proxy: None,
+            compressors: Vec::new(),
+            zlib_compression_level: None,
+            replica_set: None,
+            direct_connection: None,
+            load_balanced: false,
+            connect_timeout: Duration::from_secs(10),
+            socket_timeout: None,
+            timeout: None,
+            server_selection_timeout: Duration::from_secs(30),
+            local_threshold: Duration::from_millis(15),
+            heartbeat_frequency: Duration::from_secs(10),
+            server_monitoring_mode: ServerMonitoringMode::Auto,
+            max_pool_size: 100,
+            min_pool_size: 0,
+            max_connecting: 2,
+            max_idle_time: None,
+            wait_queue_timeout: None,
+            read_preference: ReadPreference::default(),
+            read_concern: ReadConcern::default(),
+            write_concern: WriteConcern::default(),
+            retry_reads: true,
+            retry_writes: true,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl ClientOptions {
+    /// What the connection string holds that was ignored or is deprecated, one sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Options that contradict each other.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let refuse = |why: String| Err(Error::invalid_argument(why));
+        if self.hosts.is_empty() {
+            return refuse("at least one host is needed".into());
+        }
+        let direct = self.direct_connection == Some(true);
+        if direct && self.hosts.len() > 1 {
+            return refuse("directConnection=true goes with one host only".into());
+        }
+        if direct && self.srv {
+            return refuse("directConnection=true cannot be used with mongodb+srv".into());
+        }
+        if self.srv_max_hosts > 0 && self.replica_set.is_some() {
+            return refuse("srvMaxHosts cannot be used with replicaSet".into());
+        }
+        if self.load_balanced {
+            if self.hosts.len() > 1 {
+                return refuse("loadBalanced=true goes with one host only".into());
+            }
+            for (given, name) in [
+                (self.replica_set.is_some(), "replicaSet"),
+                (direct, "directConnection=true"),
+                (self.srv_max_hosts > 0, "srvMaxHosts"),
+            ] {
+                if given {
+                    return refuse(format!("loadBalanced=true cannot be used with {name}"));
+                }
+            }
+        }
+        if self.max_pool_size > 0 && self.min_pool_size > self.max_pool_size {
+            return refuse(format!(
+                "minPoolSize ({}) is larger than maxPoolSize ({})",
+                self.min_pool_size, self.max_pool_size
+            ));
+        }
+        if self.max_connecting == 0 {
+            return refuse("maxConnecting must be at least 1".into());
+        }
+        if self.heartbeat_frequency < Duration::from_millis(500) {
+            return refuse("heartbeatFrequencyMS must be at least 500".into());
+        }
+        if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
+            return refuse("appName must be at most 128 bytes long".into());
+        }
+        self.tls.validate().map_err(Error::invalid_argument)?;
+        self.write_concern.validate().map_err(Error::invalid_argument)?;
+        self.read_preference.validate().map_err(Error::invalid_argument)
+    }
+
+    /// Options whose silent neglect would be wrong, and that this version cannot honour.
+    pub(crate) fn check_supported(&self) -> Result<()> {
+        for (given, what) in [
+            (self.srv, "the scheme mongodb+srv"),
+            (self.tls.enabled == Some(true), "tls=true (encrypted connections)"),
+            (self.credential.is_some(), "authentication (a user name or authMechanism)"),
+            (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
+            (self.load_balanced, "loadBalanced=true"),
+            (self.timeout.is_some_and(|timeout| !timeout.is_zero()), "timeoutMS"),
+        ] {
+            if given {
+                return Err(Error::unsupported(format!("{what} is not available in this version of marula-driver")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contradictions_are_refused() {
+        let refused = |change: fn(&mut ClientOptions)| {
+            let mut options = ClientOptions::default();
+            change(&mut options);
+            options.validate().unwrap_err().to_string()
+        };
+        assert!(refused(|o| o.hosts.clear()).contains("host"));
+        assert!(refused(|o| o.min_pool_size = 101).contains("minPoolSize"));
+        assert!(refused(|o| o.max_connecting = 0).contains("maxConnecting"));
+        assert!(refused(|o| o.app_name = Some("x".repeat(129))).contains("appName"));
+        assert!(ClientOptions::default().validate().is_ok());
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let mut options = ClientOptions::default();
+        options.credential = Some(Credential::default().with_password("hunter2"));
+        options.tls.set_certificate_key_file_password("hunter2");
+        options.proxy = Some(Proxy { password: Some(Secret::new("hunter2")), ..Proxy::default() });
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
+}

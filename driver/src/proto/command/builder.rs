@@ -1,0 +1,147 @@
+//! Writes a command document field by field into the connection's buffer.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::{
+    bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
+    types::{
+        collation::Collation,
+        concern::{Acknowledgment, ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
+    },
+};
+
+/// One command under construction: a document writer that also knows the fields commands share. Field order is the order
+/// of the calls, and the command's name must come first.
+pub(crate) struct CommandBuilder<'b> {
+    writer: DocumentWriter<'b>,
+    body: Position,
+    database: &'b str,
+}
+
+impl<'b> Deref for CommandBuilder<'b> {
+    type Target = DocumentWriter<'b>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.writer
+    }
+}
+
+impl DerefMut for CommandBuilder<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.writer
+    }
+}
+
+impl<'b> CommandBuilder<'b> {
+    /// Begins the body of a message whose frame has been written to `buffer`.
+    pub(crate) fn new(buffer: &'b mut Vec<u8>, database: &'b str) -> Self {
+        let mut writer = DocumentWriter::new(buffer);
+        let body = writer.begin();
+        Self {
+            writer,
+            body,
+            database,
+        }
+    }
+
+    /// An array of documents.
+    pub(crate) fn documents<'d>(&mut self, key: &str, documents: impl IntoIterator<Item = &'d RawDocument>) {
+        write_documents(&mut self.writer, key, documents);
+    }
+
+    pub(crate) fn optional_document(&mut self, key: &str, value: Option<&RawDocument>) {
+        if let Some(value) = value {
+            self.document(key, value);
+        }
+    }
+
+    pub(crate) fn optional_bool(&mut self, key: &str, value: Option<bool>) {
+        if let Some(value) = value {
+            self.bool(key, value);
+        }
+    }
+
+    pub(crate) fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
+        if let Some(value) = value {
+            self.bson(key, value);
+        }
+    }
+
+    pub(crate) fn collation(&mut self, value: Option<&Collation>) {
+        if let Some(value) = value {
+            self.serialize("collation", value);
+        }
+    }
+
+    /// `maxTimeMS`, rounded down but never to zero, which would mean "no limit".
+    pub(crate) fn max_time(&mut self, value: Option<std::time::Duration>) {
+        if let Some(value) = value {
+            let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
+            self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
+        }
+    }
+
+    /// Left out when it is the server's default.
+    pub(crate) fn read_concern(&mut self, concern: &ReadConcern) {
+        let Some(level) = &concern.level else {
+            return;
+        };
+        let start = self.begin_document("readConcern");
+        self.str("level", level.as_str());
+        self.end(start);
+    }
+
+    /// Left out when it is the server's default.
+    pub(crate) fn write_concern(&mut self, concern: &WriteConcern) {
+        if concern.is_server_default() {
+            return;
+        }
+        let start = self.begin_document("writeConcern");
+        match &concern.w {
+            Some(Acknowledgment::Nodes(nodes)) => self.i32("w", i32::try_from(*nodes).unwrap_or(i32::MAX)),
+            Some(Acknowledgment::Majority) => self.str("w", "majority"),
+            Some(Acknowledgment::Custom(name)) => self.str("w", name),
+            None => {}
+        }
+        self.optional_bool("j", concern.journal);
+        if let Some(timeout) = concern.w_timeout {
+            self.i64("wtimeout", i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX));
+        }
+        self.end(start);
+    }
+
+    /// `$readPreference`.
+    pub(crate) fn read_preference(&mut self, preference: &ReadPreference) {
+        let start = self.begin_document("$readPreference");
+        self.str("mode", preference.mode.as_str());
+        if !preference.tag_sets.is_empty() {
+            self.serialize("tags", &preference.tag_sets);
+        }
+        if let Some(bound) = preference.max_staleness {
+            self.i64("maxStalenessSeconds", i64::try_from(bound.as_secs()).unwrap_or(i64::MAX));
+        }
+        self.end(start);
+    }
+
+    /// Ends the body. What follows it can only be document sequences.
+    pub(crate) fn finish(mut self) -> Result<(), EncodeError> {
+        let database = self.database;
+        self.str("$db", database);
+        self.writer.end(self.body);
+        self.writer.finish()
+    }
+}
+
+/// An array of documents as a field.
+pub(crate) fn write_documents<'d>(
+    writer: &mut DocumentWriter<'_>,
+    key: &str,
+    documents: impl IntoIterator<Item = &'d RawDocument>,
+) {
+    let array = writer.begin_array(key);
+    for (index, document) in documents.into_iter().enumerate() {
+        writer.document(IndexKey::new(index).as_str(), document);
+    }
+    writer.end(array);
+}

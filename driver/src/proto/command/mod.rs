@@ -1,0 +1,7 @@
+//! Command documents: writing one into a message, and reading the fields of its reply in one pass.
+
+mod builder;
+mod reply;
+
+pub(crate) use builder::{CommandBuilder, write_documents};
+pub(crate) use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};

@@ -1,0 +1,199 @@
+//! The fields of a command's reply, found in one pass over its top level.
+
+use crate::{
+    Error, ErrorKind, Result,
+    bson::{
+        Document, RawDocument, RawElement, RawElements, RawValue, find_element, from_slice, spec::ElementType,
+    },
+    error::{CommandError, WriteConcernError, WriteError},
+};
+
+/// A reply's body with the places of the fields that drivers read.
+#[derive(Debug, Default)]
+pub(crate) struct Reply<'a> {
+    pub(crate) body: &'a [u8],
+    ok: bool,
+    code: i32,
+    code_name: Option<&'a str>,
+    message: Option<&'a str>,
+    error_labels: Option<&'a [u8]>,
+    write_errors: Option<&'a [u8]>,
+    write_concern_error: Option<&'a [u8]>,
+    cluster_time: Option<&'a [u8]>,
+    cursor: Option<(&'a [u8], usize)>,
+    n: i64,
+    n_modified: i64,
+    upserted: Option<&'a [u8]>,
+}
+
+impl<'a> Reply<'a> {
+    /// Finds the fields. A body that is no BSON is an error; fields of an unexpected type count as absent.
+    pub(crate) fn scan(body: &'a [u8]) -> Result<Self> {
+        let mut reply = Self {
+            body,
+            ..Self::default()
+        };
+        let mut elements = RawElements::new(body)?;
+        while let Some(RawElement { key, value }) = elements.next_element()? {
+            match key {
+                "ok" => reply.ok = value.is_truthy(),
+                "n" => reply.n = value.int().unwrap_or_default(),
+                "nModified" => reply.n_modified = value.int().unwrap_or_default(),
+                "cursor" => {
+                    let end = elements.offset();
+                    reply.cursor = document_bytes(value).map(|cursor| (cursor, end - cursor.len()));
+                }
+                "upserted" => reply.upserted = array_bytes(value),
+                "code" => {
+                    let code = value.int().ok().and_then(|code| i32::try_from(code).ok());
+                    reply.code = code.unwrap_or_default();
+                }
+                "codeName" => reply.code_name = value.str().ok(),
+                "errmsg" => reply.message = value.str().ok(),
+                "errorLabels" => reply.error_labels = array_bytes(value),
+                "writeErrors" => reply.write_errors = array_bytes(value),
+                "writeConcernError" => reply.write_concern_error = document_bytes(value),
+                "$clusterTime" => reply.cluster_time = document_bytes(value),
+                _ => {}
+            }
+        }
+        Ok(reply)
+    }
+
+    /// `n`: how many documents a write matched, inserted or deleted.
+    pub(crate) fn n(&self) -> u64 {
+        u64::try_from(self.n).unwrap_or_default()
+    }
+
+    /// `nModified`.
+    pub(crate) fn n_modified(&self) -> u64 {
+        u64::try_from(self.n_modified).unwrap_or_default()
+    }
+
+    /// `$clusterTime`.
+    pub(crate) fn cluster_time(&self) -> Option<&'a [u8]> {
+        self.cluster_time
+    }
+
+    /// `cursor`, and where it begins in the body.
+    pub(crate) fn cursor(&self) -> Result<(&'a [u8], usize)> {
+        self.cursor.ok_or_else(|| Error::protocol("a reply that should have a cursor has none"))
+    }
+
+    /// `upserted`, the bytes of an array of documents.
+    pub(crate) fn upserted(&self) -> Option<&'a [u8]> {
+        self.upserted
+    }
+
+    /// Whether the reply may hold write errors or a write concern error.
+    pub(crate) fn has_write_failures(&self) -> bool {
+        self.write_errors.is_some() || self.write_concern_error.is_some()
+    }
+
+    /// Labels of the reply, and of its write concern error.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.error_labels.map(strings).unwrap_or_default();
+        if let Some(bytes) = self.write_concern_error {
+            let nested = find_element(bytes, "errorLabels").ok().flatten().and_then(|e| array_bytes(e.value));
+            labels.extend(nested.map(strings).unwrap_or_default());
+        }
+        labels
+    }
+
+    /// The error of a reply with `ok: 0`.
+    pub(crate) fn command_error(&self) -> Option<Error> {
+        if self.ok {
+            return None;
+        }
+        let error = Error::new(ErrorKind::Command(CommandError {
+            code: self.code,
+            code_name: self.code_name.unwrap_or_default().to_owned(),
+            message: self.message.unwrap_or("(the server sent no message)").to_owned(),
+        }));
+        Some(self.decorate(error))
+    }
+
+    /// Adds the labels and the whole reply to an error that comes from it.
+    pub(crate) fn decorate(&self, error: Error) -> Error {
+        let error = error.with_labels(self.labels());
+        match RawDocument::from_bytes(self.body) {
+            Ok(body) => error.with_response(body),
+            Err(_) => error,
+        }
+    }
+}
+
+/// The bytes of a value that is a document.
+pub(crate) fn document_bytes(value: RawValue<'_>) -> Option<&[u8]> {
+    (value.kind() == ElementType::EmbeddedDocument).then(|| value.bytes())
+}
+
+/// The bytes of a value that is an array.
+pub(crate) fn array_bytes(value: RawValue<'_>) -> Option<&[u8]> {
+    (value.kind() == ElementType::Array).then(|| value.bytes())
+}
+
+fn strings(array: &[u8]) -> Vec<String> {
+    let Ok(elements) = RawElements::new(array) else {
+        return Vec::new();
+    };
+    elements
+        .filter_map(Result::ok)
+        .filter_map(|element| element.value.str().ok().map(str::to_owned))
+        .collect()
+}
+
+/// `writeErrors`, each with the place of its statement in the call, given that the command began at statement `offset`.
+pub(crate) fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>> {
+    #[derive(serde::Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Sent {
+        index: i64,
+        code: i32,
+        errmsg: String,
+        err_info: Option<Document>,
+        key_pattern: Option<Document>,
+        key_value: Option<Document>,
+    }
+    let Some(array) = reply.write_errors else {
+        return Ok(Vec::new());
+    };
+    let mut errors = Vec::new();
+    for element in RawElements::new(array)? {
+        let Some(bytes) = document_bytes(element?.value) else {
+            return Err(Error::protocol("a write error is not a document"));
+        };
+        let sent: Sent = from_slice(bytes)?;
+        errors.push(WriteError {
+            index: offset + usize::try_from(sent.index).unwrap_or_default(),
+            code: sent.code,
+            message: sent.errmsg,
+            details: sent.err_info,
+            key_pattern: sent.key_pattern,
+            key_value: sent.key_value,
+        });
+    }
+    Ok(errors)
+}
+
+/// `writeConcernError`.
+pub(crate) fn write_concern_error(reply: &Reply<'_>) -> Result<Option<WriteConcernError>> {
+    #[derive(serde::Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Sent {
+        code: i32,
+        code_name: String,
+        errmsg: String,
+        err_info: Option<Document>,
+    }
+    let Some(bytes) = reply.write_concern_error else {
+        return Ok(None);
+    };
+    let sent: Sent = from_slice(bytes)?;
+    Ok(Some(WriteConcernError {
+        code: sent.code,
+        code_name: sent.code_name,
+        message: sent.errmsg,
+        details: sent.err_info,
+    }))
+}

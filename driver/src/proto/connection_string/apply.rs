@@ -1,0 +1,331 @@
+//! The parts of a connection string as options.
+
+use std::{collections::HashSet, time::Duration};
+
+use super::{split::Parts, value::Reader};
+use crate::{
+    options::{
+        Acknowledgment, AuthMechanism, ClientOptions, Compressor, Credential, Proxy, ReadConcern, ReadConcernLevel,
+        ReadPreferenceMode, ServerMonitoringMode, TagSet,
+    },
+    types::secret::Secret,
+};
+
+/// Options that may be given more than once.
+const REPEATABLE: [&str; 3] = ["readpreferencetags", "tls", "ssl"];
+
+/// Reads all options. Hard errors are only those that the specifications demand.
+pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
+    let mut state = State {
+        options: ClientOptions {
+            hosts: parts.hosts,
+            srv: parts.srv,
+            default_database: parts.database,
+            ..ClientOptions::default()
+        },
+        reader: Reader::default(),
+        auth: Credential {
+            username: parts.username,
+            ..Credential::default()
+        },
+        proxy: Proxy::default(),
+    };
+    if let Some(password) = parts.password {
+        state.auth.set_password(password);
+    }
+    let mut seen = HashSet::new();
+    for (key, value) in &parts.options {
+        if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
+            state.reader.warnings.push(format!("{key} is given more than once; the last value holds"));
+        }
+        // Empty numbers and flags are ignored; an empty tag set means "any server".
+        if value.is_empty() && !matches!(key.as_str(), "readpreferencetags" | "authsource" | "replicaset") {
+            state.reader.warnings.push(format!("{key} has no value and is ignored"));
+            continue;
+        }
+        state.option(key, value)?;
+    }
+    state.finish()
+}
+
+struct State {
+    options: ClientOptions,
+    reader: Reader,
+    auth: Credential,
+    proxy: Proxy,
+}
+
+impl State {
+    fn option(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if self.pool(key, value) || self.timing(key, value) || self.reads_and_writes(key, value) {
+            return Ok(());
+        }
+        if self.topology(key, value) {
+            return Ok(());
+        }
+        if self.tls(key, value)? || self.auth(key, value)? || self.proxy(key, value)? {
+            return Ok(());
+        }
+        match key {
+            "appname" => self.options.app_name = Some(value.to_owned()),
+            "compressors" => self.compressors(value),
+            "zlibcompressionlevel" => {
+                self.options.zlib_compression_level = self.reader.integer(key, value, -1, 9);
+            }
+            _ => self.reader.warnings.push(format!("unknown option {key} is ignored")),
+        }
+        Ok(())
+    }
+
+    fn pool(&mut self, key: &str, value: &str) -> bool {
+        let (options, reader) = (&mut self.options, &mut self.reader);
+        match key {
+            "maxpoolsize" => set(&mut options.max_pool_size, reader.count(key, value, 0)),
+            "minpoolsize" => set(&mut options.min_pool_size, reader.count(key, value, 0)),
+            "maxconnecting" => set(&mut options.max_connecting, reader.count(key, value, 1)),
+            "maxidletimems" => options.max_idle_time = limit(reader.millis(key, value, 0)),
+            "waitqueuetimeoutms" => options.wait_queue_timeout = limit(reader.millis(key, value, 0)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn timing(&mut self, key: &str, value: &str) -> bool {
+        let (options, reader) = (&mut self.options, &mut self.reader);
+        match key {
+            "connecttimeoutms" => set(&mut options.connect_timeout, reader.millis(key, value, 0)),
+            "sockettimeoutms" => options.socket_timeout = limit(reader.millis(key, value, 0)),
+            "timeoutms" => options.timeout = reader.millis(key, value, 0),
+            "serverselectiontimeoutms" => set(&mut options.server_selection_timeout, reader.millis(key, value, 1)),
+            "localthresholdms" => set(&mut options.local_threshold, reader.millis(key, value, 0)),
+            "heartbeatfrequencyms" => set(&mut options.heartbeat_frequency, reader.millis(key, value, 500)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn reads_and_writes(&mut self, key: &str, value: &str) -> bool {
+        let (options, reader) = (&mut self.options, &mut self.reader);
+        match key {
+            "retryreads" => set(&mut options.retry_reads, reader.boolean(key, value)),
+            "retrywrites" => set(&mut options.retry_writes, reader.boolean(key, value)),
+            "readconcernlevel" => options.read_concern = ReadConcern::new(ReadConcernLevel::from(value)),
+            "journal" => options.write_concern.journal = reader.boolean(key, value),
+            "w" => {
+                options.write_concern.w = match value.parse::<i64>() {
+                    Ok(nodes) => match u32::try_from(nodes) {
+                        Ok(nodes) => Some(Acknowledgment::Nodes(nodes)),
+                        Err(_) => reader.ignore(key, "a number of at least 0, or a name"),
+                    },
+                    Err(_) if value == "majority" => Some(Acknowledgment::Majority),
+                    Err(_) => Some(Acknowledgment::Custom(value.to_owned())),
+                };
+            }
+            "wtimeoutms" => {
+                options.write_concern.w_timeout = match value.parse::<i64>().map(u64::try_from) {
+                    Ok(Ok(millis)) => Some(Duration::from_millis(millis)),
+                    _ => reader.ignore(key, "a number of at least 0"),
+                };
+            }
+            "readpreference" => match ReadPreferenceMode::parse(value) {
+                Some(mode) => options.read_preference.mode = mode,
+                None => drop::<Option<()>>(reader.ignore(key, "a read preference mode")),
+            },
+            "readpreferencetags" => {
+                let tags: Option<TagSet> = reader.pairs(key, value);
+                options.read_preference.tag_sets.extend(tags);
+            }
+            "maxstalenessseconds" => {
+                let seconds = reader.integer(key, value, -1, i32::MAX);
+                let bound = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+                options.read_preference.max_staleness = match bound {
+                    Some(0..90) => reader.ignore(key, "-1, or at least 90"),
+                    bound => bound.map(Duration::from_secs),
+                };
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn topology(&mut self, key: &str, value: &str) -> bool {
+        let (options, reader) = (&mut self.options, &mut self.reader);
+        match key {
+            "replicaset" if value.is_empty() => drop::<Option<()>>(reader.ignore(key, "the name of a replica set")),
+            "replicaset" => options.replica_set = Some(value.to_owned()),
+            "directconnection" => options.direct_connection = reader.boolean(key, value),
+            "loadbalanced" => set(&mut options.load_balanced, reader.boolean(key, value)),
+            "srvmaxhosts" => set(&mut options.srv_max_hosts, reader.count(key, value, 0)),
+            "srvservicename" => value.clone_into(&mut options.srv_service_name),
+            "servermonitoringmode" => match value {
+                "auto" => options.server_monitoring_mode = ServerMonitoringMode::Auto,
+                "stream" => options.server_monitoring_mode = ServerMonitoringMode::Stream,
+                "poll" => options.server_monitoring_mode = ServerMonitoringMode::Poll,
+                _ => drop::<Option<()>>(reader.ignore(key, "auto, stream or poll")),
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    fn tls(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        let (tls, reader) = (&mut self.options.tls, &mut self.reader);
+        match key {
+            "tls" | "ssl" => {
+                let enabled = reader.boolean(key, value);
+                if tls.enabled.is_some() && enabled.is_some() && tls.enabled != enabled {
+                    return Err("tls and ssl contradict each other".into());
+                }
+                tls.enabled = enabled.or(tls.enabled);
+            }
+            "tlsinsecure" => tls.insecure = reader.boolean(key, value),
+            "tlsallowinvalidcertificates" => tls.allow_invalid_certificates = reader.boolean(key, value),
+            "tlsallowinvalidhostnames" => tls.allow_invalid_hostnames = reader.boolean(key, value),
+            "tlsdisableocspendpointcheck" => tls.disable_ocsp_endpoint_check = reader.boolean(key, value),
+            "tlsdisablecertificaterevocationcheck" => {
+                tls.disable_certificate_revocation_check = reader.boolean(key, value);
+            }
+            "tlscafile" => tls.ca_file = Some(value.into()),
+            "tlscertificatekeyfile" => tls.certificate_key_file = Some(value.into()),
+            "tlscertificatekeyfilepassword" => tls.set_certificate_key_file_password(value),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn auth(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        match key {
+            "authsource" if value.is_empty() => return Err("authSource is empty".into()),
+            "authsource" => self.auth.source = Some(value.to_owned()),
+            "authmechanism" => match AuthMechanism::parse(value) {
+                Some(mechanism) => self.auth.mechanism = Some(mechanism),
+                None => drop::<Option<()>>(self.reader.ignore(key, "a known mechanism")),
+            },
+            "authmechanismproperties" => {
+                self.auth.mechanism_properties = self.reader.pairs(key, value).unwrap_or_default();
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn proxy(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        match key {
+            "proxyhost" => value.clone_into(&mut self.proxy.host),
+            "proxyport" => match value.parse::<u16>() {
+                Ok(port) => self.proxy.port = Some(port),
+                Err(_) => return Err("proxyPort must be a number from 0 to 65535".into()),
+            },
+            "proxyusername" => self.proxy.username = Some(value.to_owned()),
+            "proxypassword" => self.proxy.password = Some(Secret::new(value)),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn compressors(&mut self, value: &str) {
+        for name in value.split(',') {
+            let compressor = match name {
+                "snappy" => Compressor::Snappy,
+                "zlib" => Compressor::Zlib,
+                "zstd" => Compressor::Zstd,
+                _ => {
+                    self.reader.warnings.push(format!("unknown compressor \"{name}\" is ignored"));
+                    continue;
+                }
+            };
+            self.options.compressors.push(compressor);
+        }
+    }
+
+    fn finish(mut self) -> Result<ClientOptions, String> {
+        if self.options.srv && self.options.tls.enabled.is_none() {
+            self.options.tls.enabled = Some(true);
+        }
+        let given = [self.proxy.port.is_some(), self.proxy.username.is_some(), self.proxy.password.is_some()];
+        if !self.proxy.host.is_empty() {
+            if self.proxy.username.is_some() != self.proxy.password.is_some() {
+                return Err("proxyUsername and proxyPassword go together".into());
+            }
+            self.options.proxy = Some(self.proxy);
+        } else if given.contains(&true) {
+            return Err("proxyPort, proxyUsername and proxyPassword need proxyHost".into());
+        }
+        // A database or authSource alone asks for no authentication.
+        if self.auth.username.is_some() || self.auth.mechanism.is_some() {
+            if self.auth.source.is_none() && self.auth.username.is_some() {
+                self.auth.source.clone_from(&self.options.default_database);
+            }
+            self.options.credential = Some(self.auth);
+        }
+        self.options.warnings = self.reader.warnings;
+        Ok(self.options)
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// For options whose zero means "no limit".
+fn limit(value: Option<Duration>) -> Option<Duration> {
+    value.filter(|value| !value.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(query: &str) -> ClientOptions {
+        ClientOptions::parse(&format!("mongodb://h/?{query}")).unwrap()
+    }
+
+    #[test]
+    fn typed_options_are_read_whatever_their_case() {
+        let options = parse("MAXPOOLSIZE=7&connectTimeoutMS=250&w=majority&readPreference=nearest&retryWrites=false");
+        assert_eq!(options.max_pool_size, 7);
+        assert_eq!(options.connect_timeout, Duration::from_millis(250));
+        assert_eq!(options.write_concern.w, Some(Acknowledgment::Majority));
+        assert_eq!(options.read_preference.mode, ReadPreferenceMode::Nearest);
+        assert!(!options.retry_writes);
+        assert!(options.warnings().is_empty());
+    }
+
+    #[test]
+    fn wrong_values_and_unknown_names_are_warnings() {
+        for query in ["maxPoolSize=many", "retryReads=perhaps", "w=-2", "nonsense=1", "maxStalenessSeconds=-7", "journal="] {
+            let options = parse(query);
+            assert_eq!(options.warnings().len(), 1, "{query}: {:?}", options.warnings());
+            assert_eq!(ClientOptions { warnings: Vec::new(), ..options }, parse(""), "{query}");
+        }
+    }
+
+    #[test]
+    fn tag_sets_keep_their_order() {
+        let options = parse("readPreference=secondary&readPreferenceTags=dc:ny,rack:1&readPreferenceTags=");
+        let sets = options.read_preference.tag_sets;
+        assert_eq!(sets.len(), 2);
+        assert_eq!(sets[0]["rack"], "1");
+        assert!(sets[1].is_empty());
+    }
+
+    #[test]
+    fn contradictions_are_errors() {
+        for query in ["tls=true&ssl=false", "tlsInsecure=true&tlsAllowInvalidHostnames=true", "proxyPort=1", "w=0&journal=true",
+            "readPreferenceTags=a:b", "loadBalanced=true&replicaSet=rs", "minPoolSize=9&maxPoolSize=3"] {
+            assert!(ClientOptions::parse(&format!("mongodb://h/?{query}")).is_err(), "{query}");
+        }
+        assert!(ClientOptions::parse("mongodb://a,b/?directConnection=true").is_err());
+    }
+
+    #[test]
+    fn only_a_user_or_a_mechanism_asks_for_authentication() {
+        assert!(parse("authSource=x").credential.is_none());
+        let options = ClientOptions::parse("mongodb://u:p@h/db").unwrap();
+        let credential = options.credential.unwrap();
+        assert_eq!(credential.source.as_deref(), Some("db"));
+        assert!(credential.has_password());
+    }
+}

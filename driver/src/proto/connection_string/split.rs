@@ -1,0 +1,185 @@
+//! A connection string taken apart; nothing is interpreted but the hosts.
+
+use crate::{ServerAddress, types::secret::Secret};
+
+/// The parts, percent-decoded.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) srv: bool,
+    pub(super) username: Option<String>,
+    pub(super) password: Option<Secret>,
+    pub(super) hosts: Vec<ServerAddress>,
+    pub(super) database: Option<String>,
+    /// Keys in lower case, in order.
+    pub(super) options: Vec<(String, String)>,
+}
+
+/// Takes a connection string apart.
+pub(super) fn split(uri: &str) -> Result<Parts, String> {
+    let (srv, rest) = if let Some(rest) = uri.strip_prefix("mongodb://") {
+        (false, rest)
+    } else if let Some(rest) = uri.strip_prefix("mongodb+srv://") {
+        (true, rest)
+    } else {
+        return Err("it must begin with mongodb:// or mongodb+srv://".into());
+    };
+    // A password may hold '?' and '/' only percent-encoded, so the first of them ends the authority.
+    let (before_query, query) = match rest.split_once('?') {
+        Some((before, query)) => (before, Some(query)),
+        None => (rest, None),
+    };
+    let (user_info, location) = match before_query.rsplit_once('@') {
+        Some((user_info, location)) => (Some(user_info), location),
+        None => (None, before_query),
+    };
+    let (hosts, database) = match location.split_once('/') {
+        Some((hosts, database)) => (hosts, database),
+        None => (location, ""),
+    };
+    let (username, password) = match user_info {
+        Some(text) => split_user_info(text)?,
+        None => (None, None),
+    };
+    Ok(Parts {
+        srv,
+        username,
+        password,
+        hosts: split_hosts(hosts, srv)?,
+        database: read_database(database)?,
+        options: split_query(query.unwrap_or_default())?,
+    })
+}
+
+/// The text is never quoted in an error: it holds the password.
+fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), String> {
+    const ADVICE: &str = "user name and password must be percent-encoded";
+    let (name, password) = match text.split_once(':') {
+        Some((name, password)) => (name, Some(password)),
+        None => (text, None),
+    };
+    if text.contains(['@', '/']) || password.is_some_and(|password| password.contains(':')) {
+        return Err(format!("{ADVICE} where they hold any of : / ? # [ ] @"));
+    }
+    if name.is_empty() {
+        return Err("the user name is empty".into());
+    }
+    let name = decode(name).ok_or(format!("{ADVICE}; the user name has a '%' without two hexadecimal digits"))?;
+    let password = password
+        .map(|password| decode(password).map(Secret::new))
+        .map(|password| password.ok_or(format!("{ADVICE}; the password has a '%' without two hexadecimal digits")))
+        .transpose()?;
+    Ok((Some(name), password))
+}
+
+fn split_hosts(text: &str, srv: bool) -> Result<Vec<ServerAddress>, String> {
+    if text.is_empty() {
+        return Err("it names no host".into());
+    }
+    let mut hosts = Vec::new();
+    for part in text.split(',') {
+        if part.is_empty() {
+            return Err("a host is empty: check the commas".into());
+        }
+        let decoded = decode(part).ok_or(format!("the host \"{part}\" is not percent-encoded correctly"))?;
+        if decoded.contains('/') && !decoded.ends_with(".sock") {
+            return Err(format!("the host \"{decoded}\" is no valid address; a Unix socket must end in .sock"));
+        }
+        let address = ServerAddress::parse(&decoded).map_err(|error| error.0)?;
+        if !hosts.contains(&address) {
+            hosts.push(address);
+        }
+    }
+    if srv {
+        if text.contains(',') {
+            return Err("mongodb+srv takes exactly one host name".into());
+        }
+        if text.contains(':') {
+            return Err("mongodb+srv takes a host name without port".into());
+        }
+    }
+    Ok(hosts)
+}
+
+fn read_database(text: &str) -> Result<Option<String>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let name = decode(text).ok_or("the database name is not percent-encoded correctly")?;
+    match name.chars().find(|c| matches!(c, '/' | '\\' | ' ' | '"' | '$')) {
+        Some(bad) => Err(format!("the database name \"{name}\" must not contain '{bad}'")),
+        None => Ok(Some(name)),
+    }
+}
+
+fn split_query(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut options = Vec::new();
+    for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(format!("the option \"{pair}\" has no value: write {pair}=…"));
+        };
+        let key = decode(key).ok_or("the name of an option is not percent-encoded correctly")?;
+        let value = decode(value).ok_or(format!("the value of {key} is not percent-encoded correctly"))?;
+        options.push((key.to_ascii_lowercase(), value));
+    }
+    Ok(options)
+}
+
+/// Percent-decoding; `None` when a '%' is not followed by two hexadecimal digits, or the result is not UTF-8.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes().iter();
+    while let Some(byte) = rest.next() {
+        if *byte != b'%' {
+            bytes.push(*byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|byte| char::from(*byte).to_digit(16));
+        let (high, low) = (digit()?, digit()?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(uri: &str) -> Vec<String> {
+        split(uri).unwrap().hosts.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn hosts_of_every_kind() {
+        assert_eq!(hosts("mongodb://a,B:28000"), ["a:27017", "b:28000"]);
+        assert_eq!(hosts("mongodb://[::1]:27018/"), ["[::1]:27018"]);
+        assert_eq!(hosts("mongodb://%2Ftmp%2Fx.sock/db"), ["/tmp/x.sock"]);
+    }
+
+    #[test]
+    fn user_database_and_options_are_decoded() {
+        let parts = split("mongodb://al%3Aice:p%40ss@h/my%2Edb?appName=a%20b&W=1").unwrap();
+        assert_eq!(parts.username.as_deref(), Some("al:ice"));
+        assert_eq!(parts.password, Some(Secret::new("p@ss")));
+        assert_eq!(parts.database.as_deref(), Some("my.db"));
+        assert_eq!(parts.options, [("appname".into(), "a b".into()), ("w".into(), "1".into())]);
+    }
+
+    #[test]
+    fn errors_never_quote_the_password() {
+        for uri in ["mongodb://u:hunter2:x@h", "mongodb://u:hunter2%zz@h", "mongodb://u:hunter2@@h", "mongodb://:hunter2@h"] {
+            let error = split(uri).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_malformed() {
+        for uri in [
+            "", "http://h", "mongodb://", "mongodb:///db", "mongodb://a,,b", "mongodb://a:0", "mongodb://a:b",
+            "mongodb://h/d$b", "mongodb://h/?novalue", "mongodb://h/?a=%", "mongodb+srv://a,b", "mongodb+srv://a:1",
+            "mongodb://a%", "mongodb:///tmp/mongodb.sock",
+        ] {
+            assert!(split(uri).is_err(), "{uri} was accepted");
+        }
+    }
+}

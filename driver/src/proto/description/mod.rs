@@ -1,0 +1,10 @@
+//! What is known of servers and of the deployment (Server Discovery and Monitoring specification): immutable values that
+//! the machine `sdam` makes and everybody else reads.
+
+mod hello;
+mod server;
+mod topology;
+
+pub(crate) use hello::{HelloReply, TopologyVersion};
+pub(crate) use server::{ServerDescription, ServerType};
+pub(crate) use topology::{TopologyDescription, TopologyType};

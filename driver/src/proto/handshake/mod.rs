@@ -1,0 +1,60 @@
+//! The first exchange on every connection (MongoDB Handshake specification).
+
+mod metadata;
+
+pub(crate) use metadata::client_metadata;
+
+use crate::{
+    Result,
+    bson::{RawDocument, RawDocumentBuf, from_slice},
+    error::{CommandError, Error, ErrorKind},
+    proto::{command::CommandBuilder, description::HelloReply},
+};
+
+/// The versions of the wire protocol that this driver speaks: servers 4.2 to the newest known.
+pub(crate) const MIN_WIRE_VERSION: i32 = 8;
+/// See [`MIN_WIRE_VERSION`].
+pub(crate) const MAX_WIRE_VERSION: i32 = 29;
+
+/// Writes the body of the first hello of a connection into `command`.
+///
+/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it.
+pub(crate) fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument) {
+    command.i32("isMaster", 1);
+    command.bool("helloOk", true);
+    command.document("client", metadata);
+}
+
+/// Writes the body of a later hello, as monitors send it.
+pub(crate) fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool) {
+    command.i32(if hello_ok { "hello" } else { "isMaster" }, 1);
+    if !hello_ok {
+        command.bool("helloOk", true);
+    }
+}
+
+/// Reads the reply to either.
+pub(crate) fn parse_hello(body: &[u8]) -> Result<HelloReply> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    #[derive(Default)]
+    struct Outcome {
+        ok: f64,
+        code: i32,
+        code_name: String,
+        errmsg: String,
+    }
+    let outcome: Outcome = from_slice(body)?;
+    if outcome.ok != 1.0 {
+        let error = Error::new(ErrorKind::Command(CommandError {
+            code: outcome.code,
+            code_name: outcome.code_name,
+            message: outcome.errmsg,
+        }));
+        return Err(match RawDocumentBuf::from_bytes(body.to_vec()) {
+            Ok(response) => error.with_response(&response),
+            Err(_) => error,
+        });
+    }
+    Ok(from_slice(body)?)
+}

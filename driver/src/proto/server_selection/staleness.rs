@@ -1,0 +1,70 @@
+//! How far a secondary lags behind (Max Staleness specification).
+
+use std::time::Duration;
+
+use crate::proto::description::{ServerDescription, ServerType, TopologyDescription};
+
+/// A primary writes at least this often.
+const IDLE_WRITE_PERIOD: Duration = Duration::from_secs(10);
+/// No bound may be smaller than this.
+const SMALLEST: Duration = Duration::from_secs(90);
+
+/// Refuses a bound that would rule out secondaries which are up to date.
+pub(crate) fn validate_max_staleness(bound: Duration, heartbeat_frequency: Duration) -> Result<(), String> {
+    let smallest = SMALLEST.max(heartbeat_frequency + IDLE_WRITE_PERIOD);
+    if bound >= smallest {
+        return Ok(());
+    }
+    Err(format!(
+        "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
+        bound.as_secs(),
+        smallest.as_secs()
+    ))
+}
+
+/// Whether the member's estimated lag is within the bound. Everything but a secondary is; a member whose last write is
+/// unknown is not.
+pub(super) fn is_fresh(
+    server: &ServerDescription,
+    topology: &TopologyDescription,
+    bound: Duration,
+    heartbeat_frequency: Duration,
+) -> bool {
+    if server.kind != ServerType::RsSecondary {
+        return true;
+    }
+    estimate(server, topology, heartbeat_frequency)
+        .is_some_and(|millis| millis <= i128::try_from(bound.as_millis()).unwrap_or(i128::MAX))
+}
+
+/// The specification's formula, in milliseconds.
+fn estimate(
+    server: &ServerDescription,
+    topology: &TopologyDescription,
+    heartbeat_frequency: Duration,
+) -> Option<i128> {
+    let heartbeat = i128::try_from(heartbeat_frequency.as_millis()).ok()?;
+    let written = i128::from(server.last_write_date()?);
+    if let Some(primary) = topology.primary() {
+        let ahead = i128::from(primary.last_write_date()?) - written;
+        return Some(ahead + millis_between(server, primary)? + heartbeat);
+    }
+    let newest = topology
+        .servers
+        .values()
+        .filter(|other| other.kind == ServerType::RsSecondary)
+        .filter_map(ServerDescription::last_write_date)
+        .max()?;
+    Some(i128::from(newest) - written + heartbeat)
+}
+
+/// How much later the first server was checked than the second.
+fn millis_between(server: &ServerDescription, other: &ServerDescription) -> Option<i128> {
+    let (a, b) = (server.last_update?, other.last_update?);
+    let millis = |duration: Duration| i128::try_from(duration.as_millis()).ok();
+    if a >= b {
+        millis(a.duration_since(b))
+    } else {
+        millis(b.duration_since(a)).map(|later| -later)
+    }
+}

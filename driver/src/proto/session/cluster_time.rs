@@ -1,0 +1,62 @@
+//! `$clusterTime`, as gossiped between servers and drivers.
+
+use crate::bson::{RawDocument, RawDocumentBuf, Timestamp, find_element};
+
+/// The newest cluster time seen, with its signature, ready to be sent back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ClusterTime {
+    time: (u32, u32),
+    document: RawDocumentBuf,
+}
+
+impl ClusterTime {
+    /// The time in a `$clusterTime` document, without copying the document.
+    fn time_of(bytes: &[u8]) -> Option<(u32, u32)> {
+        let element = find_element(bytes, "clusterTime").ok()??;
+        let Timestamp { time, increment } = element.value.timestamp().ok()?;
+        Some((time, increment))
+    }
+
+    /// The document as a value, if it is newer than `current`.
+    pub(crate) fn if_newer(bytes: &[u8], current: Option<&Self>) -> Option<Self> {
+        let time = Self::time_of(bytes)?;
+        if current.is_some_and(|current| current.time >= time) {
+            return None;
+        }
+        let document = RawDocumentBuf::from_bytes(bytes.to_vec()).ok()?;
+        Some(Self { time, document })
+    }
+
+    pub(crate) fn is_newer_than(&self, other: &Self) -> bool {
+        self.time > other.time
+    }
+
+    pub(crate) fn document(&self) -> &RawDocument {
+        &self.document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::rawdoc;
+
+    fn time(time: u32, increment: u32) -> RawDocumentBuf {
+        rawdoc! { "clusterTime": Timestamp { time, increment }, "signature": { "keyId": 0_i64 } }
+    }
+
+    #[test]
+    fn only_a_newer_time_is_taken() {
+        let first = ClusterTime::if_newer(time(5, 2).as_bytes(), None).unwrap();
+        assert!(ClusterTime::if_newer(time(5, 2).as_bytes(), Some(&first)).is_none());
+        assert!(ClusterTime::if_newer(time(5, 1).as_bytes(), Some(&first)).is_none());
+        let second = ClusterTime::if_newer(time(5, 3).as_bytes(), Some(&first)).unwrap();
+        assert!(second.is_newer_than(&first));
+    }
+
+    #[test]
+    fn nonsense_is_ignored() {
+        assert!(ClusterTime::if_newer(rawdoc! { "clusterTime": 1 }.as_bytes(), None).is_none());
+        assert!(ClusterTime::if_newer(&[1, 2, 3], None).is_none());
+    }
+}

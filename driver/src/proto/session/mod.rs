@@ -1,0 +1,7 @@
+//! Server sessions and the cluster's clock (Driver Sessions specification).
+
+mod cluster_time;
+mod server_session;
+
+pub(crate) use cluster_time::ClusterTime;
+pub(crate) use server_session::{ServerSession, SessionStack};

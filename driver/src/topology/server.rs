@@ -1,0 +1,100 @@
+//! One server: its pool, its monitor, and how many operations run on it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{sync::Notify, task::AbortHandle};
+
+use crate::{
+    Result, ServerAddress,
+    pool::{Pool, PooledConnection},
+    types::deadline::Deadline,
+};
+
+/// What the deployment keeps per server. Dropping it ends its monitor; its pool closes with [`close`](Self::close).
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) address: ServerAddress,
+    pub(super) pool: Arc<Pool>,
+    /// Wakes the monitor for an immediate check.
+    pub(super) check_request: Arc<Notify>,
+    monitor: AbortHandle,
+    running: AtomicUsize,
+}
+
+impl Server {
+    pub(super) fn new(
+        address: ServerAddress,
+        pool: Arc<Pool>,
+        check_request: Arc<Notify>,
+        monitor: AbortHandle,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            address,
+            pool,
+            check_request,
+            monitor,
+            running: AtomicUsize::new(0),
+        })
+    }
+
+    /// Operations running now, which is what the choice between two servers goes by.
+    pub(super) fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        self.monitor.abort();
+        self.pool.close();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.monitor.abort();
+    }
+}
+
+/// A server chosen for an operation, which counts as running while this value lives.
+#[derive(Debug)]
+pub(crate) struct SelectedServer {
+    server: Arc<Server>,
+    direct: bool,
+}
+
+impl SelectedServer {
+    pub(super) fn new(server: &Arc<Server>, direct: bool) -> Self {
+        server.running.fetch_add(1, Ordering::Relaxed);
+        Self {
+            server: Arc::clone(server),
+            direct,
+        }
+    }
+
+    pub(crate) fn address(&self) -> &ServerAddress {
+        &self.server.address
+    }
+
+    /// Whether the deployment is used as this one server, whatever it is (topology type Single).
+    pub(crate) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// An idle connection, without waiting.
+    pub(crate) fn try_check_out(&self) -> Option<PooledConnection> {
+        self.server.pool.try_check_out()
+    }
+
+    /// A connection, waiting in the pool's queue.
+    pub(crate) async fn check_out(&self, deadline: Deadline) -> Result<PooledConnection> {
+        self.server.pool.check_out(deadline).await
+    }
+}
+
+impl Drop for SelectedServer {
+    fn drop(&mut self) {
+        self.server.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,75 @@
+//! The published state: an immutable description with the servers' handles.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use super::server::{SelectedServer, Server};
+use crate::{
+    ServerAddress,
+    proto::{
+        description::{ServerDescription, TopologyDescription, TopologyType},
+        server_selection::{Criteria, choose, in_latency_window, suitable_servers},
+    },
+};
+
+/// One published state.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    pub(super) description: TopologyDescription,
+    pub(super) servers: BTreeMap<ServerAddress, Arc<Server>>,
+    /// The one server that serves whatever needs the primary: precomputed, since most operations do.
+    primary: Option<Arc<Server>>,
+}
+
+impl Snapshot {
+    pub(super) fn new(description: TopologyDescription, servers: BTreeMap<ServerAddress, Arc<Server>>) -> Self {
+        let primary = match description.kind {
+            TopologyType::Single => description.servers.values().find(|server| !server.kind.is_unknown()),
+            _ => description.primary(),
+        };
+        let primary = primary.and_then(|server| servers.get(&server.address)).cloned();
+        Self {
+            description,
+            servers,
+            primary,
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.description.kind == TopologyType::Single
+    }
+
+    /// The only server for this operation, when that needs no search. Nothing is allocated.
+    pub(super) fn only_choice(&self, criteria: Criteria<'_>) -> Option<SelectedServer> {
+        let fits = match criteria {
+            Criteria::Address(_) => false,
+            _ => self.is_direct() || criteria.needs_primary(),
+        };
+        let primary = self.primary.as_ref().filter(|_| fits)?;
+        Some(SelectedServer::new(primary, self.is_direct()))
+    }
+
+    /// The specification's whole search.
+    pub(super) fn search(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+        limits: Limits,
+        random: u64,
+    ) -> Option<SelectedServer> {
+        let mut suitable = suitable_servers(&self.description, criteria, avoid, limits.heartbeat_frequency);
+        in_latency_window(&mut suitable, limits.local_threshold);
+        let handle = |server: &ServerDescription| self.servers.get(&server.address);
+        let chosen = choose(suitable.len(), random, |index| {
+            suitable.get(index).and_then(|server| handle(server)).map_or(usize::MAX, |server| server.running())
+        })?;
+        let server = handle(suitable.get(chosen)?)?;
+        Some(SelectedServer::new(server, self.is_direct()))
+    }
+}
+
+/// The times that a search goes by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) heartbeat_frequency: Duration,
+    pub(super) local_threshold: Duration,
+}

@@ -1,0 +1,163 @@
+//! Where a server listens.
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+/// The port MongoDB servers listen on unless told otherwise.
+pub const DEFAULT_PORT: u16 = 27017;
+
+/// The address of a `mongod` or `mongos`: a host and port, or the path of a Unix domain socket.
+///
+/// Host names are kept in lower case, since the Server Discovery and Monitoring specification compares them so.
+///
+/// ```
+/// use marula_driver::ServerAddress;
+/// let address: ServerAddress = "DB1.example.com".parse()?;
+/// assert_eq!(address.to_string(), "db1.example.com:27017");
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ServerAddress {
+    /// A TCP endpoint.
+    Tcp {
+        /// Host name, IPv4 address, or IPv6 address without brackets; lower case.
+        host: String,
+        /// Port, 1 to 65535.
+        port: u16,
+    },
+    /// A Unix domain socket.
+    Unix {
+        /// Path of the socket, ending in `.sock`.
+        path: PathBuf,
+    },
+}
+
+/// Why a text is not a server address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AddressError(pub(crate) String);
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+impl ServerAddress {
+    /// A TCP address; the host is lower-cased.
+    #[must_use]
+    pub fn tcp(host: &str, port: u16) -> Self {
+        Self::Tcp {
+            host: host.to_ascii_lowercase(),
+            port,
+        }
+    }
+
+    /// The host without port, or the path of the socket.
+    #[must_use]
+    pub fn host(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Self::Tcp { host, .. } => host.as_str().into(),
+            Self::Unix { path } => path.to_string_lossy(),
+        }
+    }
+
+    /// The port of a TCP address.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp { port, .. } => Some(*port),
+            Self::Unix { .. } => None,
+        }
+    }
+
+    /// Reads `host`, `host:port`, `[v6]`, `[v6]:port` or a path that ends in `.sock`.
+    pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
+        let fail = |why: &str| Err(AddressError(format!("invalid server address \"{text}\": {why}")));
+        if text.is_empty() {
+            return fail("it is empty");
+        }
+        if text.ends_with(".sock") {
+            return Ok(Self::Unix { path: text.into() });
+        }
+        let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+            let Some((host, after)) = rest.split_once(']') else {
+                return fail("'[' without ']'");
+            };
+            if host.parse::<std::net::Ipv6Addr>().is_err() && !host.contains('%') {
+                return fail("the part in brackets is no IPv6 address");
+            }
+            match after.strip_prefix(':') {
+                Some(port) => (host, Some(port)),
+                None if after.is_empty() => (host, None),
+                None => return fail("only a port may follow ']'"),
+            }
+        } else {
+            match text.split_once(':') {
+                Some((_, port)) if port.contains(':') => {
+                    return fail("more than one ':'; put an IPv6 address in brackets");
+                }
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            }
+        };
+        if host.is_empty() {
+            return fail("the host is empty");
+        }
+        if host.contains('/') {
+            return fail("a host cannot contain '/'; percent-encode the path of a Unix socket");
+        }
+        let port = match port {
+            None => DEFAULT_PORT,
+            Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                match digits.parse::<u16>() {
+                    Ok(port) if port > 0 => port,
+                    _ => return fail("the port must be between 1 and 65535"),
+                }
+            }
+            Some(_) => return fail("the port must be a number between 1 and 65535"),
+        };
+        Ok(Self::tcp(host, port))
+    }
+}
+
+impl FromStr for ServerAddress {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text).map_err(|e| crate::Error::invalid_argument(e.0))
+    }
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix { path } => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_forms_of_an_address() {
+        let text = |s: &str| ServerAddress::parse(s).map(|a| a.to_string());
+        assert_eq!(text("Localhost").unwrap(), "localhost:27017");
+        assert_eq!(text("a.b:1").unwrap(), "a.b:1");
+        assert_eq!(text("[::1]").unwrap(), "[::1]:27017");
+        assert_eq!(text("[::1]:5").unwrap(), "[::1]:5");
+        assert_eq!(text("/tmp/mongodb.sock").unwrap(), "/tmp/mongodb.sock");
+    }
+
+    #[test]
+    fn refuses_what_is_no_address() {
+        for bad in ["", ":1", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[zz]", "[::1]x", "a/b", "a:+1"] {
+            assert!(ServerAddress::parse(bad).is_err(), "{bad} was accepted");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A point in time after which waiting is pointless.
+
+use std::{future::Future, time::Duration};
+use tokio::time::Instant;
+
+/// The moment at which an operation must have ended, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline(Option<Instant>);
+
+/// The deadline passed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Elapsed;
+
+impl Deadline {
+    pub(crate) const NEVER: Self = Self(None);
+
+    /// `None` and zero mean "no limit", as the specifications' timeout options do.
+    pub(crate) fn after(timeout: Option<Duration>) -> Self {
+        Self(timeout.filter(|t| !t.is_zero()).and_then(|t| Instant::now().checked_add(t)))
+    }
+
+    pub(crate) fn instant(self) -> Option<Instant> {
+        self.0
+    }
+
+    /// The earlier of the two.
+    pub(crate) fn min(self, other: Self) -> Self {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) => Self(Some(a.min(b))),
+            (a, b) => Self(a.or(b)),
+        }
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.0.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// Runs `future` until the deadline. No timer is armed when there is none.
+    pub(crate) async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
+        match self.0 {
+            None => Ok(future.await),
+            Some(at) => tokio::time::timeout_at(at, future).await.map_err(|_| Elapsed),
+        }
+    }
+}

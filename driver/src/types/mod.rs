@@ -1,0 +1,9 @@
+//! Plain values that every layer shares: addresses, names, concerns, preferences, deadlines, secrets.
+
+pub(crate) mod address;
+pub(crate) mod collation;
+pub(crate) mod concern;
+pub(crate) mod deadline;
+pub(crate) mod namespace;
+pub(crate) mod read_preference;
+pub(crate) mod secret;

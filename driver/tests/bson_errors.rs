@@ -1,0 +1,380 @@
+//! Where encoding and decoding must fail, and what the errors say.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::collections::BTreeMap;
+
+use marula_driver::bson::{
+    Binary, BinarySubtype, Bson, DateTime, Document, DocumentWriter, ElementType, IndexKey, IntoDocument,
+    MAX_DEPTH, ObjectId, RawDocument, RawElements, append, append_bson, append_document, append_element,
+    decode_document, doc, find_element, from_document, from_slice, rawdoc, to_bson, to_vec,
+};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Debug, PartialEq)]
+struct Order {
+    id: i32,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize, Deserialize, Debug, PartialEq)]
+struct Line {
+    sku: String,
+}
+
+fn message<T: serde::de::DeserializeOwned + std::fmt::Debug>(document: &Document) -> String {
+    from_document::<T>(document).unwrap_err().to_string()
+}
+
+#[test]
+fn decode_errors_name_field_types_and_offset() {
+    let document = doc! { "id": 1, "lines": [{ "sku": "a" }, { "sku": "b" }, { "sku": 12345 }] };
+    let bytes = to_vec(&document).unwrap();
+    let error = from_slice::<Order>(&bytes).unwrap_err();
+    assert_eq!(error.path(), "lines[2].sku");
+    let at = bytes
+        .windows(4)
+        .position(|part| part == 12345_i32.to_le_bytes())
+        .unwrap();
+    assert_eq!(error.offset(), Some(at));
+    assert_eq!(
+        error.to_string(),
+        format!("lines[2].sku: expected a string, found Int32 at byte {at}")
+    );
+    let missing = doc! { "id": 1, "lines": [{}] };
+    assert!(message::<Order>(&missing).starts_with("lines[0]: missing field `sku`"));
+    assert!(message::<Order>(&doc! { "id": "x" }).starts_with("id: expected i32, found String"));
+}
+
+#[test]
+fn decode_errors_never_show_values() {
+    const SECRET: &str = "hunter2hunter2hunter2";
+    #[derive(Deserialize, Debug)]
+    enum Choice {
+        A,
+        B,
+    }
+    #[derive(Deserialize, Debug)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its reading matters")]
+    struct Strict {
+        a: Option<char>,
+    }
+    let secret = || Bson::String(SECRET.into());
+    let texts = [
+        message::<BTreeMap<String, i32>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, Choice>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, Binary>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, ObjectId>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, DateTime>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, marula_driver::bson::Decimal128>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, marula_driver::bson::RawDocumentBuf>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, marula_driver::bson::RawArrayBuf>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, Document>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, uuid::Uuid>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, std::net::IpAddr>>(&doc! { "v": secret() }),
+        message::<Strict>(&doc! { "a": secret() }),
+        message::<Strict>(&doc! { "b": secret() }),
+        message::<BTreeMap<String, u8>>(&doc! { "v": 987_654 }),
+        message::<BTreeMap<String, Document>>(&doc! { "v": ObjectId::from_bytes(*b"hunter2hunte") }),
+    ];
+    for text in texts {
+        assert!(!text.contains("hunter2") && !text.contains("987654"), "{text}");
+        assert!(!text.contains("68756e746572"), "{text}");
+    }
+}
+
+/// A document of one field from its type, its key and its value's bytes.
+fn one(tag: u8, value: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend_from_slice(&[tag, b'v', 0]);
+    bytes.extend_from_slice(value);
+    bytes.push(0);
+    let len = i32::try_from(bytes.len()).unwrap().to_le_bytes();
+    bytes[..4].copy_from_slice(&len);
+    bytes
+}
+
+#[test]
+fn malformed_bytes_are_refused_by_every_reader() {
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("no bytes", vec![]),
+        ("only a length", vec![4, 0, 0, 0]),
+        ("length too long", vec![6, 0, 0, 0, 0]),
+        ("length negative", vec![255, 255, 255, 255, 0]),
+        ("no terminator", vec![5, 0, 0, 0, 1]),
+        ("bytes after the document", vec![5, 0, 0, 0, 0, 0]),
+        ("bytes after the terminator", vec![7, 0, 0, 0, 0, 0, 0]),
+        ("unknown type", one(0x20, &[])),
+        ("boolean 2", one(0x08, &[2])),
+        ("cut-off int", one(0x10, &[1, 2])),
+        ("string length 0", one(0x02, &[0, 0, 0, 0])),
+        ("string without end", one(0x02, &[2, 0, 0, 0, b'a', b'b'])),
+        ("string length negative", one(0x02, &[255, 255, 255, 255, 0])),
+        ("string not UTF-8", one(0x02, &[2, 0, 0, 0, 0xff, 0])),
+        ("document shorter than 5", one(0x03, &[4, 0, 0, 0])),
+        ("document longer than there is", one(0x03, &[9, 0, 0, 0, 0])),
+        ("document without end", one(0x03, &[5, 0, 0, 0, 1])),
+        ("array without end", one(0x04, &[5, 0, 0, 0, 1])),
+        ("binary length negative", one(0x05, &[255, 255, 255, 255, 0])),
+        ("binary longer than there is", one(0x05, &[9, 0, 0, 0, 0])),
+        (
+            "old binary's inner length",
+            one(0x05, &[5, 0, 0, 0, 2, 2, 0, 0, 0, 1]),
+        ),
+        ("old binary without inner length", one(0x05, &[1, 0, 0, 0, 2, 1])),
+        (
+            "regex without options",
+            vec![10, 0, 0, 0, 0x0b, b'v', 0, b'a', b'b', 0],
+        ),
+        ("regex not UTF-8", one(0x0b, &[0xff, 0, 0])),
+        (
+            "code with scope too small",
+            one(0x0f, &[13, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0, 0, 0]),
+        ),
+        (
+            "code with scope's string too long",
+            one(0x0f, &[14, 0, 0, 0, 9, 0, 0, 0, 0, 5, 0, 0, 0, 0]),
+        ),
+        ("db pointer cut off", one(0x0c, &[1, 0, 0, 0, 0, 1, 2, 3])),
+    ];
+    for (name, bytes) in &cases {
+        assert!(decode_document(bytes).is_err(), "tree: {name}");
+        assert!(from_slice::<Document>(bytes).is_err(), "serde tree: {name}");
+        assert!(
+            from_slice::<BTreeMap<String, Bson>>(bytes).is_err(),
+            "typed: {name}"
+        );
+    }
+    let key = [8, 0, 0, 0, 0x0a, 0xff, 0, 0];
+    assert!(
+        decode_document(&key)
+            .unwrap_err()
+            .to_string()
+            .contains("key is not UTF-8")
+    );
+}
+
+/// Crate bson's reader of `Bson` takes about 8 KiB of stack per level in unoptimised builds, so 200
+/// levels through it need more than a test thread's 2 MiB.
+#[test]
+fn nesting_ends_at_the_limit_in_both_directions() {
+    let roomy = std::thread::Builder::new().stack_size(8 << 20);
+    roomy.spawn(nest_to_the_limit).unwrap().join().unwrap();
+}
+
+fn nest_to_the_limit() {
+    fn nested(levels: u8) -> Document {
+        (1..levels).fold(doc! {}, |inner, _| doc! { "d": inner })
+    }
+    fn nested_bytes(levels: usize) -> Vec<u8> {
+        let mut bytes = vec![5, 0, 0, 0, 0];
+        for _ in 1..levels {
+            bytes = one(0x03, &bytes);
+        }
+        bytes
+    }
+    let deepest = nested(MAX_DEPTH);
+    let bytes = to_vec(&deepest).unwrap();
+    assert_eq!(bytes, deepest.to_vec().unwrap());
+    assert_eq!(from_slice::<Document>(&bytes).unwrap(), deepest);
+    assert_eq!(decode_document(&bytes).unwrap(), deepest);
+    let mut out = vec![];
+    append_document(&deepest, &mut out).unwrap();
+    assert_eq!(out, bytes);
+
+    let deeper = nested(MAX_DEPTH + 1);
+    assert!(
+        to_vec(&deeper)
+            .unwrap_err()
+            .message()
+            .contains("nest deeper than 200")
+    );
+    assert!(
+        append_document(&deeper, &mut out)
+            .unwrap_err()
+            .message()
+            .contains("nest deeper")
+    );
+    assert_eq!(out, bytes, "a failed document must be taken back");
+    for levels in [201, 1000, 20_000] {
+        let bytes = nested_bytes(levels);
+        assert!(
+            from_slice::<Document>(&bytes)
+                .unwrap_err()
+                .message()
+                .contains("nest deeper")
+        );
+        assert!(
+            decode_document(&bytes)
+                .unwrap_err()
+                .message()
+                .contains("nest deeper")
+        );
+        let raw = RawDocument::from_bytes(&bytes).unwrap();
+        assert_eq!(to_vec(&raw).unwrap(), bytes, "raw documents pass as they are");
+    }
+}
+
+#[test]
+fn encode_errors_name_the_field_and_leave_the_buffer() {
+    let mut out = b"kept".to_vec();
+    let bad = doc! { "a": [{ "x": 1 }, { "k\0y": 2 }] };
+    for error in [
+        append(&bad, &mut out).unwrap_err(),
+        append_document(&bad, &mut out).unwrap_err(),
+        append_element("doc", &bad, &mut out).unwrap_err(),
+    ] {
+        assert!(error.message().contains("zero byte"), "{error}");
+    }
+    assert!(
+        append_document(&bad, &mut out)
+            .unwrap_err()
+            .path()
+            .starts_with("a[1]")
+    );
+    assert_eq!(
+        append_element("doc", &bad, &mut out).unwrap_err().path(),
+        "doc.a[1]"
+    );
+    assert!(append_element("k\0", &1, &mut out).is_err());
+    assert!(append_bson("k", &Bson::Document(bad), &mut out).is_err());
+    for (error, found) in [
+        (append(&1, &mut out), "Int32"),
+        (append("text", &mut out), "String"),
+        (append(&[1, 2], &mut out), "Array"),
+        (append(&ObjectId::new(), &mut out), "ObjectId"),
+        (append(&None::<Document>, &mut out), "Null"),
+    ] {
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, format!("expected a document, found {found}"));
+    }
+    assert_eq!(out, b"kept");
+    let error = to_bson(&Order { id: 1, lines: vec![] }).unwrap();
+    assert_eq!(error, Bson::Document(doc! { "id": 1, "lines": [] }));
+    assert_eq!(
+        to_bson(&BTreeMap::from([("n", u64::MAX)])).unwrap_err().path(),
+        "n"
+    );
+}
+
+/// Drops the error of one field and goes on.
+struct Careless;
+
+impl Serialize for Careless {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("a", &1)?;
+        let _ = map.serialize_entry("b", &vec![doc! { "x\0": 1 }]);
+        map.serialize_entry("c", &2)?;
+        map.end()
+    }
+}
+
+#[test]
+fn an_ignored_error_leaves_the_field_out() {
+    let bytes = to_vec(&Careless).unwrap();
+    assert_eq!(decode_document(&bytes).unwrap(), doc! { "a": 1, "c": 2 });
+}
+
+#[test]
+fn variants_must_be_one_field() {
+    #[derive(Deserialize, Debug)]
+    #[expect(dead_code, reason = "only its reading matters")]
+    enum Shape {
+        Dot,
+        Circle(i32),
+        Line(i32, i32),
+    }
+    type Shapes = BTreeMap<String, Shape>;
+    assert!(message::<Shapes>(&doc! { "v": {} }).contains("one field"));
+    assert!(message::<Shapes>(&doc! { "v": { "Circle": 1, "Dot": null } }).contains("one field"));
+    assert!(message::<Shapes>(&doc! { "v": { "Square": 1 } }).contains("unknown variant"));
+    assert!(message::<Shapes>(&doc! { "v": 3 }).contains("found Int32"));
+    assert!(message::<Shapes>(&doc! { "v": { "Circle": "x" } }).starts_with("v.Circle: "));
+    assert!(message::<Shapes>(&doc! { "v": { "Line": [1] } }).contains("length 1"));
+    assert!(message::<Shapes>(&doc! { "v": { "Line": [1, 2, 3] } }).contains("found more"));
+}
+
+#[test]
+fn the_raw_reader_checks_types_and_names_keys() {
+    let raw = rawdoc! { "ok": 1.0, "n": 3_i64, "s": "x", "a": [1, "b"], "d": { "e": true } };
+    let bytes = raw.as_bytes();
+    let find = |key| find_element(bytes, key).unwrap().unwrap();
+    assert!(find("ok").value.is_truthy());
+    assert_eq!((find("ok").int(), find("n").int()), (Ok(1), Ok(3)));
+    assert_eq!(
+        find("n").i32().unwrap_err().to_string(),
+        "n: expected an Int32, found Int64"
+    );
+    assert_eq!(find("s").str(), Ok("x"));
+    let items: Vec<_> = find("a")
+        .array()
+        .unwrap()
+        .map(|item| item.unwrap().kind())
+        .collect();
+    assert_eq!(items, [ElementType::Int32, ElementType::String]);
+    assert!(find("a").document().is_err() && find("d").array().is_err());
+    assert_eq!(
+        find("d").elements().unwrap().next().unwrap().unwrap().bool(),
+        Ok(true)
+    );
+    assert!(find_element(bytes, "absent").unwrap().is_none());
+
+    let mut cut = RawElements::new(&[12, 0, 0, 0, 0x10, b'a', 0, 1, 0, 0, 0, 0]).unwrap();
+    assert_eq!(cut.next().unwrap().unwrap().i32(), Ok(1));
+    assert!(cut.next().is_none() && cut.is_empty());
+    let broken = one(0x10, &[1]);
+    let mut broken = RawElements::new(&broken).unwrap();
+    assert_eq!(broken.next().unwrap().unwrap_err().offset(), Some(7));
+    assert!(broken.next().is_none(), "after an error the iterator is finished");
+}
+
+#[test]
+fn the_writer_builds_what_the_tree_builds() {
+    let mut out = vec![9];
+    let mut writer = DocumentWriter::new(&mut out);
+    let start = writer.begin();
+    writer.str("s", "x");
+    let array = writer.begin_array("a");
+    for index in 0..12 {
+        writer.i64(IndexKey::new(index).as_str(), 5);
+    }
+    writer.end(array);
+    writer.serialize(
+        "order",
+        &Order {
+            id: 1,
+            lines: vec![Line { sku: "k".into() }],
+        },
+    );
+    writer.binary("b", BinarySubtype::BinaryOld, &[1, 2]);
+    writer.elements_of(&rawdoc! { "x": 1, "y": null });
+    writer.bson("t", &Bson::Array(vec![Bson::MaxKey]));
+    writer.end(start);
+    writer.finish().unwrap();
+    let old = Binary {
+        subtype: BinarySubtype::BinaryOld,
+        bytes: vec![1, 2],
+    };
+    let expected = doc! {
+        "s": "x", "a": vec![5_i64; 12], "order": { "id": 1, "lines": [{ "sku": "k" }] },
+        "b": old, "x": 1, "y": null, "t": [Bson::MaxKey],
+    };
+    assert_eq!(out[1..], expected.to_vec().unwrap());
+
+    let mut writer = DocumentWriter::new(&mut out);
+    let start = writer.begin();
+    writer.i32("bad\0key", 1);
+    writer.serialize("n", &u64::MAX);
+    writer.end(start);
+    let error = writer.finish().unwrap_err();
+    assert!(error.message().contains("zero byte"), "{error}");
+    assert_eq!(
+        out[1..],
+        expected.to_vec().unwrap(),
+        "the failed document is taken back"
+    );
+    assert_eq!((&expected).into_raw_document().unwrap().as_bytes(), &out[1..]);
+}
