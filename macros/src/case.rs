@@ -1,0 +1,113 @@
+//! The renaming rules of serde's `rename_all`.
+
+/// A rule, by serde's name for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// No `rename_all`.
+    #[default]
+    None,
+    Lower,
+    Upper,
+    Pascal,
+    Camel,
+    Snake,
+    ScreamingSnake,
+    Kebab,
+    ScreamingKebab,
+}
+
+const RULES: [(&str, Rule); 8] = [
+    ("lowercase", Rule::Lower),
+    ("UPPERCASE", Rule::Upper),
+    ("PascalCase", Rule::Pascal),
+    ("camelCase", Rule::Camel),
+    ("snake_case", Rule::Snake),
+    ("SCREAMING_SNAKE_CASE", Rule::ScreamingSnake),
+    ("kebab-case", Rule::Kebab),
+    ("SCREAMING-KEBAB-CASE", Rule::ScreamingKebab),
+];
+
+impl Rule {
+    /// The rule of that name; serde itself reports unknown ones.
+    pub(crate) fn parse(name: &str) -> Rule {
+        RULES.iter().find(|(n, _)| *n == name).map_or(Rule::None, |(_, rule)| *rule)
+    }
+
+    /// The stored name of a field, whose Rust name is in snake case.
+    pub(crate) fn field(self, name: &str) -> String {
+        match self {
+            Rule::None | Rule::Lower | Rule::Snake => name.to_owned(),
+            Rule::Upper | Rule::ScreamingSnake => name.to_ascii_uppercase(),
+            Rule::Pascal => pascal(name),
+            Rule::Camel => lower_first(&pascal(name)),
+            Rule::Kebab => name.replace('_', "-"),
+            Rule::ScreamingKebab => name.to_ascii_uppercase().replace('_', "-"),
+        }
+    }
+
+    /// The stored name of a variant, whose Rust name is in Pascal case.
+    pub(crate) fn variant(self, name: &str) -> String {
+        match self {
+            Rule::None | Rule::Pascal => name.to_owned(),
+            Rule::Lower => name.to_ascii_lowercase(),
+            Rule::Upper => name.to_ascii_uppercase(),
+            Rule::Camel => lower_first(name),
+            Rule::Snake => snake(name),
+            Rule::ScreamingSnake => snake(name).to_ascii_uppercase(),
+            Rule::Kebab => snake(name).replace('_', "-"),
+            Rule::ScreamingKebab => snake(name).to_ascii_uppercase().replace('_', "-"),
+        }
+    }
+}
+
+/// `customer_id` as `CustomerId`.
+fn pascal(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut capital = true;
+    for c in name.chars() {
+        if c == '_' {
+            capital = true;
+        } else if capital {
+            out.push(c.to_ascii_uppercase());
+            capital = false;
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `CustomerId` as `customer_id`; also the name of a variant's accessor.
+pub(crate) fn snake(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for (i, c) in name.char_indices() {
+        if i > 0 && c.is_uppercase() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+fn lower_first(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |c| c.to_ascii_lowercase().to_string() + chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_and_variants_follow_every_rule() {
+        let fields = ["customer_id", "CUSTOMER_ID", "CustomerId", "customerId", "customer_id", "CUSTOMER_ID"];
+        let variants = ["inreview", "INREVIEW", "InReview", "inReview", "in_review", "IN_REVIEW"];
+        for (i, (_, rule)) in RULES.iter().take(6).enumerate() {
+            assert_eq!(rule.field("customer_id"), fields[i]);
+            assert_eq!(rule.variant("InReview"), variants[i]);
+        }
+        assert_eq!(Rule::Kebab.field("customer_id"), "customer-id");
+        assert_eq!(Rule::ScreamingKebab.variant("InReview"), "IN-REVIEW");
+        assert_eq!(Rule::parse("nothing"), Rule::None);
+    }
+}

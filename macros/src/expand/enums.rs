@@ -1,0 +1,94 @@
+//! The accessors of an enum's variants.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::Ident;
+
+use crate::expand::at;
+use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
+use crate::model::{Content, Model, Place, Variant};
+
+pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
+    let Model { ident, fields_ident, .. } = model;
+    let type_ = accessors_type(model, fields_ident);
+    let traits = field_traits(model);
+    let types = variants.iter().map(|v| content_type(model, v));
+    let methods = variants.iter().map(|v| {
+        let (content, is) = (content(ident, v), is(v));
+        quote!(#content #is)
+    });
+    quote! {
+        #type_
+        #(#types)*
+        impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
+            #(#methods)*
+        }
+        #traits
+        impl __m::Embedded for #ident {}
+        impl __m::IndexKey for #ident {}
+        impl __m::HashedKey for #ident {}
+    }
+}
+
+/// The type of a variant's own fields.
+fn content_type(model: &Model, variant: &Variant) -> TokenStream {
+    let Content::Fields { ident, accessors } = &variant.content else { return TokenStream::new() };
+    let type_ = accessors_type(model, ident);
+    let methods = accessors.iter().map(accessor);
+    quote! {
+        #type_
+        impl<__R, __M: __m::Mode> #ident<__R, __M> {
+            #(#methods)*
+        }
+    }
+}
+
+/// The accessor of what is in a variant.
+fn content(owner: &Ident, variant: &Variant) -> TokenStream {
+    let path = match (&variant.place, &variant.content) {
+        (Place::Keyed { tag }, _) => quote!(__m::Path::step(&self.0, #tag)),
+        // The content of a newtype variant is the outer document itself, which is more than the content's own value.
+        (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
+            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
+        }
+        (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.0, #tag_name, #tag)),
+        (Place::Within { tag_name, tag, content_name }, _) => {
+            quote!(__m::Path::step(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag), #content_name))
+        }
+        (Place::Untagged, _) => quote!(__m::Path::retype(&self.0)),
+    };
+    let method = &variant.accessor;
+    let (output, body) = match &variant.content {
+        Content::None | Content::Unit => return TokenStream::new(),
+        Content::Fields { ident, .. } => (quote!(#ident<__R, __M>), quote!(#ident(#path))),
+        Content::Newtype(ty) => typed(ty, &path),
+    };
+    quote_spanned! {at(method.span())=>
+        /// What is in this variant; filters on it ask for the variant too.
+        pub fn #method(&self) -> #output {
+            #body
+        }
+    }
+}
+
+/// The filter that asks for a variant.
+fn is(variant: &Variant) -> TokenStream {
+    let method = &variant.is;
+    let body = match (&variant.place, &variant.content) {
+        (Place::Keyed { tag }, Content::Unit) => quote!(__m::variant::named(&self.0, #tag)),
+        (Place::Keyed { tag }, _) => quote!(__m::variant::keyed(&self.0, #tag)),
+        (Place::Beside { tag_name, tag } | Place::Within { tag_name, tag, .. }, _) => {
+            quote!(__m::variant::tagged(&self.0, #tag_name, #tag))
+        }
+        (Place::Untagged, _) => return TokenStream::new(),
+    };
+    quote_spanned! {at(method.span())=>
+        /// Whether the value is this variant.
+        pub fn #method(&self) -> __m::Filter<__R>
+        where
+            __M: __m::Readable,
+        {
+            #body
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The accessors of a struct's fields.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::expand::at;
+use crate::model::{Accessor, AccessorKind, Model};
+
+/// The accessors' type of a struct, and the traits that lead to it.
+pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
+    let Model { ident, fields_ident, .. } = model;
+    let methods = accessors.iter().map(accessor);
+    let traits = field_traits(model);
+    let type_ = accessors_type(model, fields_ident);
+    quote! {
+        #type_
+        impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
+            #(#methods)*
+        }
+        #traits
+        impl __m::Embedded for #ident {}
+        impl __m::IndexKey for #ident {}
+        impl __m::HashedKey for #ident {}
+    }
+}
+
+/// The type that accessors are methods of: a path, with a name for messages.
+pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
+    let (owner, vis) = (&model.ident, &model.vis);
+    quote! {
+        #vis struct #fields_ident<__R, __M>(__m::Path<__R, #owner, __M>);
+        impl<__R, __M> ::core::clone::Clone for #fields_ident<__R, __M> {
+            fn clone(&self) -> Self {
+                #fields_ident(::core::clone::Clone::clone(&self.0))
+            }
+        }
+        impl<__R, __M> __m::Inner for #fields_ident<__R, __M> {
+            type Accessors = Self;
+            fn inner(&self) -> &Self {
+                self
+            }
+        }
+    }
+}
+
+/// The traits of a type that has accessors of its own.
+pub(super) fn field_traits(model: &Model) -> TokenStream {
+    let Model { ident, fields_ident, .. } = model;
+    quote! {
+        impl<__R, __M: __m::Mode> __m::AsPath for #fields_ident<__R, __M> {
+            type Root = __R;
+            type Value = #ident;
+            type Mode = __M;
+            fn raw(&self) -> &__m::RawPath {
+                __m::AsPath::raw(&self.0)
+            }
+        }
+        impl __m::Field for #ident {
+            type Nav<__R, __M: __m::Mode> = #fields_ident<__R, __M>;
+            fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
+                #fields_ident(path)
+            }
+        }
+    }
+}
+
+/// The method of one field.
+pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
+    let Accessor { ident, name, ty, kind } = accessor;
+    let doc = match kind {
+        AccessorKind::Flat => format!("The fields of `{ident}`, which stand among those of the outer document."),
+        _ => format!("The field stored as `{name}`."),
+    };
+    let step = quote!(__m::Path::step(&self.0, #name));
+    let (output, body) = match kind {
+        AccessorKind::Typed => typed(ty, &step),
+        AccessorKind::As(stored) => typed(stored, &step),
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0))),
+        AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
+    };
+    quote_spanned! {at(ident.span())=>
+        #[doc = #doc]
+        #[inline]
+        pub fn #ident(&self) -> #output {
+            #body
+        }
+    }
+}
+
+/// The accessors of a type at a path: their type and how they are made, with errors at the type as it is written.
+pub(super) fn typed(ty: &syn::Type, path: &TokenStream) -> (TokenStream, TokenStream) {
+    let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, __M>);
+    (output, quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)))
+}

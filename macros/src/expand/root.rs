@@ -1,0 +1,56 @@
+//! `Model`: the collection, the id, the indexes.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::expand::{at, index};
+use crate::model::{Id, Model, Root};
+use crate::parse::IdSource;
+
+pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
+    let ident = &model.ident;
+    let name = ident.to_string();
+    let mut owner = ident.clone();
+    owner.set_span(at(ident.span()));
+    let Root { collection, id, indexes } = root;
+    let indexes = indexes.iter().map(index::declaration);
+    let (id_type, source, id_body, check) = match id {
+        Some(id) => id_parts(id),
+        None => (quote!(__m::Bson), quote!(__m::Manual), quote!(::core::unreachable!()), TokenStream::new()),
+    };
+    // All at the name of the type, where the compiler then says once what is missing.
+    let model = quote_spanned! {at(ident.span())=>
+        impl __m::Model for #owner {
+            type Id = #id_type;
+            type IdSource = #source;
+            const NAME: &'static str = #name;
+            const COLLECTION: &'static str = #collection;
+            fn id(&self) -> &Self::Id {
+                #id_body
+            }
+            fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
+                let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
+                ::std::vec![#(#indexes),*]
+            }
+        }
+    };
+    quote!(#model #check)
+}
+
+fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
+    let Id { ident, ty, source } = id;
+    let source_type = match source {
+        IdSource::Auto => quote!(__m::Auto),
+        IdSource::UuidV7 => quote!(__m::UuidV7),
+        IdSource::UuidV4 => quote!(__m::UuidV4),
+        IdSource::ObjectId => quote!(__m::ObjectIds),
+        IdSource::Manual => quote!(__m::Manual),
+    };
+    let check = match source {
+        // Without a source named, a type that no id is made of is an error only where one is asked for.
+        IdSource::Auto | IdSource::Manual => TokenStream::new(),
+        _ => quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
+    };
+    (quote!(#ty), source_type, quote_spanned!(at(ident.span())=> &self.#ident), check)
+}

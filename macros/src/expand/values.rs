@@ -1,0 +1,73 @@
+//! Types that are stored as one value: newtypes, enums of unit variants, types with a conversion.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Ident, Type};
+
+use crate::expand::at;
+
+/// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
+pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
+    let markers = [
+        "Embedded", "Ordered", "Numeric", "Integer", "Text", "Date", "Geo", "KeysetKey", "TtlKey", "TextKey", "HashedKey",
+        "IndexKey",
+    ];
+    // The higher-ranked bound keeps the compiler from refusing a bound that does not hold.
+    let forwarded = markers.iter().map(|marker| {
+        let marker = Ident::new(marker, ident.span());
+        quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
+    });
+    let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
+    quote! {
+        impl __m::Field for #ident {
+            type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
+            fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
+                __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
+            }
+        }
+        #(#forwarded)*
+    }
+}
+
+/// A type without accessors.
+pub(super) fn plain(ident: &Ident) -> TokenStream {
+    quote! {
+        impl __m::Field for #ident {
+            type Nav<__R, __M: __m::Mode> = __m::Path<__R, #ident, __M>;
+            fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
+                path
+            }
+        }
+        impl __m::IndexKey for #ident {}
+        impl __m::HashedKey for #ident {}
+    }
+}
+
+/// Values of the type in filters and updates, in the form that serde stores.
+pub(super) fn into_value(ident: &Ident) -> TokenStream {
+    let serialized = quote_spanned!(at(ident.span())=> __m::serialized(self));
+    let output = quote!(::core::result::Result<__m::Bson, __m::ValueError>);
+    quote! {
+        impl __m::IntoValue<#ident> for &#ident {
+            fn into_value(self) -> #output {
+                #serialized
+            }
+        }
+        impl __m::IntoValue<#ident> for #ident {
+            fn into_value(self) -> #output {
+                __m::IntoValue::<#ident>::into_value(&self)
+            }
+        }
+        impl __m::IntoValue<::core::option::Option<#ident>> for &#ident {
+            fn into_value(self) -> #output {
+                __m::IntoValue::<#ident>::into_value(self)
+            }
+        }
+        impl __m::IntoValue<::core::option::Option<#ident>> for #ident {
+            fn into_value(self) -> #output {
+                __m::IntoValue::<#ident>::into_value(&self)
+            }
+        }
+    }
+}

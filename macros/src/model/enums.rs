@@ -1,0 +1,78 @@
+//! Enums: how serde represents them, and what that makes of each variant.
+
+use proc_macro2::Span;
+use syn::Ident;
+use syn::ext::IdentExt;
+
+use crate::case::{Rule, snake};
+use crate::diagnostics::Sink;
+use crate::model::{Body, Content, Place, Variant, fields, fresh};
+use crate::parse::{self, Name, Parsed, Shape};
+
+pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
+    let serde = &parsed.serde;
+    for name in [&serde.tag, &serde.content].into_iter().flatten() {
+        fields::check_name(name, sink);
+    }
+    let units = variants.iter().all(|v| matches!(v.shape, Shape::Unit));
+    if variants.is_empty() || (units && serde.tag.is_none()) {
+        return Body::Plain;
+    }
+    Body::Enum(variants.iter().filter(|v| !v.serde.skipped).map(|v| variant(v, parsed, sink)).collect())
+}
+
+fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
+    let serde = &parsed.serde;
+    let rust_name = variant.ident.unraw().to_string();
+    let given = variant.serde.rename.clone();
+    let tag = given.as_ref().map_or_else(|| serde.rename_all.variant(&rust_name), |n| n.value.clone());
+    let place = match (&serde.tag, &serde.content) {
+        _ if serde.untagged || variant.serde.untagged => Place::Untagged,
+        (None, _) => {
+            let span = given.map_or(variant.ident.span(), |n| n.span);
+            fields::check_name(&Name { value: tag.clone(), span }, sink);
+            Place::Keyed { tag }
+        }
+        (Some(name), None) => Place::Beside { tag_name: name.value.clone(), tag },
+        (Some(name), Some(content)) => {
+            Place::Within { tag_name: name.value.clone(), tag, content_name: content.value.clone() }
+        }
+    };
+    // A variant that takes all unknown tags has no tag that a filter could ask for.
+    let place = if variant.serde.other { Place::Untagged } else { place };
+    let content = match &variant.shape {
+        Shape::Unit => Content::Unit,
+        Shape::Named(named) => {
+            let rule = if variant.container.rename_all == Rule::None {
+                serde.rename_all_fields
+            } else {
+                variant.container.rename_all
+            };
+            let ident = fresh(&format!("{}{rust_name}Fields", parsed.ident), &parsed.identifiers);
+            Content::Fields { ident, accessors: fields::resolve(named, rule, sink) }
+        }
+        Shape::Tuple(fields) => match &fields[..] {
+            [field] => match fields::kind(field, sink) {
+                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
+                super::AccessorKind::As(ty) => Content::Newtype(ty),
+                _ => Content::None,
+            },
+            _ => Content::None,
+        },
+    };
+    let name = snake(&rust_name);
+    Variant {
+        accessor: method(&name, variant.ident.span()),
+        is: Ident::new(&format!("is_{name}"), variant.ident.span()),
+        place,
+        content,
+    }
+}
+
+/// The identifier of a method; raw where the name is a keyword.
+fn method(name: &str, span: Span) -> Ident {
+    match syn::parse_str::<Ident>(name) {
+        Ok(_) => Ident::new(name, span),
+        Err(_) => Ident::new_raw(name, span),
+    }
+}

@@ -1,0 +1,87 @@
+//! Fields: their stored names and their kinds.
+
+use syn::ext::IdentExt;
+
+use crate::case::Rule;
+use crate::diagnostics::Sink;
+use crate::model::{Accessor, AccessorKind};
+use crate::parse::{Field, Name};
+
+/// The accessors of all fields that are stored.
+pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor> {
+    let mut accessors: Vec<Accessor> = Vec::new();
+    for field in fields.iter().filter(|f| !f.serde.skipped) {
+        let Some(accessor) = resolve_one(field, rule, sink) else { continue };
+        let clash = accessors.iter().any(|a| {
+            a.name == accessor.name && !matches!(a.kind, AccessorKind::Flat) && !matches!(accessor.kind, AccessorKind::Flat)
+        });
+        if clash {
+            sink.on(&accessor.ident, format!("two fields are stored as `{}`", accessor.name));
+        }
+        accessors.push(accessor);
+    }
+    accessors
+}
+
+fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
+    let ident = field.ident.clone()?;
+    let name = stored_name(field, rule)?;
+    if field.serde.flatten.is_none() {
+        let at = field.serde.rename.as_ref().map_or(ident.span(), |n| n.span);
+        check_name(&Name { value: name.clone(), span: at }, sink);
+    }
+    let kind = kind(field, sink);
+    Some(Accessor { ident, name, ty: field.ty.clone(), kind })
+}
+
+/// The name that serde writes.
+pub(super) fn stored_name(field: &Field, rule: Rule) -> Option<String> {
+    let ident = field.ident.as_ref()?;
+    let given = field.serde.rename.as_ref().map(|n| n.value.clone());
+    Some(given.unwrap_or_else(|| rule.field(&ident.unraw().to_string())))
+}
+
+pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
+    let attributes = &field.attributes;
+    if let Some(span) = field.serde.flatten {
+        if attributes.opaque.is_some() || attributes.stored_as.is_some() {
+            sink.at(span, "a flattened field has no value of its own that `opaque` or `as` could describe");
+        }
+        return AccessorKind::Flat;
+    }
+    if let Some(ty) = &attributes.stored_as {
+        return AccessorKind::As(ty.clone());
+    }
+    if attributes.opaque.is_some() {
+        return AccessorKind::Opaque;
+    }
+    if let Some((attribute, span)) = &field.serde.with {
+        let name = field.ident.as_ref().map_or_else(String::new, |i| format!(" `{i}`"));
+        sink.at(
+            *span,
+            format!(
+                "`{attribute}` hides how the field{name} is stored; say it with `#[document(as = Type)]`, or mark the field \
+                 `#[document(opaque)]`"
+            ),
+        );
+        return AccessorKind::Opaque;
+    }
+    AccessorKind::Typed
+}
+
+/// Refuses stored names that a dotted path cannot express.
+pub(super) fn check_name(name: &Name, sink: &Sink) {
+    let value = &name.value;
+    let reason = if value.is_empty() {
+        "an empty name has no path"
+    } else if value.contains('.') {
+        "a name with a dot has no path"
+    } else if value.starts_with('$') {
+        "a name that starts with `$` has no path"
+    } else if value.contains('\0') {
+        "a name cannot hold a NUL"
+    } else {
+        return;
+    };
+    sink.at(name.span, format!("`{value}` cannot be the name of a field: {reason}"));
+}

@@ -1,0 +1,259 @@
+//! Indexes: their first path segments resolved, their options checked against one another.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt;
+use syn::{GenericArgument, Ident, LitStr, PathArguments, Type};
+
+use crate::diagnostics::{Sink, did_you_mean};
+use crate::model::partial::{self, Partial};
+use crate::parse::index::{FieldPath, IndexAttribute, Key, KeyKind};
+use crate::parse::{Field, Parsed};
+use crate::symbol;
+
+/// An index whose declaration can be written out.
+pub(crate) struct Index {
+    pub(crate) keys: Vec<Key>,
+    pub(crate) unique: bool,
+    pub(crate) sparse: bool,
+    pub(crate) hidden: bool,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) was: Option<LitStr>,
+    pub(crate) ttl: Option<u32>,
+    pub(crate) language: Option<LitStr>,
+    pub(crate) language_override: Option<LitStr>,
+    pub(crate) collation: Option<Vec<crate::parse::index::CollationOption>>,
+    pub(crate) partial: Option<Partial>,
+}
+
+/// All indexes of the type: the `index(…)` attributes, then the shorthands on fields.
+pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Index> {
+    let mut seen = Seen::default();
+    let mut indexes = Vec::new();
+    for attribute in &parsed.attributes.indexes {
+        let known = known(attribute, parsed, fields, sink);
+        check(attribute, fields, sink);
+        seen.check(attribute, sink);
+        if known {
+            indexes.push(index(attribute, fields, sink));
+        }
+    }
+    for field in fields {
+        let Some(ident) = &field.ident else { continue };
+        let (span, unique) = match (field.attributes.index, field.attributes.unique) {
+            (Some(span), _) => (span, None),
+            (None, Some(span)) => (span, Some(span)),
+            (None, None) => continue,
+        };
+        if field.serde.skipped || field.serde.flatten.is_some() {
+            sink.at(span, format!("`{ident}` has no stored value of its own that an index could hold"));
+            continue;
+        }
+        let path = FieldPath { segments: vec![ident.clone()] };
+        let mut attribute = IndexAttribute::new(span);
+        attribute.keys.push(Key { path: Some(path), kind: KeyKind::Ascending, span });
+        attribute.unique = unique;
+        seen.check(&attribute, sink);
+        indexes.push(index(&attribute, fields, sink));
+    }
+    indexes
+}
+
+fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
+    let keys = attribute.keys.iter().map(|k| Key {
+        path: k.path.clone(),
+        kind: match &k.kind {
+            KeyKind::Ascending => KeyKind::Ascending,
+            KeyKind::Descending => KeyKind::Descending,
+            KeyKind::Text { weight } => KeyKind::Text { weight: weight.clone() },
+            KeyKind::Geo => KeyKind::Geo,
+            KeyKind::Hashed => KeyKind::Hashed,
+            KeyKind::Wildcard => KeyKind::Wildcard,
+        },
+        span: k.span,
+    });
+    Index {
+        keys: keys.collect(),
+        unique: attribute.unique.is_some(),
+        sparse: attribute.sparse.is_some(),
+        hidden: attribute.hidden.is_some(),
+        name: attribute.name.clone(),
+        was: attribute.was.clone(),
+        // On a compound index an error has been reported; a second one about the type of a key would not help.
+        ttl: attribute.ttl.filter(|_| attribute.keys.len() == 1).map(|(seconds, _)| seconds),
+        language: attribute.language.clone(),
+        language_override: attribute.language_override.clone(),
+        collation: attribute.collation.as_ref().map(|options| {
+            let copy = |o: &crate::parse::index::CollationOption| crate::parse::index::CollationOption {
+                name: o.name,
+                value: o.value.clone(),
+            };
+            options.iter().map(copy).collect()
+        }),
+        partial: attribute.partial.as_ref().and_then(|(e, _)| partial::resolve(e, fields, sink)),
+    }
+}
+
+/// Whether the first segments of all keys are fields; what is below them the compiler checks.
+fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
+    let mut known = true;
+    for path in attribute.keys.iter().filter_map(|k| k.path.as_ref()) {
+        known &= check_first(path, fields, &parsed.ident.to_string(), sink);
+    }
+    known
+}
+
+/// Reports a path whose first segment is no stored field.
+pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink: &Sink) -> bool {
+    let Some(first) = path.segments.first() else { return false };
+    let field = fields.iter().find(|f| f.ident.as_ref().is_some_and(|i| i.unraw() == first.unraw()));
+    match field {
+        Some(field) if field.serde.skipped => {
+            sink.on(first, format!("`{first}` is skipped by serde: it is not stored"));
+            false
+        }
+        Some(_) => true,
+        None => {
+            let names: Vec<String> = fields.iter().filter_map(|f| f.ident.as_ref().map(|i| i.unraw().to_string())).collect();
+            let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str));
+            let of = if owner.is_empty() { String::new() } else { format!(" of `{owner}`") };
+            sink.on(first, format!("no field `{first}`{of}{hint}"));
+            false
+        }
+    }
+}
+
+/// Combinations that no server accepts.
+fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
+    let is = |kind: fn(&KeyKind) -> bool| index.keys.iter().find(|k| kind(&k.kind));
+    let text = is(|k| matches!(k, KeyKind::Text { .. }));
+    let hashed = is(|k| matches!(k, KeyKind::Hashed));
+    let wildcard = is(|k| matches!(k, KeyKind::Wildcard));
+    if let (Some(span), Some(_)) = (index.sparse, &index.partial) {
+        sink.at(span, "`sparse` and `partial` exclude one another; a partial filter with `exists()` does what `sparse` does");
+    }
+    if let Some((_, span)) = index.ttl {
+        let plain = matches!(
+            index.keys[..],
+            [Key { kind: KeyKind::Ascending | KeyKind::Descending, .. }]
+        );
+        if !plain {
+            sink.at(span, "a TTL index has exactly one key, a date; the server ignores `ttl` on anything else");
+        }
+    }
+    if let (Some(span), Some(_)) = (index.unique, hashed) {
+        sink.at(span, "a hashed index cannot be unique");
+    }
+    if let (Some(span), Some(_)) = (index.unique, wildcard) {
+        sink.at(span, "a wildcard index cannot be unique");
+    }
+    for language in [&index.language, &index.language_override].into_iter().flatten() {
+        if text.is_none() {
+            sink.on(language, "only a text index has a language");
+        }
+    }
+    if let (Some(_), Some(collation), Some(key)) = (text, &index.collation, text) {
+        let simple = collation.iter().any(|o| {
+            o.name == "locale" && matches!(&o.value, syn::Lit::Str(s) if s.value() == "simple")
+        });
+        if !simple {
+            sink.at(key.span, "a text index takes only the collation `locale = \"simple\"`");
+        }
+    }
+    if index.keys.iter().filter(|k| matches!(k.kind, KeyKind::Hashed)).count() > 1 {
+        sink.at(index.span, "an index has at most one hashed key");
+    }
+    check_twice(index, sink);
+    check_arrays(index, fields, sink);
+}
+
+fn check_twice(index: &IndexAttribute, sink: &Sink) {
+    for (i, key) in index.keys.iter().enumerate() {
+        let Some(path) = &key.path else { continue };
+        if index.keys.iter().take(i).filter_map(|k| k.path.as_ref()).any(|p| p.text() == path.text()) {
+            sink.at(path.span(), format!("`{}` is a key twice", path.text()));
+        }
+    }
+}
+
+/// Two keys below different arrays of the root. Arrays further inside are found when the schema is planned.
+fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
+    let mut first: Option<&Ident> = None;
+    for key in index.keys.iter().filter(|k| !matches!(k.kind, KeyKind::Wildcard)) {
+        let Some(segment) = key.path.as_ref().and_then(|p| p.segments.first()) else { continue };
+        let field = fields.iter().find(|f| f.ident.as_ref() == Some(segment));
+        if !field.is_some_and(|f| is_array(&f.ty) && f.serde.flatten.is_none()) {
+            continue;
+        }
+        match first {
+            Some(other) if other != segment => {
+                sink.on(segment, format!("`{other}` and `{segment}` are both arrays: one index cannot hold two"));
+            }
+            _ => first = Some(segment),
+        }
+    }
+}
+
+/// Whether the type is an array as it is written; aliases are not seen through.
+fn is_array(ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) => true,
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            let inner = match &last.arguments {
+                PathArguments::AngleBracketed(args) => args.args.first(),
+                _ => None,
+            };
+            match last.ident.to_string().as_str() {
+                "Option" | "Box" => matches!(inner, Some(GenericArgument::Type(ty)) if is_array(ty)),
+                name => symbol::ARRAYS.contains(&name),
+            }
+        }),
+        _ => false,
+    }
+}
+
+/// What can be there once only in a collection.
+#[derive(Default)]
+struct Seen {
+    text: Option<Span>,
+    names: Vec<String>,
+    keys: Vec<String>,
+}
+
+impl Seen {
+    fn check(&mut self, index: &IndexAttribute, sink: &Sink) {
+        if let Some(key) = index.keys.iter().find(|k| matches!(k.kind, KeyKind::Text { .. })) {
+            if self.text.is_some() {
+                sink.at(key.span, "a collection has at most one text index; put all text keys into one `index(…)`");
+            }
+            self.text = Some(key.span);
+        }
+        if let Some(name) = &index.name {
+            if self.names.contains(&name.value()) {
+                sink.on(name, format!("two indexes are named \"{}\"", name.value()));
+            }
+            self.names.push(name.value());
+            return;
+        }
+        let keys: Vec<String> = index.keys.iter().map(signature).collect();
+        let keys = keys.join(", ");
+        if self.keys.contains(&keys) {
+            sink.at(
+                index.span,
+                format!("two indexes on `{keys}` would get the same name; give one of them a `name = \"…\"`"),
+            );
+        }
+        self.keys.push(keys);
+    }
+}
+
+fn signature(key: &Key) -> String {
+    let path = key.path.as_ref().map(FieldPath::text).unwrap_or_default();
+    match key.kind {
+        KeyKind::Ascending => path,
+        KeyKind::Descending => format!("-{path}"),
+        KeyKind::Text { .. } => format!("text({path})"),
+        KeyKind::Geo => format!("geo({path})"),
+        KeyKind::Hashed => format!("hashed({path})"),
+        KeyKind::Wildcard => format!("wildcard({path})"),
+    }
+}

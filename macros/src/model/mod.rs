@@ -1,0 +1,166 @@
+//! The derive's input with every name and default resolved, and every combination checked.
+
+use proc_macro2::Span;
+use syn::{Ident, Type};
+
+use crate::diagnostics::Sink;
+use crate::parse::{self, IdSource, Parsed};
+
+mod enums;
+mod fields;
+mod index;
+mod partial;
+mod root;
+
+pub(crate) use index::Index;
+pub(crate) use partial::{Comparison, Partial};
+
+/// Everything that `expand` needs.
+pub(crate) struct Model {
+    pub(crate) ident: Ident,
+    pub(crate) vis: syn::Visibility,
+    /// False when there is no type to write code for.
+    pub(crate) usable: bool,
+    pub(crate) krate: syn::Path,
+    /// The name of the generated accessors.
+    pub(crate) fields_ident: Ident,
+    pub(crate) body: Body,
+    /// What `Document` adds.
+    pub(crate) root: Option<Root>,
+}
+
+pub(crate) enum Body {
+    /// Stored as a document with these fields.
+    Struct(Vec<Accessor>),
+    /// Stored as what is inside.
+    Newtype(Type),
+    /// Stored as one value without accessors: an enum of unit variants, a type with a conversion.
+    Plain,
+    /// An enum with data.
+    Enum(Vec<Variant>),
+}
+
+/// One field.
+pub(crate) struct Accessor {
+    pub(crate) ident: Ident,
+    /// The stored name.
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) kind: AccessorKind,
+}
+
+pub(crate) enum AccessorKind {
+    /// Accessors by the type.
+    Typed,
+    /// No accessors, no typed values.
+    Opaque,
+    /// Stored as a value of this type is.
+    As(Type),
+    /// Its fields stand among those of the outer document.
+    Flat,
+}
+
+/// One variant of an enum with data.
+pub(crate) struct Variant {
+    /// The name of its accessor.
+    pub(crate) accessor: Ident,
+    /// The name of its filter.
+    pub(crate) is: Ident,
+    pub(crate) place: Place,
+    pub(crate) content: Content,
+}
+
+/// Where the content of a variant is, and how a filter asks for the variant.
+pub(crate) enum Place {
+    /// `{Tag: content}`, or `"Tag"` without content.
+    Keyed { tag: String },
+    /// `{tag_name: "Tag", …content}`.
+    Beside { tag_name: String, tag: String },
+    /// `{tag_name: "Tag", content_name: content}`.
+    Within { tag_name: String, tag: String, content_name: String },
+    /// `content`.
+    Untagged,
+}
+
+pub(crate) enum Content {
+    /// Nothing that has a path.
+    None,
+    /// Nothing at all: a unit variant.
+    Unit,
+    Fields { ident: Ident, accessors: Vec<Accessor> },
+    Newtype(Type),
+}
+
+/// The root of a collection's documents.
+pub(crate) struct Root {
+    pub(crate) collection: String,
+    /// The id; none after an error.
+    pub(crate) id: Option<Id>,
+    pub(crate) indexes: Vec<Index>,
+}
+
+pub(crate) struct Id {
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    pub(crate) source: IdSource,
+}
+
+pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
+    let fields_ident = fresh(&format!("{}Fields", parsed.ident), &parsed.identifiers);
+    let (body, root) = if parsed.root {
+        let (accessors, root) = root::resolve(parsed, sink);
+        (Body::Struct(accessors), Some(root))
+    } else {
+        (embedded(parsed, sink), None)
+    };
+    Model {
+        ident: parsed.ident.clone(),
+        vis: parsed.vis.clone(),
+        usable: parsed.usable,
+        krate: parsed.attributes.krate.clone().unwrap_or_else(|| syn::parse_quote!(::marula)),
+        fields_ident,
+        body,
+        root,
+    }
+}
+
+fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
+    if parsed.serde.conversion.is_some() {
+        return Body::Plain;
+    }
+    match &parsed.body {
+        parse::Body::Named(fields) if parsed.serde.transparent => transparent(fields, parsed, sink),
+        parse::Body::Named(fields) => Body::Struct(fields::resolve(fields, parsed.serde.rename_all, sink)),
+        parse::Body::Tuple(fields) => transparent(fields, parsed, sink),
+        parse::Body::Enum(variants) => enums::resolve(variants, parsed, sink),
+        parse::Body::Empty => Body::Plain,
+    }
+}
+
+/// A newtype, or another struct that serde stores as its only field.
+fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
+    let stored: Vec<&parse::Field> = fields.iter().filter(|f| !f.serde.skipped).collect();
+    match stored[..] {
+        [field] => match fields::kind(field, sink) {
+            AccessorKind::Opaque => Body::Plain,
+            AccessorKind::As(ty) => Body::Newtype(ty),
+            _ => Body::Newtype(field.ty.clone()),
+        },
+        _ => {
+            sink.on(
+                &parsed.ident,
+                format!(
+                    "`{}` is stored as an array, which has no typed paths; give its fields names",
+                    parsed.ident
+                ),
+            );
+            Body::Plain
+        }
+    }
+}
+
+/// The identifier, changed if the input uses it.
+fn fresh(name: &str, taken: &[String]) -> Ident {
+    let name = if taken.iter().any(|t| t == name) { format!("__{name}") } else { name.to_owned() };
+    Ident::new(&name, Span::call_site())
+}

@@ -1,0 +1,74 @@
+//! `#[document(…)]` on the type.
+
+use syn::Attribute;
+
+use crate::diagnostics::{Sink, did_you_mean};
+use crate::parse::{ContainerAttributes, document_items, index, key, skip_value};
+use crate::symbol;
+
+pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
+    let mut out = ContainerAttributes::default();
+    let known: &[&str] = if root { &symbol::ROOT } else { &symbol::EMBEDDED };
+    let whole = document_items(attributes, sink, |meta| {
+        let (name, span) = key(meta);
+        match name.as_str() {
+            "collection" if root => {
+                let value = meta.value()?.parse::<syn::LitStr>()?;
+                if out.collection.is_some() {
+                    sink.at(span, "`collection` is given twice");
+                }
+                check_collection(&value, sink);
+                out.collection = Some(value);
+            }
+            "index" if root => {
+                let content;
+                let paren = syn::parenthesized!(content in meta.input);
+                if let Some(index) = index::parse(&content, span, paren.span.close(), sink)? {
+                    out.indexes.push(index);
+                }
+            }
+            "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
+            "collection" | "index" => {
+                sink.at(span, format!("`{name}` is for `Document`: an `Embedded` type has no collection of its own"));
+                skip_value(meta)?;
+            }
+            _ => {
+                let name = meta.path.segments.iter().map(|s| s.ident.to_string()).collect::<Vec<_>>().join("::");
+                let on_field = symbol::FIELD.contains(&name.as_str());
+                let hint = if on_field {
+                    "; it belongs on a field".to_owned()
+                } else {
+                    did_you_mean(&name, known.iter().copied())
+                };
+                sink.at(span, format!("unknown attribute `{name}`{hint}"));
+                skip_value(meta)?;
+                out.broken = true;
+            }
+        }
+        Ok(())
+    });
+    out.broken |= !whole;
+    out
+}
+
+/// What the server refuses as the name of a collection.
+fn check_collection(name: &syn::LitStr, sink: &Sink) {
+    let value = name.value();
+    let reason = if value.is_empty() {
+        "the name of a collection cannot be empty"
+    } else if value.contains('$') || value.contains('\0') {
+        "the name of a collection cannot hold `$` or NUL"
+    } else if value.starts_with("system.") {
+        "collections named `system.…` belong to the server"
+    } else {
+        return;
+    };
+    sink.on(name, reason);
+}
+
+/// Reports `#[document(…)]` where it has no meaning.
+pub(super) fn refuse(attributes: &[Attribute], place: &str, sink: &Sink) {
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
+        sink.on(attribute, format!("`#[document(…)]` has no meaning on {place}"));
+    }
+}

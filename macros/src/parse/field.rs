@@ -1,0 +1,85 @@
+//! `#[document(…)]` on a field.
+
+use proc_macro2::Span;
+use syn::{Attribute, Ident, Token, Type};
+
+use crate::diagnostics::{Sink, did_you_mean};
+use crate::parse::{document_items, key, skip_value};
+use crate::symbol;
+
+#[derive(Default)]
+pub(crate) struct FieldAttributes {
+    pub(crate) id: Option<(Span, IdSource)>,
+    pub(crate) index: Option<Span>,
+    pub(crate) unique: Option<Span>,
+    pub(crate) opaque: Option<Span>,
+    pub(crate) stored_as: Option<Type>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdSource {
+    Auto,
+    UuidV7,
+    UuidV4,
+    ObjectId,
+    Manual,
+}
+
+pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldAttributes {
+    let mut out = FieldAttributes::default();
+    document_items(attributes, sink, |meta| {
+        let (name, span) = key(meta);
+        match name.as_str() {
+            "id" | "index" | "unique" if !root => {
+                sink.at(span, format!("`{name}` is for the fields of a `Document`"));
+                skip_value(meta)?;
+            }
+            "id" => {
+                let source = if meta.input.peek(Token![=]) { id_source(meta, sink)? } else { IdSource::Auto };
+                out.id = Some((span, source));
+            }
+            "index" => out.index = Some(span),
+            "unique" => out.unique = Some(span),
+            "opaque" => out.opaque = Some(span),
+            "as" => out.stored_as = Some(meta.value()?.parse()?),
+            _ => {
+                let name = meta.path.segments.iter().map(|s| s.ident.to_string()).collect::<Vec<_>>().join("::");
+                let hint = if symbol::ROOT.contains(&name.as_str()) {
+                    "; it belongs on the type".to_owned()
+                } else {
+                    did_you_mean(&name, symbol::FIELD)
+                };
+                sink.at(span, format!("unknown attribute `{name}`{hint}"));
+                skip_value(meta)?;
+            }
+        }
+        Ok(())
+    });
+    if let (Some(span), Some(_)) = (out.opaque, &out.stored_as) {
+        sink.at(span, "`opaque` and `as` exclude one another");
+        out.opaque = None;
+    }
+    if let (Some(span), Some(_)) = (out.index, out.unique) {
+        sink.at(span, "`unique` is an index already");
+        out.index = None;
+    }
+    out
+}
+
+fn id_source(meta: &syn::meta::ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<IdSource> {
+    let source: Ident = meta.value()?.parse()?;
+    Ok(match source.to_string().as_str() {
+        "uuid_v7" => IdSource::UuidV7,
+        "uuid_v4" => IdSource::UuidV4,
+        "object_id" => IdSource::ObjectId,
+        "manual" => IdSource::Manual,
+        other => {
+            let hint = did_you_mean(other, symbol::ID_SOURCES);
+            sink.on(
+                &source,
+                format!("unknown source of ids `{other}`{hint} (there are `uuid_v7`, `uuid_v4`, `object_id`, `manual`)"),
+            );
+            IdSource::Manual
+        }
+    })
+}

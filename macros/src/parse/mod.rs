@@ -1,0 +1,191 @@
+//! From the derive's input to attributes with their spans, nothing resolved yet.
+
+use proc_macro2::Span;
+use syn::{Data, DeriveInput, Fields, Ident, LitStr, Path, Type};
+
+use crate::diagnostics::Sink;
+
+mod container;
+mod field;
+pub(crate) mod index;
+mod serde;
+
+pub(crate) use field::{FieldAttributes, IdSource};
+pub(crate) use serde::{Name, SerdeContainer, SerdeField};
+
+/// A type as it was written.
+pub(crate) struct Parsed {
+    pub(crate) ident: Ident,
+    pub(crate) vis: syn::Visibility,
+    /// Whether `Document` is derived, and not `Embedded`.
+    pub(crate) root: bool,
+    /// False after an error that leaves no type to write code for.
+    pub(crate) usable: bool,
+    pub(crate) attributes: ContainerAttributes,
+    pub(crate) serde: SerdeContainer,
+    pub(crate) body: Body,
+    /// All identifiers in the input: names that generated types must not take.
+    pub(crate) identifiers: Vec<String>,
+}
+
+pub(crate) enum Body {
+    Named(Vec<Field>),
+    Tuple(Vec<Field>),
+    Enum(Vec<Variant>),
+    /// A union, or nothing at all; an error has been reported if there is one.
+    Empty,
+}
+
+pub(crate) struct Field {
+    /// The name; none in a tuple.
+    pub(crate) ident: Option<Ident>,
+    pub(crate) ty: Type,
+    pub(crate) attributes: FieldAttributes,
+    pub(crate) serde: SerdeField,
+}
+
+pub(crate) struct Variant {
+    pub(crate) ident: Ident,
+    pub(crate) serde: SerdeField,
+    pub(crate) container: SerdeContainer,
+    pub(crate) shape: Shape,
+}
+
+pub(crate) enum Shape {
+    Unit,
+    Named(Vec<Field>),
+    Tuple(Vec<Field>),
+}
+
+/// `#[document(…)]` on the type.
+#[derive(Default)]
+pub(crate) struct ContainerAttributes {
+    pub(crate) collection: Option<LitStr>,
+    pub(crate) indexes: Vec<index::IndexAttribute>,
+    pub(crate) krate: Option<Path>,
+    /// Whether an error was reported, after which a missing item says nothing.
+    pub(crate) broken: bool,
+}
+
+pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
+    let derive = if root { "Document" } else { "Embedded" };
+    let mut usable = true;
+    if let Some(param) = input.generics.params.first() {
+        sink.on(param, format!("`{derive}` cannot be derived for a type with generic parameters"));
+        usable = false;
+    }
+    let attributes = container::parse(&input.attrs, root, sink);
+    let serde = serde::container(&input.attrs, sink);
+    let body = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => Body::Named(fields.named.iter().map(|f| field(f, root, sink)).collect()),
+            Fields::Unnamed(fields) => Body::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect()),
+            Fields::Unit => {
+                if root {
+                    sink.on(&input.ident, "a document needs an id, and a unit struct has no fields");
+                }
+                Body::Empty
+            }
+        },
+        Data::Enum(data) if !root => Body::Enum(data.variants.iter().map(|v| variant(v, sink)).collect()),
+        Data::Enum(data) => {
+            sink.at(
+                data.enum_token.span,
+                "`Document` is for structs; derive `Embedded` for an enum and put it into a field",
+            );
+            Body::Empty
+        }
+        Data::Union(data) => {
+            sink.at(data.union_token.span, format!("`{derive}` cannot be derived for a union"));
+            usable = root;
+            Body::Empty
+        }
+    };
+    usable &= input.generics.params.is_empty();
+    let identifiers = identifiers(&body);
+    Parsed { ident: input.ident.clone(), vis: input.vis.clone(), root, usable, attributes, serde, body, identifiers }
+}
+
+fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
+    Field {
+        ident: field.ident.clone(),
+        ty: field.ty.clone(),
+        attributes: field::parse(&field.attrs, root, sink),
+        serde: serde::field(&field.attrs, sink),
+    }
+}
+
+fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
+    let shape = match &variant.fields {
+        Fields::Unit => Shape::Unit,
+        Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, false, sink)).collect()),
+        Fields::Unnamed(fields) => Shape::Tuple(fields.unnamed.iter().map(|f| field(f, false, sink)).collect()),
+    };
+    container::refuse(&variant.attrs, "a variant", sink);
+    Variant {
+        ident: variant.ident.clone(),
+        serde: serde::field(&variant.attrs, sink),
+        container: serde::container(&variant.attrs, sink),
+        shape,
+    }
+}
+
+/// All identifiers in the field types.
+fn identifiers(body: &Body) -> Vec<String> {
+    fn collect(tokens: proc_macro2::TokenStream, out: &mut Vec<String>) {
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Ident(ident) => out.push(ident.to_string()),
+                proc_macro2::TokenTree::Group(group) => collect(group.stream(), out),
+                _ => {}
+            }
+        }
+    }
+    let mut out = Vec::new();
+    let mut fields = |fields: &[Field]| {
+        for field in fields {
+            collect(quote::ToTokens::to_token_stream(&field.ty), &mut out);
+        }
+    };
+    match body {
+        Body::Named(f) | Body::Tuple(f) => fields(f),
+        Body::Enum(variants) => {
+            for variant in variants {
+                if let Shape::Named(f) | Shape::Tuple(f) = &variant.shape {
+                    fields(f);
+                }
+            }
+        }
+        Body::Empty => {}
+    }
+    out
+}
+
+/// The items of all `#[document(…)]` attributes, each handed to `item`. False after an error that ended one of them.
+fn document_items(
+    attributes: &[syn::Attribute],
+    sink: &Sink,
+    mut item: impl FnMut(&syn::meta::ParseNestedMeta<'_>) -> syn::Result<()>,
+) -> bool {
+    let mut whole = true;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
+        whole &= sink.ok(attribute.parse_nested_meta(|meta| item(&meta))).is_some();
+    }
+    whole
+}
+
+/// Skips the value of an item that is of no interest, or that an error has been reported for.
+fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
+    if meta.input.peek(syn::Token![=]) {
+        meta.value()?.parse::<syn::Expr>()?;
+    } else if meta.input.peek(syn::token::Paren) {
+        meta.input.parse::<proc_macro2::Group>()?;
+    }
+    Ok(())
+}
+
+/// The one identifier of an item's path, and its span.
+fn key(meta: &syn::meta::ParseNestedMeta<'_>) -> (String, Span) {
+    let span = syn::spanned::Spanned::span(&meta.path);
+    (meta.path.get_ident().map_or_else(String::new, ToString::to_string), span)
+}

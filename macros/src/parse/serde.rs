@@ -1,0 +1,133 @@
+//! `#[serde(…)]`: serde's attributes decide the stored names, so they are read here, and nothing else is.
+
+use proc_macro2::Span;
+use syn::meta::ParseNestedMeta;
+use syn::{Attribute, LitStr, Token};
+
+use crate::case::Rule;
+use crate::diagnostics::Sink;
+use crate::parse::{key, skip_value};
+
+/// A name that an attribute gives.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub(crate) value: String,
+    pub(crate) span: Span,
+}
+
+/// What serde's attributes say on a type or a variant.
+#[derive(Default)]
+pub(crate) struct SerdeContainer {
+    pub(crate) rename_all: Rule,
+    pub(crate) rename_all_fields: Rule,
+    pub(crate) tag: Option<Name>,
+    pub(crate) content: Option<Name>,
+    pub(crate) untagged: bool,
+    pub(crate) transparent: bool,
+    /// The attribute that puts another type's form in place of the fields: `from`, `into`, `try_from`.
+    pub(crate) conversion: Option<(String, Span)>,
+}
+
+/// What serde's attributes say on a field or a variant.
+#[derive(Default)]
+pub(crate) struct SerdeField {
+    pub(crate) rename: Option<Name>,
+    pub(crate) flatten: Option<Span>,
+    /// Not written at all.
+    pub(crate) skipped: bool,
+    /// `with` or one of its halves.
+    pub(crate) with: Option<(String, Span)>,
+    /// The variant that takes all unknown tags.
+    pub(crate) other: bool,
+    /// A variant without a tag in a tagged enum.
+    pub(crate) untagged: bool,
+}
+
+fn items(attributes: &[Attribute], mut item: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
+        // What cannot be parsed serde itself reports; a second error would say the same.
+        attribute.parse_nested_meta(|meta| item(&meta)).ok();
+    }
+}
+
+pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer {
+    let mut out = SerdeContainer::default();
+    items(attributes, |meta| {
+        let (name, span) = key(meta);
+        match name.as_str() {
+            "rename_all" => {
+                out.rename_all = both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
+            }
+            "rename_all_fields" => {
+                out.rename_all_fields = both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
+            }
+            "tag" => out.tag = Some(literal(meta)?),
+            "content" => out.content = Some(literal(meta)?),
+            "untagged" => out.untagged = true,
+            "transparent" => out.transparent = true,
+            "from" | "into" | "try_from" => {
+                skip_value(meta)?;
+                out.conversion = Some((name, span));
+            }
+            _ => skip_value(meta)?,
+        }
+        Ok(())
+    });
+    out
+}
+
+pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
+    let mut out = SerdeField::default();
+    items(attributes, |meta| {
+        let (name, span) = key(meta);
+        match name.as_str() {
+            "rename" => out.rename = both(meta, &name, sink)?,
+            "flatten" => out.flatten = Some(span),
+            "skip" | "skip_serializing" => out.skipped = true,
+            "other" => out.other = true,
+            "untagged" => out.untagged = true,
+            "with" | "serialize_with" | "deserialize_with" => {
+                skip_value(meta)?;
+                if out.with.is_none() {
+                    out.with = Some((name, span));
+                }
+            }
+            _ => skip_value(meta)?,
+        }
+        Ok(())
+    });
+    out
+}
+
+fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
+    let literal: LitStr = meta.value()?.parse()?;
+    Ok(Name { value: literal.value(), span: literal.span() })
+}
+
+/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so the
+/// two must agree, and both must be there.
+fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result<Option<Name>> {
+    if meta.input.peek(Token![=]) {
+        return literal(meta).map(Some);
+    }
+    let (mut serialize, mut deserialize) = (None, None);
+    meta.parse_nested_meta(|half| {
+        let (name, _) = key(&half);
+        let value = literal(&half)?;
+        match name.as_str() {
+            "serialize" => serialize = Some(value),
+            _ => deserialize = Some(value),
+        }
+        Ok(())
+    })?;
+    if serialize.as_ref().map(|n| &n.value) != deserialize.as_ref().map(|n| &n.value) {
+        let span = deserialize.as_ref().or(serialize.as_ref()).map_or_else(Span::call_site, |n| n.span);
+        sink.at(
+            span,
+            format!(
+                "`{attribute}` gives different names for serializing and deserializing: what is written could not be read back"
+            ),
+        );
+    }
+    Ok(serialize.or(deserialize))
+}

@@ -1,0 +1,29 @@
+//! The names that attributes may use.
+
+/// Keys of `#[document(…)]` on a `Document` struct.
+pub(crate) const ROOT: [&str; 3] = ["collection", "index", "crate"];
+/// Keys of `#[document(…)]` on an `Embedded` type.
+pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
+/// Keys of `#[document(…)]` on a field.
+pub(crate) const FIELD: [&str; 5] = ["id", "index", "unique", "opaque", "as"];
+/// Options of `index(…)` that take a value or a list.
+pub(crate) const INDEX_VALUES: [&str; 7] =
+    ["name", "was", "ttl", "language", "language_override", "collation", "partial"];
+/// Keys of `index(…)` that are written as a call.
+pub(crate) const INDEX_KEYS: [&str; 4] = ["text", "geo", "hashed", "wildcard"];
+/// Sources of ids.
+pub(crate) const ID_SOURCES: [&str; 4] = ["uuid_v7", "uuid_v4", "object_id", "manual"];
+/// Options of `collation(…)`, with the names that the server knows them by.
+pub(crate) const COLLATION: [(&str, &str); 9] = [
+    ("locale", "locale"),
+    ("strength", "strength"),
+    ("case_level", "caseLevel"),
+    ("case_first", "caseFirst"),
+    ("numeric_ordering", "numericOrdering"),
+    ("alternate", "alternate"),
+    ("max_variable", "maxVariable"),
+    ("normalization", "normalization"),
+    ("backwards", "backwards"),
+];
+/// Types of which a field is an array, by their last path segment.
+pub(crate) const ARRAYS: [&str; 6] = ["Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "BinaryHeap"];

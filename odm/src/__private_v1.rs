@@ -1,0 +1,23 @@
+//! What the derives name in the code they emit. Not for use by hand: it changes with the derives.
+
+pub use crate::bson::Bson;
+use crate::bson::Document;
+pub use crate::error::ValueError;
+pub use crate::field::{Embedded, Field, Opaque};
+pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+pub use crate::index::IndexDeclaration;
+pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
+pub use crate::marker::{
+    Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
+};
+pub use crate::model::Model;
+pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
+pub use crate::value::{IntoValue, serialized};
+
+/// Refuses, at the span of the field's type, an id source that does not fit the type of the id.
+pub fn assert_id_source<S: IdSource<I>, I>() {}
+
+/// A document of options.
+pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> Document {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

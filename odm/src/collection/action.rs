@@ -1,0 +1,29 @@
+//! What the actions share: setters that are passed on to the driver's action, and `IntoFuture`.
+
+/// Setters with the names and meanings that the driver's action has.
+macro_rules! forward {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => { $(
+        $(#[$doc])*
+        pub fn $name(mut self, value: impl Into<$type>) -> Self {
+            self.action = self.action.map(|action| action.$name(value));
+            self
+        }
+    )* };
+}
+pub(super) use forward;
+
+/// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed, which keeps the futures of
+/// applications small.
+macro_rules! awaitable {
+    ([$($generics:tt)*] $action:ty => $output:ty) => {
+        impl<$($generics)*> IntoFuture for $action {
+            type Output = $crate::Result<$output>;
+            type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.run())
+            }
+        }
+    };
+}
+pub(super) use awaitable;

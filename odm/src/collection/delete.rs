@@ -1,0 +1,47 @@
+//! `delete_one`, `delete_by_id` and `delete_many`.
+
+use std::marker::PhantomData;
+
+use crate::bson::{Bson, Document};
+use crate::collection::Collection;
+use crate::collection::action::{awaitable, forward};
+use crate::driver::action;
+use crate::driver::options::{Collation, Hint};
+use crate::error::Result;
+use crate::model::Model;
+
+/// Deletes documents; awaited, it gives their number. See [`Collection::delete_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Delete<'a, D> {
+    action: Result<action::Delete<'a>>,
+    document: PhantomData<fn() -> D>,
+}
+
+impl<'a, D: Model> Delete<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, many: bool) -> Self {
+        let inner = &collection.inner;
+        let action = filter.map(|filter| if many { inner.delete_many(filter) } else { inner.delete_one(filter) });
+        Delete { action, document: PhantomData }
+    }
+
+    forward! {
+        /// The index the server must use, by name or by keys.
+        hint: Hint;
+        /// How strings compare.
+        collation: Collation;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+    }
+
+    /// Variables for `$expr`, read as `$$name`.
+    pub fn let_vars(mut self, variables: Document) -> Self {
+        self.action = self.action.map(|action| action.let_vars(variables));
+        self
+    }
+
+    async fn run(self) -> Result<u64> {
+        Ok(self.action?.await?.deleted_count)
+    }
+}
+
+awaitable!(['a, D: Model] Delete<'a, D> => u64);

@@ -1,0 +1,177 @@
+//! `find`, and the ways to read what it finds.
+
+use std::time::Duration;
+
+use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::collection::documents::Documents;
+use crate::collection::keyset::{self, KeysetPage};
+use crate::collection::page::Page;
+use crate::collection::Collection;
+use crate::driver::action;
+use crate::driver::options::{Collation, Hint};
+use crate::error::{Error, Result};
+use crate::model::{Fields, Model};
+use crate::sort::{IntoKeyset, IntoSort};
+
+/// A query. See [`Collection::find`].
+#[must_use = "nothing is sent before a method such as `all` is awaited"]
+#[derive(Clone)]
+pub struct Find<'a, D> {
+    pub(super) collection: &'a Collection<D>,
+    pub(super) filter: Result<Document>,
+    pub(super) sort: Option<Document>,
+    pub(super) skip: Option<u64>,
+    pub(super) limit: Option<u32>,
+    pub(super) projection: Option<Document>,
+    pub(super) batch_size: Option<u32>,
+    pub(super) hint: Option<Hint>,
+    pub(super) collation: Option<Collation>,
+    pub(super) comment: Option<Bson>,
+    pub(super) max_time: Option<Duration>,
+    pub(super) let_vars: Option<Document>,
+    pub(super) allow_disk_use: Option<bool>,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => { $(
+        $(#[$doc])*
+        pub fn $name(mut self, value: impl Into<$type>) -> Self {
+            self.$name = Some(value.into());
+            self
+        }
+    )* };
+}
+
+impl<'a, D: Model> Find<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+        Find {
+            collection,
+            filter,
+            sort: None,
+            skip: None,
+            limit: None,
+            projection: None,
+            batch_size: None,
+            hint: None,
+            collation: None,
+            comment: None,
+            max_time: None,
+            let_vars: None,
+            allow_disk_use: None,
+        }
+    }
+
+    setters! {
+        /// How many documents are skipped first. Default: none.
+        skip: u64;
+        /// The most documents to find; 0 for all. Default: all.
+        limit: u32;
+        /// How many documents the server sends at a time. Default: 101, then as many as fit 16 MiB.
+        batch_size: u32;
+        /// The index the server must use, by name or by keys.
+        hint: Hint;
+        /// How strings compare.
+        collation: Collation;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+        /// How long the server may work on the operation.
+        max_time: Duration;
+        /// Variables for `$expr`, read as `$$name`.
+        let_vars: Document;
+        /// Allow the server to sort on disk.
+        allow_disk_use: bool;
+    }
+
+    /// The order of the documents: a key, or a tuple of keys.
+    pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
+        self.sort = Some(keys(D::fields()).into_sort());
+        self
+    }
+
+    /// The driver's action with all that was set, unchecked from here on: for projections and options without a typed
+    /// setter.
+    ///
+    /// # Errors
+    /// An invalid filter.
+    pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
+        macro_rules! set {
+            ($action:ident: $($name:ident)*) => { $(
+                if let Some(value) = self.$name {
+                    $action = $action.$name(value);
+                }
+            )* };
+        }
+        let mut action = self.collection.inner.find(self.filter?);
+        set!(action: sort skip limit projection batch_size hint collation comment max_time let_vars allow_disk_use);
+        Ok(action)
+    }
+
+    /// Reads the documents as they come.
+    ///
+    /// # Errors
+    /// An invalid filter; what the driver reports.
+    pub async fn stream(self) -> Result<Documents<D>> {
+        let namespace = self.collection.namespace().clone();
+        Ok(Documents::new(self.into_driver()?.await?, namespace))
+    }
+
+    /// Reads all documents.
+    ///
+    /// # Errors
+    /// An invalid filter; a document that does not decode; what the driver reports.
+    pub async fn all(self) -> Result<Vec<D>> {
+        self.stream().await?.try_collect().await
+    }
+
+    /// Reads the first document, if there is one.
+    ///
+    /// # Errors
+    /// An invalid filter; a document that does not decode; what the driver reports.
+    pub async fn first(self) -> Result<Option<D>> {
+        self.limit(1_u32).stream().await?.try_next().await
+    }
+
+    /// Reads the one document that matches.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when none matches, [`Error::InvalidArgument`] when a second one does; an invalid filter; a
+    /// document that does not decode; what the driver reports.
+    pub async fn one(self) -> Result<D> {
+        let collection = self.collection;
+        let mut found = self.limit(2_u32).stream().await?;
+        let Some(first) = found.try_next().await? else { return Err(collection.not_found()) };
+        match found.try_next().await? {
+            None => Ok(first),
+            Some(_) => {
+                Err(Error::argument(format!("more than one document of {} matches", collection.namespace())))
+            }
+        }
+    }
+
+    /// Reads a page by its number, from 0, and counts all matching documents. Give a sort that leaves no ties open, or
+    /// pages can overlap. Its cost grows with the number of the page: for long lists see [`keyset`](Find::keyset).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when the size is 0; an invalid filter; a document that does not decode; what the driver
+    /// reports.
+    pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
+        Page::read(self, number, size).await
+    }
+
+    /// Reads a page that begins where another ended: `after` is the [`next`](KeysetPage::next) or
+    /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page. `_id` is added to the keys, so that no
+    /// two documents have the same place. Replaces a sort, a limit and a skip that were set.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when the size is 0 or the token is not one of this sort; an invalid filter; a document that
+    /// does not decode; what the driver reports.
+    pub async fn keyset<S: IntoKeyset<D>>(
+        self,
+        keys: impl FnOnce(Fields<D>) -> S,
+        after: Option<&str>,
+        size: u32,
+    ) -> Result<KeysetPage<D>> {
+        let keys = keys(D::fields()).into_sort();
+        keyset::read(self, keys, after, size).await
+    }
+}

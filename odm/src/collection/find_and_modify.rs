@@ -1,0 +1,93 @@
+//! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
+
+use std::time::Duration;
+
+use crate::bson::{Bson, Document, RawDocumentBuf, to_raw_document};
+use crate::collection::Collection;
+use crate::collection::action::{awaitable, forward};
+use crate::collection::decode::decode;
+use crate::collection::update::{Ready, compiled};
+use crate::driver::action;
+use crate::driver::options::{Collation, Hint, ReturnDocument};
+use crate::error::{Error, Result};
+use crate::model::{Fields, Model};
+use crate::sort::IntoSort;
+use crate::update::Update;
+
+/// Changes or deletes one document and returns it; awaited, it gives `None` when nothing matches. See
+/// [`Collection::find_one_and_update`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct FindOneAnd<'a, D> {
+    collection: &'a Collection<D>,
+    action: Result<action::FindOneAnd<'a, RawDocumentBuf>>,
+}
+
+impl<'a, D: Model> FindOneAnd<'a, D> {
+    pub(super) fn update(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+        let action = filter.and_then(|filter| {
+            let (update, array_filters) = compiled(update)?;
+            let action = collection.inner.find_one_and_update(filter, Ready(update));
+            Ok(if array_filters.is_empty() { action } else { action.array_filters(array_filters) })
+        });
+        FindOneAnd { collection, action }
+    }
+
+    pub(super) fn delete(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+        FindOneAnd { collection, action: filter.map(|filter| collection.inner.find_one_and_delete(filter)) }
+    }
+
+    pub(super) fn replace(collection: &'a Collection<D>, filter: Result<Document>, document: &D) -> Self {
+        let action = filter.and_then(|filter| {
+            let document = to_raw_document(document)
+                .map_err(|e| Error::Encode { path: e.path().to_owned(), source: crate::ValueError::new(e.message()) })?;
+            Ok(collection.inner.find_one_and_replace(filter, &document))
+        });
+        FindOneAnd { collection, action }
+    }
+
+    forward! {
+        /// Insert a document when none matches. No effect on a delete. Default: no.
+        upsert: bool;
+        /// The index the server must use, by name or by keys.
+        hint: Hint;
+        /// How strings compare.
+        collation: Collation;
+        /// How long the server may work on the operation.
+        max_time: Duration;
+        /// Skip the collection's schema validation.
+        bypass_document_validation: bool;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+    }
+
+    /// Which of several matching documents is taken.
+    pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
+        self.action = self.action.map(|action| action.sort(keys(D::fields()).into_sort()));
+        self
+    }
+
+    /// Variables for `$expr` and pipelines, read as `$$name`.
+    pub fn let_vars(mut self, variables: Document) -> Self {
+        self.action = self.action.map(|action| action.let_vars(variables));
+        self
+    }
+
+    /// The document as it was before the change (the default) or as it is after it. No effect on a delete.
+    pub fn return_document(mut self, which: ReturnDocument) -> Self {
+        self.action = self.action.map(|action| action.return_document(which));
+        self
+    }
+
+    /// The array filters of an update that was given raw; typed ones carry their own.
+    pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
+        self.action = self.action.map(|action| action.array_filters(filters));
+        self
+    }
+
+    async fn run(self) -> Result<Option<D>> {
+        let found = self.action?.await?;
+        found.map(|raw| decode(self.collection.namespace(), &raw)).transpose()
+    }
+}
+
+awaitable!(['a, D: Model] FindOneAnd<'a, D> => Option<D>);

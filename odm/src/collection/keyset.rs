@@ -1,0 +1,152 @@
+//! Pages by the keys of their first and last documents: their cost does not grow with their number.
+
+use crate::bson::{Bson, Document, RawDocument, doc};
+use crate::collection::decode::decode;
+use crate::collection::find::Find;
+use crate::collection::token::{self, Direction, Token};
+use crate::error::{Error, Result};
+use crate::model::Model;
+
+/// A page of documents, and the tokens of its neighbours.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct KeysetPage<D> {
+    /// The documents of the page.
+    pub items: Vec<D>,
+    /// The token of the page after this one; none at the end. It holds the keys of a document, encoded but not encrypted.
+    pub next: Option<String>,
+    /// The token of the page before this one; none at the beginning.
+    pub previous: Option<String>,
+}
+
+pub(super) async fn read<D: Model>(
+    find: Find<'_, D>,
+    mut keys: Document,
+    after: Option<&str>,
+    size: u32,
+) -> Result<KeysetPage<D>> {
+    if size == 0 || size == u32::MAX {
+        return Err(Error::argument("a page has at least one document, and less than 2^32 - 1"));
+    }
+    if !keys.contains_key("_id") {
+        keys.insert("_id", 1);
+    }
+    let start = after.map(|text| token::parse(text, &keys)).transpose()?;
+    let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
+    let filter = find.filter.clone().map(|filter| match &start {
+        None => filter,
+        Some(token) if filter.is_empty() => beyond(&keys, token),
+        Some(token) => doc! { "$and": [filter, beyond(&keys, token)] },
+    });
+    let sort = if forward { keys.clone() } else { reversed(&keys) };
+    let namespace = find.collection.namespace().clone();
+    let query = Find { filter, sort: Some(sort), skip: None, limit: Some(size + 1), ..find };
+    let mut cursor = query.into_driver()?.await?;
+    let wanted = usize::try_from(size).unwrap_or(usize::MAX);
+    let mut items = Vec::new();
+    let mut places = Vec::new();
+    let mut more = false;
+    while cursor.advance().await? {
+        if items.len() == wanted {
+            more = true;
+            break;
+        }
+        let raw = cursor.current()?;
+        items.push(decode::<D>(&namespace, raw)?);
+        places.push(place(&keys, raw)?);
+    }
+    if !forward {
+        items.reverse();
+        places.reverse();
+    }
+    // Where the page was come to from, there is a page.
+    let (before, behind) = if forward { (start.is_some(), more) } else { (more, start.is_some()) };
+    let edge = |place: Option<&Vec<Bson>>, direction| {
+        place.map(|values| token::print(&Token { direction, values: values.clone() }, &keys)).transpose()
+    };
+    Ok(KeysetPage {
+        next: if behind { edge(places.last(), Direction::Forward)? } else { None },
+        previous: if before { edge(places.first(), Direction::Backward)? } else { None },
+        items,
+    })
+}
+
+fn reversed(keys: &Document) -> Document {
+    keys.iter().map(|(key, direction)| (key.clone(), Bson::Int32(if descends(direction) { 1 } else { -1 }))).collect()
+}
+
+fn descends(direction: &Bson) -> bool {
+    matches!(direction, Bson::Int32(..0))
+}
+
+/// The documents beyond a place: greater in the first key, or equal in it and greater in the second, and so on.
+fn beyond(keys: &Document, token: &Token) -> Document {
+    let backward = token.direction == Direction::Backward;
+    let mut alternatives = Vec::new();
+    let mut equal = Document::new();
+    for ((key, direction), value) in keys.iter().zip(&token.values) {
+        let operator = if descends(direction) == backward { "$gt" } else { "$lt" };
+        let mut alternative = equal.clone();
+        alternative.insert(key, doc! { operator: value.clone() });
+        alternatives.push(Bson::Document(alternative));
+        equal.insert(key, doc! { "$eq": value.clone() });
+    }
+    match &mut alternatives[..] {
+        [Bson::Document(only)] => std::mem::take(only),
+        _ => doc! { "$or": alternatives },
+    }
+}
+
+/// The values of the keys in a document.
+fn place(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
+    keys.keys()
+        .map(|path| {
+            let value = lookup(document, path).filter(|v| !matches!(v, Bson::Null | Bson::Array(_) | Bson::Undefined));
+            value.ok_or_else(|| {
+                Error::argument(format!("the page ends at a document without a single value at `{path}`, a key of its sort"))
+            })
+        })
+        .collect()
+}
+
+fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
+    match path.split_once('.') {
+        None => document.get(path).ok().flatten().and_then(|v| Bson::try_from(v).ok()),
+        Some((first, rest)) => lookup(document.get_document(first).ok()?, rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_depends_on_the_directions() {
+        let keys = doc! { "at": -1, "n": 1, "_id": 1 };
+        let token = |direction| Token { direction, values: vec![Bson::Int32(5), Bson::Int32(6), Bson::Int32(7)] };
+        let forward = doc! { "$or": [
+            { "at": { "$lt": 5 } },
+            { "at": { "$eq": 5 }, "n": { "$gt": 6 } },
+            { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$gt": 7 } },
+        ] };
+        assert_eq!(beyond(&keys, &token(Direction::Forward)), forward);
+        let backward = doc! { "$or": [
+            { "at": { "$gt": 5 } },
+            { "at": { "$eq": 5 }, "n": { "$lt": 6 } },
+            { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$lt": 7 } },
+        ] };
+        assert_eq!(beyond(&keys, &token(Direction::Backward)), backward);
+        let one = Token { direction: Direction::Forward, values: vec![Bson::Int32(5)] };
+        assert_eq!(beyond(&doc! { "_id": 1 }, &one), doc! { "_id": { "$gt": 5 } });
+        assert_eq!(reversed(&keys), doc! { "at": 1, "n": -1, "_id": -1 });
+    }
+
+    #[test]
+    fn places_are_read_below_documents() {
+        let raw = crate::bson::to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [1], "z": null }).unwrap();
+        assert_eq!(place(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(), [Bson::Int32(3), Bson::Int32(1)]);
+        for path in ["a.c", "x.y", "l", "z"] {
+            assert!(place(&doc! { path: 1 }, &raw).is_err(), "{path}");
+        }
+    }
+}

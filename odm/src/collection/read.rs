@@ -1,0 +1,152 @@
+//! `find_one`, `count` and `distinct`.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::bson::{Bson, Document, RawDocumentBuf, from_bson};
+use crate::collection::Collection;
+use crate::collection::action::{awaitable, forward};
+use crate::collection::decode::decode;
+use crate::driver::action;
+use crate::driver::options::{Collation, Hint};
+use crate::error::{Error, Result};
+use crate::model::{Fields, Model};
+use crate::sort::IntoSort;
+
+/// Finds one document. Await it; see [`Collection::find_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct FindOne<'a, D> {
+    collection: &'a Collection<D>,
+    action: Result<action::FindOne<'a, RawDocumentBuf>>,
+}
+
+impl<'a, D: Model> FindOne<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+        FindOne { collection, action: filter.map(|filter| collection.inner.find_one(filter)) }
+    }
+
+    forward! {
+        /// How many documents are skipped first.
+        skip: u64;
+        /// The index the server must use, by name or by keys.
+        hint: Hint;
+        /// How strings compare.
+        collation: Collation;
+        /// How long the server may work on the operation.
+        max_time: Duration;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+    }
+
+    /// Which of several matching documents is found.
+    pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
+        self.action = self.action.map(|action| action.sort(keys(D::fields()).into_sort()));
+        self
+    }
+
+    /// Variables for `$expr`, read as `$$name`.
+    pub fn let_vars(mut self, variables: Document) -> Self {
+        self.action = self.action.map(|action| action.let_vars(variables));
+        self
+    }
+
+    /// The document as the server stores it.
+    ///
+    /// # Errors
+    /// An invalid filter; what the driver reports.
+    pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
+        Ok(self.action?.await?)
+    }
+
+    /// The document; [`Error::NotFound`] when nothing matches.
+    ///
+    /// # Errors
+    /// Also an invalid filter; a document that does not decode; what the driver reports.
+    pub async fn required(self) -> Result<D> {
+        let collection = self.collection;
+        self.run().await?.ok_or_else(|| collection.not_found())
+    }
+
+    async fn run(self) -> Result<Option<D>> {
+        let found = self.action?.await?;
+        found.map(|raw| decode(self.collection.namespace(), &raw)).transpose()
+    }
+}
+
+/// Counts documents. Await it; see [`Collection::count`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Count<'a, D> {
+    action: Result<action::CountDocuments<'a>>,
+    document: PhantomData<fn() -> D>,
+}
+
+impl<'a, D: Model> Count<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+        Count { action: filter.map(|filter| collection.inner.count_documents(filter)), document: PhantomData }
+    }
+
+    forward! {
+        /// How many documents are skipped first.
+        skip: u64;
+        /// The number to stop at.
+        limit: u64;
+        /// The index the server must use, by name or by keys.
+        hint: Hint;
+        /// How strings compare.
+        collation: Collation;
+        /// How long the server may work on the operation.
+        max_time: Duration;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+    }
+
+    async fn run(self) -> Result<u64> {
+        Ok(self.action?.await?)
+    }
+}
+
+/// Finds the distinct values of a field. Await it; see [`Collection::distinct`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Distinct<'a, D, T> {
+    collection: &'a Collection<D>,
+    field: String,
+    action: Result<action::Distinct<'a>>,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<'a, D: Model, T> Distinct<'a, D, T> {
+    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Document>) -> Self {
+        let action = filter.map(|filter| collection.inner.distinct(field, filter));
+        Distinct { collection, field: field.to_owned(), action, value: PhantomData }
+    }
+
+    forward! {
+        /// How strings compare.
+        collation: Collation;
+        /// How long the server may work on the operation.
+        max_time: Duration;
+        /// A note that shows up in the server's logs and profiler.
+        comment: Bson;
+    }
+}
+
+impl<D: Model, T: DeserializeOwned> Distinct<'_, D, T> {
+    async fn run(self) -> Result<Vec<T>> {
+        let values = self.action?.await?;
+        let decode = |value: Bson| {
+            from_bson(&value).map_err(|source| Error::Decode {
+                collection: self.collection.namespace().to_string(),
+                id: None,
+                path: self.field.clone(),
+                source,
+            })
+        };
+        values.into_iter().map(decode).collect()
+    }
+}
+
+awaitable!(['a, D: Model] FindOne<'a, D> => Option<D>);
+awaitable!(['a, D: Model] Count<'a, D> => u64);
+awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

@@ -1,0 +1,102 @@
+//! Page tokens: the keys of a document at the edge of a page, as text that is safe in a URL.
+
+use crate::bson::{Bson, Document, doc, from_slice, to_vec};
+use crate::error::{Error, Result};
+
+/// Longer ones are not decoded: a token comes from outside.
+const MAX_TOKEN: usize = 8 * 1024;
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Forward,
+    Backward,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token {
+    pub(super) direction: Direction,
+    /// The values of the keys of the sort, in their order.
+    pub(super) values: Vec<Bson>,
+}
+
+pub(super) fn print(token: &Token, keys: &Document) -> Result<String> {
+    let document = doc! {
+        "s": keys.clone(),
+        "b": token.direction == Direction::Backward,
+        "k": token.values.clone(),
+    };
+    let bytes = to_vec(&document).map_err(|e| Error::encode(e.path(), e.clone().into()))?;
+    Ok(encode(&bytes))
+}
+
+pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
+    let foreign = || Error::argument("the page token is not one of this sort");
+    if text.len() > MAX_TOKEN {
+        return Err(foreign());
+    }
+    let bytes = decode(text).ok_or_else(foreign)?;
+    let mut document: Document = from_slice(&bytes).map_err(|_| foreign())?;
+    let same_sort = document.get_document("s").is_ok_and(|s| s == keys);
+    let (backward, values) = (document.get_bool("b"), document.remove("k"));
+    match (backward, values) {
+        (Ok(backward), Some(Bson::Array(values))) if same_sort && values.len() == keys.len() => {
+            let direction = if backward { Direction::Backward } else { Direction::Forward };
+            Ok(Token { direction, values })
+        }
+        _ => Err(foreign()),
+    }
+}
+
+fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().enumerate().fold(0_u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
+        for i in 0..=chunk.len() {
+            let index = usize::try_from(word >> (18 - 6 * i) & 63).unwrap_or_default();
+            text.push(char::from(ALPHABET[index]));
+        }
+    }
+    text
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut word, mut bits) = (0_u32, 0);
+    for letter in text.bytes() {
+        let value = ALPHABET.iter().position(|a| *a == letter)?;
+        word = word << 6 | u32::try_from(value).ok()?;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(word >> bits & 255).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_and_foreign_ones_do_not() {
+        let keys = doc! { "at": -1, "_id": 1 };
+        let token = Token { direction: Direction::Backward, values: vec![Bson::Int64(3), "ä?".into()] };
+        let text = print(&token, &keys).unwrap();
+        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
+        assert_eq!(parse(&text, &keys).unwrap(), token);
+        for bad in ["", "x", "%%%%", &text[1..], &text[..text.len() - 3], &"A".repeat(MAX_TOKEN + 1)] {
+            assert!(matches!(parse(bad, &keys), Err(Error::InvalidArgument { .. })), "{bad}");
+        }
+        assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
+    }
+
+    #[test]
+    fn bytes_of_every_length_come_back() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for len in 0..bytes.len() {
+            assert_eq!(decode(&encode(&bytes[..len])).as_deref(), Some(&bytes[..len]));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The errors of the ODM: what was wrong, at which path, with the driver's error as source.
+
+use std::fmt;
+
+use crate::bson::{Bson, DecodeError, Document};
+use crate::driver;
+
+mod convert;
+mod schema;
+mod value;
+
+pub use schema::SchemaError;
+pub use value::ValueError;
+
+/// The result of an ODM call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an ODM call failed. Cheap to clone.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The driver reports an error: the server, the network, a time limit.
+    Driver(driver::Error),
+    /// A unique index refused a write.
+    Duplicate {
+        /// The name of the index, if the server's message tells it.
+        index: Option<String>,
+        /// The fields of the index, if the server sent them.
+        key: Option<Box<Document>>,
+        /// The driver's error, with all that the server said.
+        source: driver::Error,
+    },
+    /// A stored document does not have the form of its model.
+    Decode {
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document, if it has one.
+        id: Option<Box<Bson>>,
+        /// The field at fault, as in `lines[2].sku`; empty when it is the document as a whole.
+        path: String,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// No document matches where one was asked for.
+    NotFound {
+        /// `database.collection`.
+        collection: String,
+    },
+    /// A value in a filter, an update or a document has no BSON form.
+    Encode {
+        /// The dotted path of the field the value was meant for; empty for a whole document.
+        path: String,
+        /// What is wrong with the value.
+        source: ValueError,
+    },
+    /// A filter has no meaning for the server.
+    InvalidFilter {
+        /// The dotted path at fault; empty when it is the filter as a whole.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An update would be refused by the server, or would do something else than it says.
+    InvalidUpdate {
+        /// The dotted path at fault; empty when it is the update as a whole.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A call was given arguments that make no sense, before anything was sent: a page token of another query, a page of
+    /// no documents.
+    InvalidArgument {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Index declarations contradict one another or what the server has.
+    Schema(SchemaError),
+}
+
+impl Error {
+    pub(crate) fn encode(path: impl Into<String>, source: ValueError) -> Self {
+        Error::Encode { path: path.into(), source }
+    }
+
+    pub(crate) fn filter(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::InvalidFilter { path: path.into(), reason: reason.into() }
+    }
+
+    pub(crate) fn update(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::InvalidUpdate { path: path.into(), reason: reason.into() }
+    }
+
+    pub(crate) fn argument(reason: impl Into<String>) -> Self {
+        Error::InvalidArgument { reason: reason.into() }
+    }
+
+    /// The driver's error, if it is the cause: its code, labels and server reply.
+    #[must_use]
+    pub fn driver(&self) -> Option<&driver::Error> {
+        match self {
+            Error::Driver(e) | Error::Duplicate { source: e, .. } => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Driver(e) => e.fmt(f),
+            Error::Duplicate { index, key, .. } => {
+                f.write_str("a document with the same key exists")?;
+                if let Some(index) = index {
+                    write!(f, " in the unique index `{index}`")?;
+                }
+                if let Some(key) = key {
+                    let fields: Vec<&str> = key.keys().map(String::as_str).collect();
+                    write!(f, " (fields {})", fields.join(", "))?;
+                }
+                Ok(())
+            }
+            Error::Decode { collection, id, path, source } => {
+                let id = id.as_ref().map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string());
+                write!(f, "document {id} of {collection} cannot be read at {}: ", Place(path, "its top level"))?;
+                f.write_str(source.message())
+            }
+            Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
+            Error::Encode { path, source } => write!(f, "cannot encode {}: {source}", Place(path, "the document")),
+            Error::InvalidFilter { path, reason } => {
+                write!(f, "invalid filter at {}: {reason}", Place(path, "its top level"))
+            }
+            Error::InvalidUpdate { path, reason } => {
+                write!(f, "invalid update at {}: {reason}", Place(path, "its top level"))
+            }
+            Error::InvalidArgument { reason } => write!(f, "invalid argument: {reason}"),
+            Error::Schema(e) => write!(f, "schema: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // Its text is this error's own text already.
+            Error::Driver(e) => e.source(),
+            Error::Duplicate { source, .. } => Some(source),
+            Error::Decode { source, .. } => Some(source),
+            Error::Encode { source, .. } => Some(source),
+            Error::Schema(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<SchemaError> for Error {
+    fn from(e: SchemaError) -> Self {
+        Error::Schema(e)
+    }
+}
+
+/// A path in backticks, or a phrase where the path is empty.
+struct Place<'a>(&'a str, &'static str);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str(self.1) } else { write!(f, "`{}`", self.0) }
+    }
+}

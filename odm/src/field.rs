@@ -1,0 +1,106 @@
+//! Which types can be a field, and the accessors that a path to them has.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::marker::PhantomData;
+
+use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid};
+use crate::path::{AsPath, Mode, Path, Wrapped};
+
+/// A type that a document can hold in a field with a typed path.
+///
+/// Implemented for scalars, `Option`, arrays, maps with string keys, and by `#[derive(Embedded)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no typed paths",
+    label = "`{Self}` cannot be a field of a document as it is",
+    note = "derive `marula::Embedded` for it, or mark the field `#[document(opaque)]`"
+)]
+pub trait Field: Sized {
+    /// What the accessor of such a field returns.
+    type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
+    /// Makes the accessors from the path of the field.
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
+}
+
+/// A document inside a document: what `#[derive(Embedded)]` and `#[derive(Document)]` give to structs and enums that
+/// are stored as documents.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not stored as a document",
+    label = "conditions on `{Self}` can only be joined by `&`",
+    note = "`$or` and `$nor` have no form for the plain elements of an array: use `.is_in(..)`, `.ne(..)` or two conditions"
+)]
+pub trait Embedded: Field {}
+
+/// The value type of a field whose stored form the ODM does not know: `#[document(opaque)]`.
+///
+/// Every operator is allowed on it, and values are given as [`Bson`], in the form that the field's own codec stores.
+pub struct Opaque<T>(PhantomData<fn() -> T>);
+
+macro_rules! plain {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<$($generics)*> Field for $t {
+            type Nav<R, M: Mode> = Path<R, $t, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
+                path
+            }
+        }
+    )* };
+}
+
+plain! {
+    [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
+    [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
+    [] Bson; [] Document;
+    [T] Opaque<T>;
+    [V, S] HashMap<String, V, S>;
+    [V] BTreeMap<String, V>;
+}
+
+macro_rules! arrays {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<T: Field, $($generics)*> Field for $t {
+            type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                Wrapped::new(T::nav(path.into_element()))
+            }
+        }
+    )* };
+}
+
+arrays! {
+    [] Vec<T>;
+    [] VecDeque<T>;
+    [] LinkedList<T>;
+    [] BTreeSet<T>;
+    [] Box<[T]>;
+    [S] HashSet<T, S>;
+    [const N: usize] [T; N];
+}
+
+impl<T: Field> Field for Option<T> {
+    type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M>, M>;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+        Wrapped::new(T::nav(path.into_type()))
+    }
+}
+
+/// A box is stored as what it holds.
+impl<T: Field> Field for Box<T> {
+    type Nav<R, M: Mode> = T::Nav<R, M>;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+        T::nav(path.into_type())
+    }
+}
+
+/// A `Cow` is stored as what it owns.
+impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
+    type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+        <T::Owned as Field>::nav(path.into_type())
+    }
+}

@@ -1,0 +1,178 @@
+//! Typed filters: conditions on the fields of one model, joined by `&`, `|` and `!`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{BitAnd, BitOr, Not};
+
+use crate::bson::{Bson, Document, doc};
+use crate::error::{Error, Result};
+use crate::field::Embedded;
+use crate::json::RelaxedDocument;
+use crate::path::{RawPath, check_path};
+
+mod combine;
+mod ops;
+mod pattern;
+mod text;
+mod types;
+#[doc(hidden)]
+pub mod variant;
+
+pub(crate) use combine::{element_condition, prefixed};
+pub use ops::FilterOps;
+pub use pattern::Pattern;
+pub use text::TextSearch;
+pub use types::BsonType;
+
+/// The key under which a condition on the element itself stands until it is placed; no stored name holds a NUL.
+const INVALID: &str = "\0invalid";
+
+/// A condition on documents of type `R`.
+///
+/// Made by the operators of [`FilterOps`]; `Display` prints what will be sent, as Extended JSON. A value that cannot be
+/// encoded does not panic and is not lost: the call that uses the filter fails with it.
+#[must_use = "a filter does nothing until it is given to a call"]
+pub struct Filter<R> {
+    inner: Result<Document, Box<Error>>,
+    root: PhantomData<fn() -> R>,
+}
+
+impl<R> Filter<R> {
+    pub(crate) fn new(inner: Result<Document, Error>) -> Self {
+        Filter { inner: inner.map_err(Box::new), root: PhantomData }
+    }
+
+    pub(crate) fn on(path: &RawPath, condition: Result<Document, Error>) -> Self {
+        let build = || {
+            let condition = condition?;
+            check_path(path).map_err(|reason| Error::filter(path.dotted().replace('\0', ""), reason))?;
+            let mut filter = doc! { path.dotted(): condition };
+            for (key, value) in path.implied() {
+                filter = combine::and(filter, doc! { key.as_str(): { "$eq": value.clone() } });
+            }
+            Ok(filter)
+        };
+        Self::new(build())
+    }
+
+    /// The filter that every document matches.
+    pub fn everything() -> Self {
+        Self::new(Ok(Document::new()))
+    }
+
+    /// The filter that no document matches.
+    pub fn nothing() -> Self {
+        Self::new(Ok(doc! { "$nor": [{}] }))
+    }
+
+    /// All of the conditions; every document when there are none.
+    pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
+        conditions.into_iter().fold(Self::everything(), |all, next| all & next)
+    }
+
+    /// A filter document as it is, unchecked.
+    pub fn raw(filter: Document) -> Self {
+        Self::new(Ok(filter))
+    }
+
+    /// `$expr`: an aggregation expression that must be true.
+    pub fn expr(expression: impl Into<Bson>) -> Self {
+        Self::raw(doc! { "$expr": expression.into() })
+    }
+
+    /// `$text`: a search in the text index of the collection.
+    ///
+    /// ```
+    /// # use marula::{Filter, TextSearch};
+    /// let filter = Filter::<()>::text(TextSearch::new("copper kettle").language("en"));
+    /// assert_eq!(filter.to_string(), r#"{"$text": {"$search": "copper kettle", "$language": "en"}}"#);
+    /// ```
+    pub fn text(search: impl Into<TextSearch>) -> Self {
+        Self::raw(doc! { "$text": search.into().into_document() })
+    }
+
+    /// The document that will be sent.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] for a value without a BSON form, [`Error::InvalidFilter`] for a condition that the server has
+    /// no form for.
+    pub fn into_document(self) -> Result<Document> {
+        let document = self.into_unplaced()?;
+        combine::check_placed(&document)?;
+        Ok(document)
+    }
+
+    /// The document with conditions on the root itself still under the empty key.
+    pub(crate) fn into_unplaced(self) -> Result<Document> {
+        self.inner.map_err(|e| *e)
+    }
+
+    /// The document, with an error turned into a document that [`carried`] turns back: for carriers that are plain data.
+    pub(crate) fn into_carrier(self) -> Document {
+        self.inner.unwrap_or_else(|e| doc! { INVALID: e.to_string() })
+    }
+
+    fn zip(self, other: Self, join: impl FnOnce(Document, Document) -> Document) -> Self {
+        match (self.inner, other.inner) {
+            (Ok(a), Ok(b)) => Self::new(Ok(join(a, b))),
+            (Err(e), _) | (_, Err(e)) => Self::new(Err(*e)),
+        }
+    }
+}
+
+impl<R: Embedded> Filter<R> {
+    /// At least one of the conditions; no document when there are none.
+    pub fn any(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
+        conditions.into_iter().reduce(|any, next| any | next).unwrap_or_else(Self::nothing)
+    }
+}
+
+/// The error that a carrier document holds in place of a condition.
+pub(crate) fn carried(condition: &Document) -> Option<&str> {
+    condition.get_str(INVALID).ok()
+}
+
+/// Both conditions. Merged into one document where that means the same, else `$and`.
+impl<R> BitAnd for Filter<R> {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        self.zip(other, combine::and)
+    }
+}
+
+/// At least one of the conditions.
+impl<R: Embedded> BitOr for Filter<R> {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.zip(other, combine::or)
+    }
+}
+
+/// The documents that do not match, those without the field among them.
+impl<R: Embedded> Not for Filter<R> {
+    type Output = Self;
+    fn not(self) -> Self {
+        Self { inner: self.inner.map(combine::nor), root: PhantomData }
+    }
+}
+
+impl<R> Clone for Filter<R> {
+    fn clone(&self) -> Self {
+        Filter { inner: self.inner.clone(), root: PhantomData }
+    }
+}
+
+impl<R> fmt::Display for Filter<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.inner {
+            Ok(document) => RelaxedDocument(document).fmt(f),
+            Err(e) => write!(f, "<{e}>"),
+        }
+    }
+}
+
+impl<R> fmt::Debug for Filter<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter({self})")
+    }
+}

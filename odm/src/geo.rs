@@ -1,0 +1,129 @@
+//! GeoJSON values: points, lines and polygons as fields and as arguments of the geospatial operators.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bson::{Bson, Document, doc};
+use crate::error::ValueError;
+use crate::field::Field;
+use crate::marker::Geo;
+use crate::path::{Mode, Path};
+use crate::value::IntoValue;
+
+/// Longitude, then latitude, in degrees.
+pub type Position = [f64; 2];
+
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $name:ident($coordinates:ty);)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+            #[serde(tag = "type")]
+            pub struct $name {
+                /// The coordinates, longitude first.
+                pub coordinates: $coordinates,
+            }
+
+            impl $name {
+                /// The shape with these coordinates.
+                #[must_use]
+                pub fn new(coordinates: $coordinates) -> Self {
+                    $name { coordinates }
+                }
+            }
+
+            impl From<$name> for Geometry {
+                fn from(shape: $name) -> Self {
+                    Geometry::$name(shape)
+                }
+            }
+
+            geo_field!($name: |v| Geometry::$name(v).into_document());
+        )*
+
+        /// Any shape.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Geometry {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        impl Geometry {
+            /// The shape as a GeoJSON document.
+            #[must_use]
+            pub fn into_document(self) -> Document {
+                match self {
+                    $(Geometry::$name(v) => doc! { "type": stringify!($name), "coordinates": nested(v.coordinates) },)*
+                }
+            }
+        }
+    };
+}
+
+macro_rules! geo_field {
+    ($name:ident: |$v:ident| $document:expr) => {
+        impl Field for $name {
+            type Nav<R, M: Mode> = Path<R, $name, M>;
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $name, M> {
+                path
+            }
+        }
+        impl Geo for $name {}
+        impl IntoValue<$name> for $name {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                let $v = self;
+                Ok(Bson::Document($document))
+            }
+        }
+        impl IntoValue<$name> for &$name {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$name>::into_value(self.clone())
+            }
+        }
+        impl IntoValue<Option<$name>> for $name {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$name>::into_value(self)
+            }
+        }
+        impl IntoValue<Option<$name>> for &$name {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$name>::into_value(self.clone())
+            }
+        }
+    };
+}
+
+shapes! {
+    /// One position.
+    Point(Position);
+    /// Two positions or more.
+    LineString(Vec<Position>);
+    /// Closed rings, the outer one first.
+    Polygon(Vec<Vec<Position>>);
+    /// Several positions.
+    MultiPoint(Vec<Position>);
+    /// Several lines.
+    MultiLineString(Vec<Vec<Position>>);
+    /// Several polygons.
+    MultiPolygon(Vec<Vec<Vec<Position>>>);
+}
+
+/// Coordinates of any depth as BSON arrays.
+fn nested<T: Coordinates>(coordinates: T) -> Bson {
+    coordinates.into_bson()
+}
+
+trait Coordinates {
+    fn into_bson(self) -> Bson;
+}
+
+impl Coordinates for Position {
+    fn into_bson(self) -> Bson {
+        Bson::Array(self.into_iter().map(Bson::Double).collect())
+    }
+}
+
+impl<T: Coordinates> Coordinates for Vec<T> {
+    fn into_bson(self) -> Bson {
+        Bson::Array(self.into_iter().map(Coordinates::into_bson).collect())
+    }
+}

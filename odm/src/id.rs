@@ -1,0 +1,51 @@
+//! Where ids come from: `Order::new_id()` makes one by the source that the model declares.
+
+use crate::bson::{ObjectId, Uuid as BsonUuid};
+
+/// A way to make ids of type `I`.
+#[diagnostic::on_unimplemented(
+    message = "ids of type `{I}` are not made by `{Self}`",
+    label = "no source of ids of this type",
+    note = "use a `uuid::Uuid` or an `ObjectId`, or `#[document(id = manual)]` and give ids yourself"
+)]
+pub trait IdSource<I> {
+    /// A new id.
+    fn new_id() -> I;
+}
+
+/// The default: ObjectIds as they are, UUIDs of version 7.
+#[derive(Debug)]
+pub struct Auto(());
+/// `id = object_id`.
+#[derive(Debug)]
+pub struct ObjectIds(());
+/// `id = uuid_v7`: ordered by time, so that an index on them grows at its end.
+#[derive(Debug)]
+pub struct UuidV7(());
+/// `id = uuid_v4`: random.
+#[derive(Debug)]
+pub struct UuidV4(());
+/// `id = manual`: the application gives every id.
+#[derive(Debug)]
+pub struct Manual(());
+
+macro_rules! sources {
+    ($($source:ident: $id:ty = $new:expr;)*) => { $(
+        impl IdSource<$id> for $source {
+            fn new_id() -> $id {
+                $new
+            }
+        }
+    )* };
+}
+
+sources! {
+    Auto: ObjectId = ObjectId::new();
+    Auto: uuid::Uuid = uuid::Uuid::now_v7();
+    Auto: BsonUuid = BsonUuid::from_bytes(uuid::Uuid::now_v7().into_bytes());
+    ObjectIds: ObjectId = ObjectId::new();
+    UuidV7: uuid::Uuid = uuid::Uuid::now_v7();
+    UuidV7: BsonUuid = BsonUuid::from_bytes(uuid::Uuid::now_v7().into_bytes());
+    UuidV4: uuid::Uuid = uuid::Uuid::new_v4();
+    UuidV4: BsonUuid = BsonUuid::from_bytes(uuid::Uuid::new_v4().into_bytes());
+}

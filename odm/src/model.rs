@@ -1,0 +1,62 @@
+//! What `#[derive(Document)]` gives to a struct: a collection, an id, typed fields, declared indexes.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::ValueError;
+use crate::field::{Embedded, Field};
+use crate::id::IdSource;
+use crate::index::IndexDeclaration;
+use crate::path::{Path, Read};
+use crate::value::{IntoValue, serialized};
+
+/// The accessors of the fields of `D`.
+pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
+
+/// A struct that is stored as the documents of a collection. Implemented by `#[derive(Document)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a model",
+    label = "only a type with `#[derive(marula::Document)]` has a collection"
+)]
+pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The type of `_id`.
+    type Id: Serialize + Send + Sync;
+    /// What makes ids; see [`crate::id`].
+    type IdSource;
+    /// The name of the type, for messages.
+    const NAME: &'static str;
+    /// The name of the collection, unless a handle names another.
+    const COLLECTION: &'static str;
+
+    /// The id of this document.
+    fn id(&self) -> &Self::Id;
+
+    /// The indexes that the model declares.
+    fn indexes() -> Vec<IndexDeclaration>;
+
+    /// The accessors of the fields: `Order::fields().lines().sku()`.
+    #[must_use]
+    fn fields() -> Fields<Self> {
+        Self::nav(Path::root())
+    }
+
+    /// A new id, for a document that is about to be made: nothing fills in ids later.
+    #[must_use]
+    fn new_id() -> Self::Id
+    where
+        Self::IdSource: IdSource<Self::Id>,
+    {
+        Self::IdSource::new_id()
+    }
+}
+
+/// The id of a document as BSON.
+pub(crate) fn id_value<D: Model>(document: &D) -> Result<crate::bson::Bson, ValueError> {
+    serialized(document.id())
+}
+
+/// The value of an id that a call was given.
+#[allow(dead_code)]
+pub(crate) fn given_id<D: Model>(id: impl IntoValue<D::Id>) -> Result<crate::bson::Bson, ValueError> {
+    id.into_value()
+}

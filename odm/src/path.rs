@@ -1,0 +1,377 @@
+//! Typed paths: the dotted name of a field, with its root, its value type and what it may be used for.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use crate::bson::{Bson, Document};
+use crate::field::Field;
+use crate::marker::{Array, Map, Nullable, Writable};
+
+/// The untyped part of a path: what is sent, and what travels along with it.
+#[derive(Clone, Debug, Default)]
+pub struct RawPath {
+    dotted: Cow<'static, str>,
+    /// Lengths of those prefixes of `dotted` that are arrays.
+    arrays: Vec<usize>,
+    /// Whether this is the path of an outer document, and stands for some of its fields only.
+    flat: bool,
+    extras: Option<Box<Extras>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Extras {
+    /// Equalities that hold for the path to exist: tags of enum variants.
+    implied: Vec<(String, Bson)>,
+    /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their element.
+    array_filters: Vec<Document>,
+}
+
+impl RawPath {
+    /// The path as it is sent, such as `lines.0.sku`; empty for the root.
+    #[must_use]
+    pub fn dotted(&self) -> &str {
+        &self.dotted
+    }
+
+    /// The prefixes that are arrays, outermost first.
+    pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
+        self.arrays.iter().map(|len| &self.dotted[..*len])
+    }
+
+    pub(crate) fn implied(&self) -> &[(String, Bson)] {
+        self.extras.as_deref().map_or(&[], |e| &e.implied)
+    }
+
+    pub(crate) fn array_filters(&self) -> &[Document] {
+        self.extras.as_deref().map_or(&[], |e| &e.array_filters)
+    }
+
+    fn with_dotted(&self, dotted: Cow<'static, str>) -> Self {
+        RawPath { dotted, arrays: self.arrays.clone(), flat: false, extras: self.extras.clone() }
+    }
+
+    fn step(&self, name: &'static str) -> Self {
+        if self.dotted.is_empty() { self.with_dotted(Cow::Borrowed(name)) } else { self.step_owned(name) }
+    }
+
+    fn step_owned(&self, name: &str) -> Self {
+        let mut dotted = String::with_capacity(self.dotted.len() + 1 + name.len());
+        dotted.push_str(&self.dotted);
+        if !dotted.is_empty() {
+            dotted.push('.');
+        }
+        dotted.push_str(name);
+        self.with_dotted(Cow::Owned(dotted))
+    }
+
+    fn filtered(&self, condition: Document) -> Self {
+        let id = self.array_filters().len();
+        let mut next = self.step_owned(&format!("$[f{id}]"));
+        next.extras.get_or_insert_default().array_filters.push(condition);
+        next
+    }
+
+    fn mark_array(mut self) -> Self {
+        if self.arrays.last() != Some(&self.dotted.len()) {
+            self.arrays.push(self.dotted.len());
+        }
+        self
+    }
+
+    fn implying(&self, name: &'static str, tag: &'static str) -> Self {
+        let key = self.step(name).dotted.into_owned();
+        let mut next = self.clone();
+        next.extras.get_or_insert_default().implied.push((key, Bson::String(tag.to_owned())));
+        next
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a path may be used for; see [`Read`], [`Through`], [`Write`].
+pub trait Mode: sealed::Sealed {
+    /// The mode of a path that goes on into an array of this one without naming an element.
+    type Element: Mode;
+}
+
+/// A plain path: for filters, sorts, indexes and updates.
+#[derive(Debug)]
+pub struct Read(());
+/// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
+#[derive(Debug)]
+pub struct Through(());
+/// A path with a positional segment (`lines.$[].sku`): for updates only.
+#[derive(Debug)]
+pub struct Write(());
+/// A path that goes through an array after a positional segment: no use until it names an element.
+#[derive(Debug)]
+pub struct Unplaced(());
+
+macro_rules! modes {
+    ($($mode:ident -> $element:ident)*) => { $(
+        impl sealed::Sealed for $mode {}
+        impl Mode for $mode { type Element = $element; }
+    )* };
+}
+modes!(Read -> Through  Through -> Through  Write -> Unplaced  Unplaced -> Unplaced);
+
+/// Anything that stands for a path: a [`Path`], the fields of an embedded document, an array.
+pub trait AsPath {
+    /// The document the path starts at.
+    type Root;
+    /// The Rust type of the value at the path.
+    type Value;
+    /// What the path may be used for.
+    type Mode: Mode;
+    /// The untyped path.
+    fn raw(&self) -> &RawPath;
+}
+
+/// A path from `R` to a value of type `T`.
+pub struct Path<R, T, M = Read> {
+    raw: RawPath,
+    types: PhantomData<fn() -> (R, T, M)>,
+}
+
+impl<R, T, M> Path<R, T, M> {
+    /// The path of the root itself.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::from_raw(RawPath::default())
+    }
+
+    pub(crate) fn from_raw(raw: RawPath) -> Self {
+        Path { raw, types: PhantomData }
+    }
+
+    /// The path of a field below this one, by its stored name. The derives call it; the type is the caller's word.
+    #[must_use]
+    #[inline]
+    pub fn step<U>(&self, name: &'static str) -> Path<R, U, M> {
+        Path::from_raw(self.raw.step(name))
+    }
+
+    /// The same path, seen as a value of another type. The derives call it; the type is the caller's word.
+    #[must_use]
+    pub fn retype<U>(&self) -> Path<R, U, M> {
+        Path::from_raw(self.raw.clone())
+    }
+
+    /// The same path inside an enum variant: filters on it also ask for the variant's tag.
+    #[must_use]
+    pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M> {
+        Path::from_raw(self.raw.implying(tag_name, tag))
+    }
+
+    /// The same path, for a value whose fields stand among those of the document there.
+    #[must_use]
+    pub fn flat<U>(&self) -> Path<R, U, M> {
+        let mut raw = self.raw.clone();
+        raw.flat = true;
+        Path::from_raw(raw)
+    }
+
+    pub(crate) fn into_element<U>(self) -> Path<R, U, M::Element>
+    where
+        M: Mode,
+    {
+        Path::from_raw(self.raw.mark_array())
+    }
+
+    pub(crate) fn into_type<U>(self) -> Path<R, U, M> {
+        Path::from_raw(self.raw)
+    }
+}
+
+impl<R, T, M> Clone for Path<R, T, M> {
+    fn clone(&self) -> Self {
+        Self::from_raw(self.raw.clone())
+    }
+}
+
+impl<R, T, M> fmt::Debug for Path<R, T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Path").field(&self.raw.dotted).finish()
+    }
+}
+
+impl<R, T, M: Mode> AsPath for Path<R, T, M> {
+    type Root = R;
+    type Value = T;
+    type Mode = M;
+    fn raw(&self) -> &RawPath {
+        &self.raw
+    }
+}
+
+/// A path whose value wraps another: an array, an `Option`, a newtype. It dereferences to the accessors of what it
+/// wraps, so that `order.lines().sku()` and `order.address().city()` read as the documents do.
+///
+/// An operator has precedence over a field of the same name here: with a field `size` in the elements, write
+/// `lines().any().size()`.
+pub struct Wrapped<V, N, M> {
+    inner: N,
+    types: PhantomData<fn() -> (V, M)>,
+}
+
+impl<V, N, M> Wrapped<V, N, M> {
+    /// Wraps the accessors of the inner value.
+    #[doc(hidden)]
+    pub fn new(inner: N) -> Self {
+        Wrapped { inner, types: PhantomData }
+    }
+}
+
+impl<V, N: Clone, M> Clone for Wrapped<V, N, M> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone())
+    }
+}
+
+impl<V, N: AsPath, M> fmt::Debug for Wrapped<V, N, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Path").field(&self.inner.raw().dotted).finish()
+    }
+}
+
+impl<V, N: AsPath, M: Mode> AsPath for Wrapped<V, N, M> {
+    type Root = N::Root;
+    type Value = V;
+    type Mode = M;
+    fn raw(&self) -> &RawPath {
+        self.inner.raw()
+    }
+}
+
+impl<V, N, M> Deref for Wrapped<V, N, M> {
+    type Target = N;
+    fn deref(&self) -> &N {
+        &self.inner
+    }
+}
+
+/// The accessors inside a path: what the derives walk through, so that no operator hides a field of the same name.
+#[doc(hidden)]
+pub trait Inner {
+    /// The innermost accessors.
+    type Accessors;
+    /// The innermost accessors, through all arrays, options and newtypes.
+    fn inner(&self) -> &Self::Accessors;
+}
+
+impl<R, T, M> Inner for Path<R, T, M> {
+    type Accessors = Self;
+    fn inner(&self) -> &Self {
+        self
+    }
+}
+
+impl<V, N: Inner, M> Inner for Wrapped<V, N, M> {
+    type Accessors = N::Accessors;
+    fn inner(&self) -> &N::Accessors {
+        self.inner.inner()
+    }
+}
+
+/// The accessors of the elements of `A`.
+pub type ElementNav<A, R, M> = <<A as Array>::Element as Field>::Nav<R, M>;
+
+fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> ElementNav<A, R, M> {
+    <A::Element as Field>::nav(Path::from_raw(raw))
+}
+
+/// Ways from a path into the value it stands for.
+pub trait PathOps: AsPath + Sized {
+    /// The elements of an array, whichever: `scores().any().gt(90)` holds when one element is above 90.
+    fn any(&self) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Element>
+    where
+        Self::Value: Array<Element: Field>,
+    {
+        element::<Self::Value, _, _>(self.raw().clone().mark_array())
+    }
+
+    /// The element of an array at an index.
+    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, Self::Mode>
+    where
+        Self::Value: Array<Element: Field>,
+    {
+        element::<Self::Value, _, _>(self.raw().step_owned(&index.to_string()))
+    }
+
+    /// `$`: the element that the filter of the update matched.
+    fn positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
+    where
+        Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
+    {
+        element::<Self::Value, _, _>(self.raw().step_owned("$"))
+    }
+
+    /// `$[]`: every element.
+    fn all_positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
+    where
+        Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
+    {
+        element::<Self::Value, _, _>(self.raw().step_owned("$[]"))
+    }
+
+    /// `$[id]`: every element that matches the condition, which is sent as an array filter.
+    fn filtered_positional<F>(&self, condition: F) -> ElementNav<Self::Value, Self::Root, Write>
+    where
+        Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
+        F: FnOnce(
+            ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
+        ) -> crate::Filter<<Self::Value as Array>::Element>,
+    {
+        let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
+        element::<Self::Value, _, _>(self.raw().filtered(condition.into_carrier()))
+    }
+
+    /// The value of a map under a key.
+    ///
+    /// A key that holds a dot, starts with `$` or is empty has no path; the call that uses it fails with
+    /// [`InvalidFilter`](crate::Error::InvalidFilter) or [`InvalidUpdate`](crate::Error::InvalidUpdate).
+    fn entry(&self, key: &str) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, Self::Mode>
+    where
+        Self::Value: Map<Value: Field>,
+    {
+        <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().step_owned(&escape_key(key))))
+    }
+
+    /// The value inside an `Option`; needed only where an operator hides a field of the same name.
+    fn some(&self) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, Self::Mode>
+    where
+        Self::Value: Nullable<Inner: Field>,
+    {
+        <<Self::Value as Nullable>::Inner as Field>::nav(Path::from_raw(self.raw().clone()))
+    }
+}
+
+impl<A: AsPath> PathOps for A {}
+
+/// A map key as a path segment. Keys that a path cannot express keep a mark that [`check_path`] finds: a NUL, which
+/// no stored name can hold.
+fn escape_key(key: &str) -> Cow<'_, str> {
+    if key.is_empty() || key.contains('.') || key.starts_with('$') {
+        Cow::Owned(format!("\0{key}"))
+    } else {
+        Cow::Borrowed(key)
+    }
+}
+
+/// The reason why a path cannot be sent, if there is one.
+pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
+    if path.dotted.contains('\0') {
+        return Err("a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned());
+    }
+    if path.flat {
+        return Err("the fields of a flattened value stand among others: it has no value of its own".to_owned());
+    }
+    Ok(())
+}

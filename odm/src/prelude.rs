@@ -1,0 +1,7 @@
+//! The traits whose methods make filters, updates and sorts: `use marula::prelude::*;`.
+
+pub use crate::filter::FilterOps;
+pub use crate::model::Model;
+pub use crate::path::PathOps;
+pub use crate::sort::SortOps;
+pub use crate::update::{ArrayUpdateOps, UpdateOps};

@@ -1,0 +1,133 @@
+//! The declarations of all registered models, merged by collection.
+
+use std::collections::BTreeMap;
+
+use crate::bson::Document;
+use crate::error::SchemaError;
+use crate::index::IndexDeclaration;
+use crate::index::normal::{NormalIndex, normalise};
+use crate::model::Model;
+
+/// One declared index, with what it is compared by.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    /// Whether the name was given, and not made from the keys.
+    pub(crate) named: bool,
+    pub(crate) former_name: Option<String>,
+    pub(crate) specification: Document,
+    pub(crate) normal: NormalIndex,
+}
+
+/// The declared indexes of each collection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Declarations {
+    collections: BTreeMap<String, Vec<Declared>>,
+    /// The first declaration that no server accepts, or that contradicts another.
+    error: Option<SchemaError>,
+}
+
+impl Declarations {
+    /// Adds the declarations of a model, for the collection of that name.
+    pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
+        self.add_indexes(D::NAME, &format!("{database}.{collection}"), collection, D::indexes());
+    }
+
+    fn add_indexes(&mut self, model: &'static str, namespace: &str, collection: &str, indexes: Vec<IndexDeclaration>) {
+        let declared = self.collections.entry(collection.to_owned()).or_default();
+        for index in indexes {
+            if let Err(e) = merge(declared, model, namespace, &index) {
+                self.error.get_or_insert(e);
+            }
+        }
+    }
+
+    /// The declarations by collection.
+    ///
+    /// # Errors
+    /// A declaration that no server accepts, or that contradicts another.
+    pub(crate) fn collections(&self) -> Result<&BTreeMap<String, Vec<Declared>>, SchemaError> {
+        match &self.error {
+            Some(e) => Err(e.clone()),
+            None => Ok(&self.collections),
+        }
+    }
+}
+
+/// Adds a declaration, unless another model has declared the same.
+fn merge(
+    declared: &mut Vec<Declared>,
+    model: &'static str,
+    namespace: &str,
+    index: &IndexDeclaration,
+) -> Result<(), SchemaError> {
+    let name = index.index_name();
+    let invalid = |reason| SchemaError::InvalidIndex { model, index: name.clone(), reason };
+    index.check().map_err(invalid)?;
+    let specification = index.specification();
+    let normal = normalise(&specification);
+    if let [(key, _)] = &normal.keys[..]
+        && key == "_id"
+        && normal.options.is_empty()
+    {
+        return Err(invalid("every collection has an index on `_id`".to_owned()));
+    }
+    let known = declared.iter().find(|d| d.name == name || d.normal.same_signature(&normal));
+    if let Some(known) = known {
+        let differences = known.normal.differences(&normal);
+        let (namespace, have, want) =
+            (namespace.to_owned(), Box::new(known.specification.clone()), Box::new(specification));
+        return match differences.first() {
+            None if known.name == name => Ok(()),
+            Some(d) if d == "key" => Err(SchemaError::KeySpecsConflict { namespace, index: name, have, want }),
+            _ => Err(SchemaError::OptionsConflict { namespace, index: name, have, want }),
+        };
+    }
+    declared.push(Declared {
+        name,
+        named: index.is_named(),
+        former_name: index.former_name().map(str::to_owned),
+        specification,
+        normal,
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Path;
+
+    fn index(field: &'static str) -> IndexDeclaration {
+        IndexDeclaration::new().ascending(&Path::<(), ()>::root().step::<i32>(field))
+    }
+
+    fn merged(a: IndexDeclaration, b: IndexDeclaration) -> Result<usize, SchemaError> {
+        let mut all = Declarations::default();
+        all.add_indexes("A", "db.c", "c", vec![a]);
+        all.add_indexes("B", "db.c", "c", vec![b]);
+        all.collections().map(|c| c.values().map(Vec::len).sum())
+    }
+
+    #[test]
+    fn models_on_one_collection_are_merged() {
+        assert_eq!(merged(index("a"), index("b")).unwrap(), 2);
+        assert_eq!(merged(index("a"), index("a")).unwrap(), 1);
+        assert!(matches!(merged(index("a"), index("a").unique()), Err(SchemaError::OptionsConflict { .. })));
+        assert!(matches!(merged(index("a"), index("a").name("x")), Err(SchemaError::OptionsConflict { .. })));
+        let same_name = merged(index("a").name("x"), index("b").name("x"));
+        assert!(matches!(same_name, Err(SchemaError::KeySpecsConflict { .. })));
+    }
+
+    #[test]
+    fn declarations_that_no_server_accepts_are_named() {
+        let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
+        assert!(reason(IndexDeclaration::new()).contains("no keys"));
+        assert!(reason(index("_id")).contains("every collection"));
+        let root = Path::<(), ()>::root();
+        let (tags, parts) = (root.step::<Vec<i32>>("tags"), root.step::<Vec<i32>>("parts"));
+        let any = |p: &Path<(), Vec<i32>>| crate::PathOps::any(p);
+        let two = IndexDeclaration::new().ascending(&any(&tags)).ascending(&any(&parts));
+        assert!(reason(two).contains("both arrays"));
+    }
+}

@@ -1,0 +1,299 @@
+//! The comparison of declared indexes with those that a server lists: a pure function, and its result in print.
+
+use std::fmt;
+
+use crate::bson::Document;
+use crate::error::SchemaError;
+use crate::index::normal::{NormalIndex, normalise};
+use crate::json::RelaxedDocument;
+use crate::schema::declared::Declared;
+
+/// What is to be done about one index.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// It is declared and does not exist.
+    Create {
+        /// Its name.
+        name: String,
+        /// Its specification.
+        specification: Document,
+    },
+    /// It is declared and exists.
+    Keep {
+        /// Its name on the server.
+        name: String,
+        /// The name it is declared by, where that is another.
+        declared_as: Option<String>,
+    },
+    /// It is declared, and something else is in its place. Nothing is done about it.
+    Conflict {
+        /// The name it is declared by.
+        name: String,
+        /// The specification that exists.
+        have: Document,
+        /// The specification that is declared.
+        want: Document,
+        /// The options that differ; `key` for the keys, `name` for the name.
+        differences: Vec<String>,
+    },
+    /// It exists and no registered model declares it. It is never dropped.
+    Unknown {
+        /// Its name.
+        name: String,
+        /// Its specification.
+        have: Document,
+    },
+}
+
+/// The steps of one collection.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CollectionPlan {
+    /// The name of the collection.
+    pub collection: String,
+    /// `database.collection`.
+    pub namespace: String,
+    /// Declared indexes in the order of their declaration, then unknown ones.
+    pub steps: Vec<Step>,
+}
+
+/// What it takes to bring a database to the declared indexes. `Display` prints it, one line for each step.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    /// The collections, by name.
+    pub collections: Vec<CollectionPlan>,
+}
+
+impl Plan {
+    /// Whether there is nothing to create. Conflicts and unknown indexes may be in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.steps().any(|(_, s)| matches!(s, Step::Create { .. }))
+    }
+
+    /// All steps with their collections.
+    pub fn steps(&self) -> impl Iterator<Item = (&CollectionPlan, &Step)> {
+        self.collections.iter().flat_map(|c| c.steps.iter().map(move |s| (c, s)))
+    }
+
+    /// The first conflict as an error; none if there is no conflict.
+    #[must_use]
+    pub fn conflict(&self) -> Option<SchemaError> {
+        self.steps().find_map(|(collection, step)| {
+            let Step::Conflict { name, have, want, differences } = step else { return None };
+            let (namespace, index) = (collection.namespace.clone(), name.clone());
+            let (have, want) = (Box::new(have.clone()), Box::new(want.clone()));
+            Some(if differences.iter().any(|d| d == "key") {
+                SchemaError::KeySpecsConflict { namespace, index, have, want }
+            } else {
+                SchemaError::OptionsConflict { namespace, index, have, want }
+            })
+        })
+    }
+}
+
+struct Listed<'a> {
+    name: &'a str,
+    specification: &'a Document,
+    normal: NormalIndex,
+    known: bool,
+}
+
+/// Compares what is declared for a collection with the indexes that the server lists for it.
+pub(crate) fn compare(namespace: &str, collection: &str, declared: &[Declared], listed: &[Document]) -> CollectionPlan {
+    let mut listed: Vec<Listed<'_>> = listed
+        .iter()
+        .filter_map(|specification| {
+            let name = specification.get_str("name").ok()?;
+            let own = name == "_id_" || specification.get_bool("clustered").unwrap_or(false);
+            (!own).then(|| Listed { name, specification, normal: normalise(specification), known: false })
+        })
+        .collect();
+    let mut steps: Vec<Step> = declared.iter().map(|d| step(d, &mut listed)).collect();
+    steps.extend(
+        listed
+            .iter()
+            .filter(|l| !l.known)
+            .map(|l| Step::Unknown { name: l.name.to_owned(), have: l.specification.clone() }),
+    );
+    CollectionPlan { collection: collection.to_owned(), namespace: namespace.to_owned(), steps }
+}
+
+fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
+    let differences = |l: &Listed<'_>| declared.normal.differences(&l.normal);
+    let is_text = |n: &NormalIndex| n.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"));
+    let find = |test: &dyn Fn(&Listed<'_>) -> bool| listed.iter().position(test);
+    let former = declared.former_name.as_deref();
+    let found = find(&|l| l.name == declared.name)
+        .or_else(|| find(&|l| Some(l.name) == former && differences(l).is_empty()))
+        .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal) && differences(l).is_empty()))
+        .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal)))
+        .or_else(|| find(&|l| !l.known && is_text(&l.normal) && is_text(&declared.normal)));
+    let Some(found) = found.and_then(|i| listed.get_mut(i)) else {
+        return Step::Create { name: declared.name.clone(), specification: declared.specification.clone() };
+    };
+    found.known = true;
+    let mut differences = declared.normal.differences(&found.normal);
+    let renamed = found.name != declared.name;
+    if differences.is_empty() && (!renamed || !declared.named || Some(found.name) == former) {
+        let declared_as = renamed.then(|| declared.name.clone());
+        return Step::Keep { name: found.name.to_owned(), declared_as };
+    }
+    if renamed {
+        differences.push("name".to_owned());
+    }
+    Step::Conflict {
+        name: declared.name.clone(),
+        have: found.specification.clone(),
+        want: declared.specification.clone(),
+        differences,
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for collection in &self.collections {
+            writeln!(f, "{}", collection.namespace)?;
+            for step in &collection.steps {
+                writeln!(f, "  {step}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Create { specification, .. } => write!(f, "+ create   {}", Shown(specification)),
+            Step::Keep { name, declared_as: None } => write!(f, "= keep     {name}"),
+            Step::Keep { name, declared_as: Some(as_) } => write!(f, "= keep     {name}, declared as {as_}"),
+            Step::Conflict { have, want, differences, .. } => write!(
+                f,
+                "! conflict {}: have {} (differs in {}; nothing is changed)",
+                Shown(want),
+                Shown(have),
+                differences.join(", ")
+            ),
+            Step::Unknown { have, .. } => {
+                write!(f, "? unknown  {}: no registered model declares it; it is kept", Shown(have))
+            }
+        }
+    }
+}
+
+/// A specification as a line: name, keys, options.
+struct Shown<'a>(&'a Document);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.get_str("name").unwrap_or("?"))?;
+        if let Ok(keys) = self.0.get_document("key") {
+            write!(f, " {}", RelaxedDocument(keys))?;
+        }
+        let options = self.0.iter().filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
+        for (name, value) in options {
+            write!(f, " {name}: {}", crate::json::Relaxed(value))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::doc;
+
+    fn declared(name: &str, specification: &Document) -> Declared {
+        let mut specification = specification.clone();
+        specification.insert("name", name);
+        Declared {
+            name: name.to_owned(),
+            named: !name.ends_with("_1"),
+            former_name: None,
+            normal: normalise(&specification),
+            specification,
+        }
+    }
+
+    fn plan(declared: &[Declared], listed: &[Document]) -> Vec<Step> {
+        compare("db.c", "c", declared, listed).steps
+    }
+
+    fn keep(name: &str, declared_as: Option<&str>) -> Step {
+        Step::Keep { name: name.to_owned(), declared_as: declared_as.map(str::to_owned) }
+    }
+
+    #[test]
+    fn missing_indexes_are_created_and_unknown_ones_kept() {
+        let want = [declared("a_1", &doc! { "key": { "a": 1 } }), declared("b_1", &doc! { "key": { "b": 1 } })];
+        let listed = [
+            doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" },
+            doc! { "v": 2, "key": { "b": 1.0 }, "name": "b_1" },
+            doc! { "v": 2, "key": { "old": 1 }, "name": "old_1" },
+        ];
+        let steps = plan(&want, &listed);
+        assert_eq!(
+            steps,
+            [
+                Step::Create { name: "a_1".into(), specification: want[0].specification.clone() },
+                keep("b_1", None),
+                Step::Unknown { name: "old_1".into(), have: listed[2].clone() },
+            ]
+        );
+        let plan = Plan { collections: vec![compare("db.c", "c", &want, &listed)] };
+        assert_eq!(
+            plan.to_string(),
+            "db.c\n  + create   a_1 {\"a\": 1}\n  = keep     b_1\n  \
+             ? unknown  old_1 {\"old\": 1}: no registered model declares it; it is kept\n"
+        );
+        assert!(!plan.is_empty());
+        assert!(plan.conflict().is_none());
+    }
+
+    #[test]
+    fn other_options_are_a_conflict() {
+        let want = [declared("a_1", &doc! { "key": { "a": 1 }, "unique": true })];
+        let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" }];
+        let steps = plan(&want, &listed);
+        assert!(matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["unique"]), "{steps:?}");
+        let other_keys = [doc! { "v": 2, "key": { "b": 1 }, "name": "a_1" }];
+        let whole = Plan { collections: vec![compare("db.c", "c", &want, &other_keys)] };
+        assert!(matches!(whole.conflict(), Some(SchemaError::KeySpecsConflict { .. })));
+    }
+
+    #[test]
+    fn names_matter_only_where_given() {
+        let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "legacy" }];
+        let plain = doc! { "key": { "a": 1 } };
+        assert_eq!(plan(&[declared("a_1", &plain)], &listed), [keep("legacy", Some("a_1"))]);
+        let named = declared("by_a", &plain);
+        let steps = plan(std::slice::from_ref(&named), &listed);
+        assert!(matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["name"]), "{steps:?}");
+        let renamed = Declared { former_name: Some("legacy".to_owned()), ..named };
+        assert_eq!(plan(&[renamed], &listed), [keep("legacy", Some("by_a"))]);
+    }
+
+    #[test]
+    fn there_is_one_text_index() {
+        let want = [declared("t", &doc! { "key": { "title": "text" } })];
+        let listed = [doc! { "v": 2, "key": { "_fts": "text", "_ftsx": 1 }, "weights": { "body": 1 }, "name": "u" }];
+        let steps = plan(&want, &listed);
+        assert!(
+            matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["weights", "name"]),
+            "{steps:?}"
+        );
+    }
+
+    #[test]
+    fn partial_indexes_on_the_same_keys_are_different_indexes() {
+        let filter = |n: i32| doc! { "key": { "a": 1 }, "partialFilterExpression": { "n": { "$gt": n } } };
+        let want = [declared("one", &filter(1)), declared("two", &filter(2))];
+        let mut listed = filter(2);
+        listed.insert("name", "two");
+        let steps = plan(&want, &[listed]);
+        assert!(matches!(&steps[..], [Step::Create { .. }, Step::Keep { .. }]), "{steps:?}");
+    }
+}

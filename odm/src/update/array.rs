@@ -1,0 +1,152 @@
+//! The update operators on arrays.
+
+use std::marker::PhantomData;
+
+use crate::bson::{Bson, Document, doc};
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::filter::{Filter, element_condition};
+use crate::marker::{Array, Writable};
+use crate::path::{AsPath, ElementNav, RawPath, Read};
+use crate::sort::IntoSort;
+use crate::update::ops::operation;
+use crate::update::{IntoUpdate, Update};
+use crate::value::{IntoValue, array};
+
+/// Changes of an array.
+pub trait ArrayUpdateOps: AsPath + Sized {
+    /// `$push`: appends a value.
+    fn push(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+    {
+        operation(self, "$push", value.into_value())
+    }
+
+    /// `$push` with `$each`: appends values, if asked at a position, sorted, and cut to a length.
+    fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+        V: IntoValue<<Self::Value as Array>::Element>,
+    {
+        let raw = self.raw();
+        let modifiers = array(values).map(|v| doc! { "$each": v }).map_err(|e| Error::encode(raw.dotted(), e));
+        PushEach { path: raw.clone(), modifiers, types: PhantomData }
+    }
+
+    /// `$addToSet`: appends the value unless the array holds it.
+    fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+    {
+        operation(self, "$addToSet", value.into_value())
+    }
+
+    /// `$addToSet` with `$each`: appends those values that the array does not hold.
+    fn add_each_to_set<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+        V: IntoValue<<Self::Value as Array>::Element>,
+    {
+        operation(self, "$addToSet", array(values).map(|v| Bson::Document(doc! { "$each": v })))
+    }
+
+    /// `$pull`: removes the elements that meet the condition.
+    fn pull<F>(&self, condition: F) -> Update<Self::Root>
+    where
+        Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
+        F: FnOnce(
+            ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
+        ) -> Filter<<Self::Value as Array>::Element>,
+    {
+        let element = condition(<<Self::Value as Array>::Element as Field>::nav(crate::Path::root()));
+        let condition = element.into_unplaced().and_then(element_condition);
+        Update::one("$pull", self.raw(), condition.map(Bson::Document))
+    }
+
+    /// `$pullAll`: removes all elements that are equal to one of the values.
+    fn pull_all<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+        V: IntoValue<<Self::Value as Array>::Element>,
+    {
+        operation(self, "$pullAll", array(values))
+    }
+
+    /// `$pop: -1`: removes the first element.
+    fn pop_first(&self) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+    {
+        operation(self, "$pop", Ok(Bson::Int32(-1)))
+    }
+
+    /// `$pop: 1`: removes the last element.
+    fn pop_last(&self) -> Update<Self::Root>
+    where
+        Self::Mode: Writable,
+        Self::Value: Array,
+    {
+        operation(self, "$pop", Ok(Bson::Int32(1)))
+    }
+}
+
+impl<A: AsPath> ArrayUpdateOps for A {}
+
+/// A `$push` of several values, with its modifiers.
+#[must_use = "a push does nothing until it is given to a call"]
+pub struct PushEach<R, A> {
+    path: RawPath,
+    modifiers: Result<Document>,
+    types: PhantomData<fn() -> (R, A)>,
+}
+
+impl<R, A: Array> PushEach<R, A> {
+    fn with(mut self, modifier: &str, value: impl Into<Bson>) -> Self {
+        if let Ok(modifiers) = &mut self.modifiers {
+            modifiers.insert(modifier, value.into());
+        }
+        self
+    }
+
+    /// `$position`: where the values go; negative counts from the end. Default: the end.
+    pub fn position(self, index: i32) -> Self {
+        self.with("$position", index)
+    }
+
+    /// `$slice`: cuts the array to its first so many elements, or to its last if negative. Default: no cut.
+    pub fn slice(self, len: i32) -> Self {
+        self.with("$slice", len)
+    }
+
+    /// `$sort`: sorts the whole array by fields of its elements. Default: no sort.
+    pub fn sort<S, F>(self, keys: F) -> Self
+    where
+        A: Array<Element: Field>,
+        S: IntoSort<A::Element>,
+        F: FnOnce(ElementNav<A, A::Element, Read>) -> S,
+    {
+        let sort = keys(<A::Element as Field>::nav(crate::Path::root())).into_sort();
+        match sort.get("") {
+            // A plain element is its own key.
+            Some(direction) => {
+                let direction = direction.clone();
+                self.with("$sort", direction)
+            }
+            None => self.with("$sort", sort),
+        }
+    }
+}
+
+impl<R, A> IntoUpdate<R> for PushEach<R, A> {
+    fn into_update(self) -> Update<R> {
+        Update::one("$push", &self.path, self.modifiers.map(Bson::Document))
+    }
+}

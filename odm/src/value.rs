@@ -1,0 +1,208 @@
+//! Values of filters and updates: which Rust value may be compared with, or stored in, which field.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+
+use crate::bson::spec::BinarySubtype;
+use crate::bson::{
+    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, to_bson,
+};
+use crate::error::ValueError;
+use crate::field::Opaque;
+
+/// A value that can be used for a field of type `T`, in the same stored form as the field itself.
+#[diagnostic::on_unimplemented(
+    message = "a value of type `{Self}` cannot be used for a field of type `{T}`",
+    label = "expected a value convertible to `{T}`"
+)]
+pub trait IntoValue<T> {
+    /// The value as BSON.
+    ///
+    /// # Errors
+    /// Fails when the value has no BSON form, such as a `u64` above `i64::MAX`.
+    fn into_value(self) -> Result<Bson, ValueError>;
+}
+
+macro_rules! scalars {
+    ($($t:ty: |$v:ident| $bson:expr;)*) => { $(
+        impl IntoValue<$t> for $t {
+            #[inline]
+            fn into_value(self) -> Result<Bson, ValueError> {
+                let $v = self;
+                $bson
+            }
+        }
+        impl IntoValue<$t> for &$t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(self.clone())
+            }
+        }
+        impl IntoValue<Option<$t>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(self)
+            }
+        }
+        impl IntoValue<Option<$t>> for &$t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(self.clone())
+            }
+        }
+    )* };
+}
+
+/// One width per Rust type, the same as the codec stores: up to 32 signed bits as Int32, more as Int64.
+fn int64(v: impl TryInto<i64>) -> Result<Bson, ValueError> {
+    match v.try_into() {
+        Ok(v) => Ok(Bson::Int64(v)),
+        Err(_) => Err(ValueError::new("an integer above i64::MAX has no BSON form")),
+    }
+}
+
+scalars! {
+    i8: |v| Ok(Bson::Int32(v.into()));
+    i16: |v| Ok(Bson::Int32(v.into()));
+    i32: |v| Ok(Bson::Int32(v));
+    i64: |v| Ok(Bson::Int64(v));
+    u8: |v| Ok(Bson::Int32(v.into()));
+    u16: |v| Ok(Bson::Int32(v.into()));
+    u32: |v| Ok(Bson::Int64(v.into()));
+    u64: |v| int64(v);
+    usize: |v| int64(v);
+    f32: |v| Ok(Bson::Double(v.into()));
+    f64: |v| Ok(Bson::Double(v));
+    bool: |v| Ok(Bson::Boolean(v));
+    char: |v| Ok(Bson::String(v.into()));
+    String: |v| Ok(Bson::String(v));
+    ObjectId: |v| Ok(Bson::ObjectId(v));
+    DateTime: |v| Ok(Bson::DateTime(v));
+    Decimal128: |v| Ok(Bson::Decimal128(v));
+    Timestamp: |v| Ok(Bson::Timestamp(v));
+    Binary: |v| Ok(Bson::Binary(v));
+    Regex: |v| Ok(Bson::RegularExpression(v));
+    Document: |v| Ok(Bson::Document(v));
+    BsonUuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.bytes().to_vec() }));
+    uuid::Uuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.as_bytes().to_vec() }));
+}
+
+macro_rules! strings {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<$($generics)*> IntoValue<String> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                Ok(Bson::String(self.into()))
+            }
+        }
+        impl<$($generics)*> IntoValue<Option<String>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                Ok(Bson::String(self.into()))
+            }
+        }
+    )* };
+}
+strings! { [] &str; ['a] Cow<'a, str>; [] Box<str>; }
+
+impl<T: Into<Bson>> IntoValue<Bson> for T {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        Ok(self.into())
+    }
+}
+
+impl<T> IntoValue<Opaque<T>> for Bson {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        Ok(self)
+    }
+}
+
+impl<T, V: IntoValue<T>> IntoValue<Option<T>> for Option<V> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        self.map_or(Ok(Bson::Null), IntoValue::into_value)
+    }
+}
+
+impl<'a, T, V> IntoValue<Option<T>> for &'a Option<V>
+where
+    &'a V: IntoValue<T>,
+{
+    fn into_value(self) -> Result<Bson, ValueError> {
+        self.as_ref().map_or(Ok(Bson::Null), IntoValue::into_value)
+    }
+}
+
+pub(crate) fn array<T, V: IntoValue<T>>(values: impl IntoIterator<Item = V>) -> Result<Bson, ValueError> {
+    values.into_iter().map(IntoValue::into_value).collect::<Result<Vec<_>, _>>().map(Bson::Array)
+}
+
+macro_rules! arrays {
+    ($([$($generics:tt)*] $field:ty, $t:ty;)*) => { $(
+        impl<T, V: IntoValue<T>, $($generics)*> IntoValue<$field> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                array(self)
+            }
+        }
+        impl<'a, T, V, $($generics)*> IntoValue<$field> for &'a $t
+        where
+            &'a V: IntoValue<T>,
+        {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                array(self)
+            }
+        }
+    )* };
+}
+
+arrays! {
+    [] Vec<T>, Vec<V>;
+    [const N: usize] Vec<T>, [V; N];
+    [] VecDeque<T>, VecDeque<V>;
+    [] LinkedList<T>, LinkedList<V>;
+    [] BTreeSet<T>, BTreeSet<V>;
+    [S] HashSet<T, S>, HashSet<V, S>;
+    [const N: usize] [T; N], [V; N];
+}
+
+impl<'a, T, V> IntoValue<Vec<T>> for &'a [V]
+where
+    &'a V: IntoValue<T>,
+{
+    fn into_value(self) -> Result<Bson, ValueError> {
+        array(self)
+    }
+}
+
+impl<'a, T, V> IntoValue<Box<[T]>> for &'a [V]
+where
+    &'a V: IntoValue<T>,
+{
+    fn into_value(self) -> Result<Bson, ValueError> {
+        array(self)
+    }
+}
+
+fn map<K: Into<String>, T, V: IntoValue<T>>(entries: impl IntoIterator<Item = (K, V)>) -> Result<Bson, ValueError> {
+    let mut document = Document::new();
+    for (key, value) in entries {
+        let key = key.into();
+        if key.contains('\0') {
+            return Err(ValueError::new("a map key holds a NUL character"));
+        }
+        document.insert(key, value.into_value()?);
+    }
+    Ok(Bson::Document(document))
+}
+
+impl<T, V: IntoValue<T>> IntoValue<BTreeMap<String, T>> for BTreeMap<String, V> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        map(self)
+    }
+}
+
+impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String, V, S> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        map(self)
+    }
+}
+
+/// Any serde value for a field of the same type; the derives of embedded types call it.
+#[doc(hidden)]
+pub fn serialized<T: serde::Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
+    to_bson(value).map_err(ValueError::from)
+}

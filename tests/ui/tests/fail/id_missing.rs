@@ -1,0 +1,10 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    number: i64,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use marula::Document;
+use marula::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders", index(at, name, ttl = "1d"))]
+struct Order {
+    _id: i64,
+    at: DateTime,
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    #[serde(rename = "note")]
+    remark: String,
+    note: String,
+}
+
+fn main() {}

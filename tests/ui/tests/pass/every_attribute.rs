@@ -1,0 +1,82 @@
+//! Every attribute, every kind of index.
+
+use std::collections::HashMap;
+
+use marula::bson::{DateTime, Decimal128};
+use marula::geo::Point;
+use marula::prelude::*;
+use marula::{BsonType, Document, Embedded};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+#[derive(Serialize, Deserialize, Embedded)]
+enum Status {
+    Open,
+    Done,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Line {
+    sku: String,
+    size: i32,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[serde(rename_all = "camelCase")]
+#[document(
+    collection = "orders",
+    index(customer_id, -created_at),
+    index(lines.sku, lines.size, sparse),
+    index(email, unique, collation(locale = "en", strength = 2)),
+    index(expires_at, ttl = "0s"),
+    index(due, name = "open_due", partial(status == Status::Open && total > Decimal128::from_bytes([0; 16]))),
+    index(due, was = "due_typed", name = "due_2", partial((note.exists() && note.type_is(BsonType::String)) || note.is_in(["a"]))),
+    index(text(title, weight = 10), text(tags), language = "none", language_override = "lang"),
+    index(geo(place)),
+    index(hashed(tenant)),
+    index(wildcard(attrs)),
+    index(wildcard),
+    index(note, hidden)
+)]
+struct Order {
+    #[serde(rename = "_id")]
+    #[document(id = uuid_v4)]
+    id: Uuid,
+    customer_id: Uuid,
+    created_at: DateTime,
+    expires_at: Option<DateTime>,
+    due: Option<DateTime>,
+    status: Status,
+    total: Decimal128,
+    note: Option<String>,
+    title: String,
+    tags: Vec<String>,
+    place: Point,
+    #[document(index)]
+    tenant: String,
+    attrs: HashMap<String, i32>,
+    lines: Vec<Line>,
+    email: String,
+}
+
+fn main() {
+    let names: Vec<String> = Order::indexes().iter().map(|i| i.index_name()).collect();
+    assert_eq!(
+        names,
+        [
+            "customerId_1_createdAt_-1",
+            "lines.sku_1_lines.size_1",
+            "email_1",
+            "expiresAt_1",
+            "open_due",
+            "due_2",
+            "title_text_tags_text",
+            "place_2dsphere",
+            "tenant_hashed",
+            "attrs.$**_1",
+            "$**_1",
+            "note_1",
+            "tenant_1",
+        ]
+    );
+}
