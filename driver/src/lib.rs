@@ -34,7 +34,6 @@ pub use error::{
 };
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
-    find_and_modify::ReturnDocument,
     list::{CollectionSpecification, DatabaseSpecification},
     write_result::{DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };

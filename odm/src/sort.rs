@@ -15,7 +15,11 @@ pub struct SortKey<R, T, M = Read> {
 
 impl<R, T, M> SortKey<R, T, M> {
     fn new(path: &str, direction: impl Into<Bson>) -> Self {
-        SortKey { path: path.to_owned(), direction: direction.into(), types: PhantomData }
+        SortKey {
+            path: path.to_owned(),
+            direction: direction.into(),
+            types: PhantomData,
+        }
     }
 }
 

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns};
+use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns, settings};
 use crate::{
     Error, Result,
     bson::{Bson, Document, doc},
-    connection::ConnectionSettings,
-    execution::{ExecutionSettings, Executor},
+    execution::Executor,
     operation::run_command::RunCommand,
     options::ClientOptions,
-    proto::handshake::client_metadata,
-    topology::{Topology, TopologySettings},
+    topology::Topology,
     types::read_preference::PRIMARY,
 };
 
@@ -67,16 +65,8 @@ impl Client {
                 "a client must be made within a tokio runtime",
             ));
         }
-        let connection = ConnectionSettings {
-            connect_timeout: options.connect_timeout,
-            metadata: client_metadata(options.app_name.as_deref())?,
-        };
-        let execution = ExecutionSettings {
-            retry_reads: options.retry_reads,
-            retry_writes: options.retry_writes,
-            socket_timeout: options.socket_timeout,
-        };
-        let topology = Topology::start(TopologySettings::new(&options, connection));
+        let execution = settings::execution(&options);
+        let topology = Topology::start(settings::topology(&options)?);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),

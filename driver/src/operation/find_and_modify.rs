@@ -13,19 +13,8 @@ use crate::{
         description::HelloReply,
         server_selection::Criteria,
     },
-    types::{collation::Collation, concern::WriteConcern, hint::Hint},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint, return_document::ReturnDocument},
 };
-
-/// Which state of the document a find-and-modify returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReturnDocument {
-    /// As it was before the change. The default.
-    #[default]
-    Before,
-    /// As it is after the change.
-    After,
-}
 
 /// Options of a find-and-modify.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,7 @@ pub use crate::types::{
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
     hint::Hint,
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
+    return_document::ReturnDocument,
 };
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};

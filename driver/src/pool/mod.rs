@@ -25,7 +25,13 @@ impl PooledConnection {
     }
 }
 #[derive(Debug, Clone)]
-pub(crate) struct PoolSettings;
+pub(crate) struct PoolSettings {
+    pub(crate) max_pool_size: u32,
+    pub(crate) min_pool_size: u32,
+    pub(crate) max_connecting: u32,
+    pub(crate) max_idle_time: Option<std::time::Duration>,
+    pub(crate) wait_queue_timeout: Option<std::time::Duration>,
+}
 impl From<&ClientOptions> for PoolSettings {
     fn from(_: &ClientOptions) -> Self {
         todo!()

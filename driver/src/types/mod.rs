@@ -7,4 +7,5 @@ pub(crate) mod deadline;
 pub(crate) mod hint;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
+pub(crate) mod return_document;
 pub(crate) mod secret;

@@ -97,7 +97,10 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$rename`: moves the value to another field of the same type.
-    fn rename(&self, to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode = Self::Mode>) -> Update<Self::Root>
+    fn rename(
+        &self,
+        to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode = Self::Mode>,
+    ) -> Update<Self::Root>
     where
         Self::Mode: Writable,
     {
@@ -126,7 +129,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "and": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "and": m })),
+        )
     }
 
     /// `$bit: {or: …}`: sets the bits of the mask.
@@ -135,7 +142,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "or": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "or": m })),
+        )
     }
 
     /// `$bit: {xor: …}`: flips the bits of the mask.
@@ -144,7 +155,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "xor": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "xor": m })),
+        )
     }
 
     /// An operator as it is, unchecked: `{operator: {field: value}}`.

@@ -83,7 +83,11 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let segments: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
         if let Some(first) = path.segments.first() {
             self.note(&segments, first.ident.span().start().line);
         }
@@ -113,6 +117,9 @@ fn flatten(tree: &UseTree, prefix: &mut Vec<String>, paths: &mut Vec<Vec<String>
 /// `#[cfg(test)]`
 pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+        attribute.path().is_ident("cfg")
+            && attribute
+                .parse_args::<syn::Ident>()
+                .is_ok_and(|word| word == "test")
     })
 }

@@ -52,13 +52,26 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 fn read(root: &Path, base: &Path, file: &Path) -> Source {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let tree = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let inside = file.strip_prefix(base).expect("a file below its folder").with_extension("");
-    let mut module: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if module.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main")) {
+    let inside = file
+        .strip_prefix(base)
+        .expect("a file below its folder")
+        .with_extension("");
+    let mut module: Vec<String> = inside
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if module
+        .last()
+        .is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main"))
+    {
         module.pop();
     }
     Source {
-        path: file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned(),
+        path: file
+            .strip_prefix(root)
+            .unwrap_or(file)
+            .to_string_lossy()
+            .into_owned(),
         module,
         text,
         tree,

@@ -4,7 +4,15 @@ use marula_architecture_tests::{Source, sources_of};
 use syn::visit::Visit;
 
 const FOLDERS: [&str; 9] = [
-    "driver", "macros", "odm", "examples", "tests/server", "tests/driver", "tests/odm", "tests/architecture", "tests/ui/tests",
+    "driver",
+    "macros",
+    "odm",
+    "examples",
+    "tests/server",
+    "tests/driver",
+    "tests/odm",
+    "tests/architecture",
+    "tests/ui/tests",
 ];
 
 /// Files that may be longer, each with its reason.
@@ -22,7 +30,9 @@ fn is_case(source: &Source) -> bool {
 #[test]
 fn no_file_is_longer_than_500_lines() {
     let long: Vec<String> = all()
-        .filter(|source| source.text.lines().count() > 500 && LONG.iter().all(|(path, _)| *path != source.path))
+        .filter(|source| {
+            source.text.lines().count() > 500 && LONG.iter().all(|(path, _)| *path != source.path)
+        })
         .map(|source| format!("{}: {} lines", source.path, source.text.lines().count()))
         .collect();
     assert_eq!(long, Vec::<String>::new());
@@ -44,11 +54,19 @@ struct Habits {
 
 impl Habits {
     fn check(&mut self, attributes: &[syn::Attribute], is_tests_module: bool) {
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")) {
+        for attribute in attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("cfg"))
+        {
             let line = attribute.pound_token.span.start().line;
-            let text = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+            let text = attribute
+                .meta
+                .require_list()
+                .map(|list| list.tokens.to_string())
+                .unwrap_or_default();
             if text == "test" && !is_tests_module {
-                self.found.push((line, "cfg(test) on something else than `mod tests`"));
+                self.found
+                    .push((line, "cfg(test) on something else than `mod tests`"));
             }
             if text.contains("feature") && self.in_function > 0 {
                 self.found.push((line, "a feature cfg inside a function"));
@@ -92,9 +110,17 @@ fn tests_and_features_change_no_code() {
     let mut wrong = Vec::new();
     for folder in ["driver/src", "macros/src", "odm/src", "tests/server/src"] {
         for source in sources_of(folder) {
-            let mut habits = Habits { found: Vec::new(), in_function: 0 };
+            let mut habits = Habits {
+                found: Vec::new(),
+                in_function: 0,
+            };
             habits.visit_file(&source.tree);
-            wrong.extend(habits.found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)));
+            wrong.extend(
+                habits
+                    .found
+                    .into_iter()
+                    .map(|(line, what)| format!("{}:{line}: {what}", source.path)),
+            );
         }
     }
     assert_eq!(wrong, Vec::<String>::new());

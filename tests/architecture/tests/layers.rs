@@ -6,7 +6,17 @@ use marula_architecture_tests::{Source, imports_of, root_exports, sources_of};
 
 /// The driver's rooms, from the ground up: a room may use those before it.
 const DRIVER: [&str; 11] = [
-    "bson", "types", "error", "options", "proto", "operation", "connection", "pool", "topology", "execution", "api",
+    "bson",
+    "types",
+    "error",
+    "options",
+    "proto",
+    "operation",
+    "connection",
+    "pool",
+    "topology",
+    "execution",
+    "api",
 ];
 
 /// The derives: expand → model → parse → diagnostics.
@@ -16,7 +26,10 @@ const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "e
 const APART: [&str; 4] = ["cmap", "retry", "sdam", "server_selection"];
 
 fn crate_root(sources: &[Source]) -> &Source {
-    sources.iter().find(|source| source.module.is_empty()).expect("a crate has a root")
+    sources
+        .iter()
+        .find(|source| source.module.is_empty())
+        .expect("a crate has a root")
 }
 
 /// Every import between two top-level rooms: (from, to, where).
@@ -25,11 +38,17 @@ fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for source in sources.iter().filter(|source| !source.module.is_empty()) {
         for import in imports_of(source) {
-            let Some(first) = import.path.first() else { continue };
+            let Some(first) = import.path.first() else {
+                continue;
+            };
             let to = exports.get(first).unwrap_or(first);
             let from = &source.module[0];
             if to != from {
-                found.push((from.clone(), to.clone(), format!("{}:{}", source.path, import.line)));
+                found.push((
+                    from.clone(),
+                    to.clone(),
+                    format!("{}:{}", source.path, import.line),
+                ));
             }
         }
     }
@@ -62,7 +81,10 @@ fn the_macros_import_downwards_only() {
 
 #[test]
 fn every_room_of_the_driver_has_a_place() {
-    let rooms: BTreeSet<String> = sources_of("driver/src").into_iter().filter_map(|s| s.module.first().cloned()).collect();
+    let rooms: BTreeSet<String> = sources_of("driver/src")
+        .into_iter()
+        .filter_map(|s| s.module.first().cloned())
+        .collect();
     let placed: BTreeSet<String> = DRIVER.iter().map(|room| (*room).to_owned()).collect();
     assert_eq!(rooms, placed);
 }
@@ -71,7 +93,14 @@ fn every_room_of_the_driver_has_a_place() {
 fn machines_do_not_know_one_another() {
     let mut wrong = Vec::new();
     for source in sources_of("driver/src/proto") {
-        let Some(room) = source.module.first().filter(|room| APART.contains(&room.as_str())).cloned() else { continue };
+        let Some(room) = source
+            .module
+            .first()
+            .filter(|room| APART.contains(&room.as_str()))
+            .cloned()
+        else {
+            continue;
+        };
         // Here modules count from proto, so paths of the crate begin with "proto".
         for import in imports_of(&source) {
             if let [proto, other, ..] = import.path.as_slice()
@@ -90,18 +119,22 @@ fn machines_do_not_know_one_another() {
 #[test]
 fn no_package_has_a_cycle_of_rooms() {
     for folder in ["driver/src", "macros/src", "odm/src", "tests/server/src"] {
-        let edges: BTreeSet<(String, String)> =
-            crossings(&sources_of(folder)).into_iter().map(|(from, to, _)| (from, to)).collect();
+        let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
+            .into_iter()
+            .map(|(from, to, _)| (from, to))
+            .collect();
         assert_eq!(cycle(&edges), None, "{folder} has a cycle");
     }
     let proto: BTreeSet<(String, String)> = sources_of("driver/src/proto")
         .iter()
         .filter_map(|source| Some((source.module.first()?.clone(), imports_of(source))))
         .flat_map(|(from, imports)| {
-            imports.into_iter().filter_map(move |import| match import.path.as_slice() {
-                [proto, to, ..] if proto == "proto" && *to != from => Some((from.clone(), to.clone())),
-                _ => None,
-            })
+            imports
+                .into_iter()
+                .filter_map(move |import| match import.path.as_slice() {
+                    [proto, to, ..] if proto == "proto" && *to != from => Some((from.clone(), to.clone())),
+                    _ => None,
+                })
         })
         .collect();
     assert_eq!(cycle(&proto), None, "driver/src/proto has a cycle");
@@ -133,7 +166,11 @@ fn only_the_api_sees_all_options_of_a_client() {
             }
         }
     }
-    let allowed = ["driver/src/api/", "driver/src/options/", "driver/src/proto/connection_string/"];
+    let allowed = [
+        "driver/src/api/",
+        "driver/src/options/",
+        "driver/src/proto/connection_string/",
+    ];
     seen.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
     assert_eq!(seen, BTreeMap::new());
 }
@@ -142,15 +179,37 @@ fn only_the_api_sees_all_options_of_a_client() {
 #[test]
 fn packages_depend_on_what_they_may() {
     let manifest = |package: &str| {
-        let path = marula_architecture_tests::workspace_root().join(package).join("Cargo.toml");
+        let path = marula_architecture_tests::workspace_root()
+            .join(package)
+            .join("Cargo.toml");
         std::fs::read_to_string(path).expect("a manifest")
     };
     let names = |text: &str| -> BTreeSet<String> {
-        text.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).map(str::to_owned).collect()
+        text.lines()
+            .filter_map(|line| line.split(['.', ' ', '=']).next())
+            .map(str::to_owned)
+            .collect()
     };
-    for package in ["driver", "macros", "odm", "examples", "tests/server", "tests/driver", "tests/odm"] {
-        assert!(!names(&manifest(package)).contains("mongodb"), "{package} depends on a driver of others");
+    for package in [
+        "driver",
+        "macros",
+        "odm",
+        "examples",
+        "tests/server",
+        "tests/driver",
+        "tests/odm",
+    ] {
+        assert!(
+            !names(&manifest(package)).contains("mongodb"),
+            "{package} depends on a driver of others"
+        );
     }
-    assert!(!names(&manifest("tests/server")).contains("marula-driver"), "the test server is to be independent");
-    assert!(!names(&manifest("driver")).contains("marula"), "the driver knows nothing of the ODM");
+    assert!(
+        !names(&manifest("tests/server")).contains("marula-driver"),
+        "the test server is to be independent"
+    );
+    assert!(
+        !names(&manifest("driver")).contains("marula"),
+        "the driver knows nothing of the ODM"
+    );
 }

@@ -22,7 +22,9 @@ struct Mentions {
 impl Mentions {
     fn check(&mut self, segments: &[String], line: usize) {
         for forbidden in FORBIDDEN {
-            let here = segments.windows(forbidden.len()).any(|window| window.iter().zip(forbidden).all(|(a, b)| a == b));
+            let here = segments
+                .windows(forbidden.len())
+                .any(|window| window.iter().zip(forbidden).all(|(a, b)| a == b));
             if here {
                 self.found.push((line, forbidden.join("::")));
             }
@@ -38,7 +40,11 @@ impl<'ast> Visit<'ast> for Mentions {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let segments: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
         if let Some(first) = path.segments.first() {
             self.check(&segments, first.ident.span().start().line);
         }
@@ -61,9 +67,16 @@ impl Mentions {
     fn leaves(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, line: usize) {
         match tree {
             syn::UseTree::Path(path) => self.walk(path, prefix),
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.leaves(tree, prefix, line)),
-            syn::UseTree::Name(name) => self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line),
-            syn::UseTree::Rename(name) => self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line),
+            syn::UseTree::Group(group) => group
+                .items
+                .iter()
+                .for_each(|tree| self.leaves(tree, prefix, line)),
+            syn::UseTree::Name(name) => {
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+            }
+            syn::UseTree::Rename(name) => {
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+            }
             syn::UseTree::Glob(_) => self.check(prefix, line),
         }
     }
@@ -72,7 +85,11 @@ impl Mentions {
 fn mentions(source: &Source) -> Vec<String> {
     let mut mentions = Mentions { found: Vec::new() };
     mentions.visit_file(&source.tree);
-    mentions.found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)).collect()
+    mentions
+        .found
+        .into_iter()
+        .map(|(line, what)| format!("{}:{line}: {what}", source.path))
+        .collect()
 }
 
 #[test]
@@ -84,6 +101,14 @@ fn machines_are_pure() {
 #[test]
 fn the_check_finds_what_it_looks_for() {
     let text = "//! x\nuse std::{net::TcpStream, time::Instant};\nfn f() { let _ = Instant::now(); }\nuse tokio::sync::Notify;";
-    let source = Source { path: "x".into(), module: vec![], text: text.into(), tree: syn::parse_file(text).expect("Rust") };
-    assert_eq!(mentions(&source), ["x:2: std::net", "x:3: Instant::now", "x:4: tokio"]);
+    let source = Source {
+        path: "x".into(),
+        module: vec![],
+        text: text.into(),
+        tree: syn::parse_file(text).expect("Rust"),
+    };
+    assert_eq!(
+        mentions(&source),
+        ["x:2: std::net", "x:3: Instant::now", "x:4: tokio"]
+    );
 }

@@ -10,10 +10,10 @@ use crate::{
     api::action::update::UpdateModification,
     bson::{Bson, IntoDocument, RawDocumentBuf},
     operation::{
-        find_and_modify::{FindAndModify, FindAndModifyOptions, ReturnDocument},
+        find_and_modify::{FindAndModify, FindAndModifyOptions},
         update::Modification,
     },
-    types::{collation::Collation, hint::Hint},
+    types::{collation::Collation, hint::Hint, return_document::ReturnDocument},
 };
 
 /// Changes or deletes one document and returns it. Await it; see [`Collection::find_one_and_update`].
