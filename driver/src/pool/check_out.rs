@@ -1,6 +1,9 @@
 //! Requests for a connection.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::oneshot;
 
@@ -31,6 +34,13 @@ impl Pool {
     ///
     /// Dropping the future loses nothing: what was meant for it goes to others.
     pub(crate) async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
+        match self.request()? {
+            Answer::Now(connection) => Ok(connection),
+            Answer::Later(request) => request.wait(deadline).await,
+        }
+    }
+
+    fn request(self: &Arc<Self>) -> Result<Answer<'_>> {
         loop {
             let (waiter, answer) = oneshot::channel();
             let mut state = self.lock();
@@ -43,17 +53,16 @@ impl Pool {
             match outcome {
                 CheckOut::Connection(key, connection) => {
                     if let Some(connection) = self.examine(key, connection) {
-                        return Ok(connection);
+                        return Ok(Answer::Now(connection));
                     }
                 }
                 CheckOut::Waiting(id) => {
-                    let request = Request {
+                    return Ok(Answer::Later(Request {
                         pool: self,
                         id,
                         answer,
                         answered: false,
-                    };
-                    return request.wait(deadline).await;
+                    }));
                 }
                 CheckOut::Refused(why) => return Err(self.refusal(why, cause)),
             }
@@ -61,13 +70,22 @@ impl Pool {
     }
 
     /// Closes the connection if the server closed it while it was idle.
-    fn examine(self: &Arc<Self>, key: ConnectionKey, mut connection: Box<Connection>) -> Option<PooledConnection> {
+    fn examine(
+        self: &Arc<Self>,
+        key: ConnectionKey,
+        mut connection: Box<Connection>,
+    ) -> Option<PooledConnection> {
         if connection.has_perished() {
             self.check_in(key, connection, false);
             return None;
         }
         Some(PooledConnection::new(Arc::clone(self), key, connection))
     }
+}
+
+enum Answer<'a> {
+    Now(PooledConnection),
+    Later(Request<'a>),
 }
 
 /// A place in the wait queue, left when dropped.
@@ -80,20 +98,21 @@ struct Request<'a> {
 
 impl Request<'_> {
     async fn wait(mut self, deadline: Deadline) -> Result<PooledConnection> {
-        let wait_queue_timeout = Deadline::after(self.pool.settings.wait_queue_timeout);
-        if let Some(answer) = self.answer_until(wait_queue_timeout.min(deadline)).await {
+        let started = Instant::now();
+        let wait_queue_timeout = self.pool.settings.wait_queue_timeout.unwrap_or_default();
+        let limit = Deadline::after(Some(wait_queue_timeout)).min(deadline);
+        if let Some(answer) = self.answer_until(limit).await {
             return answer;
         }
-        if deadline.has_passed() {
-            return Err(self.too_late());
+        if limit != deadline {
+            if !self.pool.lock().machine.is_being_served(self.id) {
+                return Err(self.too_late(wait_queue_timeout));
+            }
+            if let Some(answer) = self.answer_until(deadline).await {
+                return answer;
+            }
         }
-        if !self.pool.lock().machine.is_being_served(self.id) {
-            return Err(self.wait_queue_timeout());
-        }
-        match self.answer_until(deadline).await {
-            Some(answer) => answer,
-            None => Err(self.too_late()),
-        }
+        Err(self.too_late(started.elapsed()))
     }
 
     async fn answer_until(&mut self, deadline: Deadline) -> Option<Result<PooledConnection>> {
@@ -102,18 +121,13 @@ impl Request<'_> {
         Some(answer.unwrap_or_else(|_| Err(self.pool.refusal(Refusal::Closed, None))))
     }
 
-    fn wait_queue_timeout(&self) -> Error {
+    fn too_late(&self, timeout: Duration) -> Error {
         Error::new(ErrorKind::Pool(PoolError::WaitQueueTimeout {
             address: self.pool.address.clone(),
-            timeout: self.pool.settings.wait_queue_timeout.unwrap_or_default(),
+            timeout,
             connections: self.pool.lock().machine.counts().total,
             max_pool_size: self.pool.settings.max_pool_size,
         }))
-    }
-
-    fn too_late(&self) -> Error {
-        Error::timeout("the operation's time ended while it waited for a connection of the pool")
-            .with_address(&self.pool.address)
     }
 }
 

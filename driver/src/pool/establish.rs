@@ -31,7 +31,9 @@ impl Pool {
 
     fn established(self: &Arc<Self>, key: ConnectionKey, connection: Connection) {
         let mut state = self.lock();
-        state.machine.established(key, Box::new(connection), Instant::now());
+        state
+            .machine
+            .established(key, Box::new(connection), Instant::now());
         self.perform(state);
     }
 
@@ -92,7 +94,10 @@ impl Drop for Establishment {
 }
 
 /// Runs `work` unless `stop` comes first.
-async fn unless<T>(stop: impl Future<Output = ()>, work: impl Future<Output = Result<T>>) -> Option<Result<T>> {
+async fn unless<T>(
+    stop: impl Future<Output = ()>,
+    work: impl Future<Output = Result<T>>,
+) -> Option<Result<T>> {
     let mut stop = pin!(stop);
     let mut work = pin!(work);
     poll_fn(|cx| {

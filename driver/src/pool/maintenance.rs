@@ -23,7 +23,8 @@ pub(super) fn start(pool: &Arc<Pool>) {
         .max_idle_time
         .unwrap_or(LONGEST_INTERVAL)
         .clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
-    pool.runtime.spawn(run(Arc::downgrade(pool), Arc::clone(&pool.maintenance), interval));
+    pool.runtime
+        .spawn(run(Arc::downgrade(pool), Arc::clone(&pool.maintenance), interval));
 }
 
 async fn run(pool: Weak<Pool>, wake: Arc<Notify>, interval: Duration) {
@@ -47,7 +48,9 @@ impl Pool {
             return false;
         }
         // Asking costs no system call unless the socket has news.
-        state.machine.maintain(Instant::now(), |connection| connection.has_perished());
+        state
+            .machine
+            .maintain(Instant::now(), |connection| connection.has_perished());
         self.perform(state);
         true
     }

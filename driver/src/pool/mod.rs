@@ -14,8 +14,6 @@ mod establish;
 mod maintenance;
 mod pooled;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use std::{
     fmt,
@@ -139,10 +137,13 @@ impl Pool {
     }
 
     /// Does what the machine asks for, each action after letting go of the lock.
-    fn perform(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
         while let Some(action) = state.machine.poll_action() {
             let more = state.machine.has_actions();
-            let cause = state.cause.clone();
+            let cause = match action {
+                Action::Fail { .. } => state.cause.clone(),
+                _ => None,
+            };
             drop(state);
             match action {
                 Action::Establish(key) => self.establish(key),

@@ -10,8 +10,6 @@
 
 mod action;
 mod pool;
-#[cfg(test)]
-mod tests;
 mod wait_queue;
 
 use std::time::Duration;

@@ -149,7 +149,11 @@ impl<C, W> ConnectionPool<C, W> {
     /// To be followed by [`establish_failed`](Self::establish_failed). In between, the owner can act on the failure while
     /// the connection still counts, e.g. clear the pool.
     pub(crate) fn blame(&mut self, key: ConnectionKey) -> Option<W> {
-        if self.is_wanted(key) { self.waiters.pop() } else { None }
+        if self.is_wanted(key) {
+            self.waiters.pop()
+        } else {
+            None
+        }
     }
 
     /// The pending connection will not come to be.
@@ -201,7 +205,11 @@ impl<C, W> ConnectionPool<C, W> {
         let mut index = 0;
         while let Some(idle) = self.available.get_mut(index) {
             let errored = has_perished(&mut idle.connection).then_some(CloseReason::Error);
-            let reason = self.available.get(index).and_then(|idle| self.perished(idle, now)).or(errored);
+            let reason = self
+                .available
+                .get(index)
+                .and_then(|idle| self.perished(idle, now))
+                .or(errored);
             match reason {
                 None => index += 1,
                 Some(reason) => {
