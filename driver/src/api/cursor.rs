@@ -220,6 +220,9 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
 
 impl State {
     fn advance_in_batch(&mut self) -> Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
         let advanced = self.reply.batch.advance();
         match &advanced {
             Ok(true) => {

@@ -160,7 +160,7 @@ impl<T: Serialize> Operation for Insert<'_, T> {
         Ok(())
     }
 
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<InsertBatch> {
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<InsertBatch> {
         let mut batch = self.unacknowledged()?;
         if reply.has_write_failures() {
             let failures = BulkWriteError {
@@ -168,7 +168,8 @@ impl<T: Serialize> Operation for Insert<'_, T> {
                 write_concern_error: write_concern_error(reply)?,
                 ..BulkWriteError::default()
             };
-            batch.error = Some(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::default()))));
+            let error = Error::new(ErrorKind::BulkWrite(Box::default())).with_address(context.address);
+            batch.error = Some(reply.decorate(error));
             batch.failures = Some(Box::new(failures));
         }
         Ok(batch)

@@ -13,7 +13,8 @@ const HANG: Duration = Duration::from_secs(30);
 
 async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Error> {
     let client = Client::connect(server.uri(options)).await.expect("a valid connection string");
-    let pinged = client.database("admin").run_command(doc! { "ping": 1 });
+    let admin = client.database("admin");
+    let pinged = admin.run_command(doc! { "ping": 1 });
     tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang")
 }
 
@@ -127,7 +128,8 @@ async fn the_client_recovers_after_a_broken_connection() {
     let server = MisbehavingServer::start(Fault::Bytes(vec![0xFF; 64])).await;
     let client = Client::connect(server.uri("maxPoolSize=1")).await.expect("a client");
     for round in 0..3 {
-        let pinged = client.database("admin").run_command(doc! { "ping": 1 });
+        let admin = client.database("admin");
+        let pinged = admin.run_command(doc! { "ping": 1 });
         let result = tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang");
         assert!(result.is_err(), "round {round}");
     }
