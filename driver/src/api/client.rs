@@ -1,6 +1,6 @@
 //! The entry: a client of one deployment.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns, settings};
 use crate::{
@@ -135,6 +135,7 @@ impl Client {
                 command: &command,
                 read_preference: PRIMARY,
                 implicit_session: false,
+                reply: PhantomData::<fn() -> Document>,
             };
             let _ = self.executor().run(&mut operation).await;
         }

@@ -70,9 +70,9 @@ impl Connection {
 
     async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
         let (message, _) = self.begin();
-        let mut command = CommandBuilder::new(message.buffer, "admin");
+        let mut command = CommandBuilder::new(message.buffer);
         handshake::first_hello(&mut command, &settings.metadata);
-        command.finish()?;
+        command.finish("admin")?;
         message.finish()?;
         self.hello_round_trip(Deadline::NEVER).await
     }
@@ -81,9 +81,9 @@ impl Connection {
     pub(crate) async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let hello_ok = self.hello.hello_ok;
         let (message, _) = self.begin();
-        let mut command = CommandBuilder::new(message.buffer, "admin");
+        let mut command = CommandBuilder::new(message.buffer);
         handshake::hello(&mut command, hello_ok);
-        command.finish()?;
+        command.finish("admin")?;
         message.finish()?;
         self.hello_round_trip(deadline).await
     }

@@ -106,9 +106,8 @@ impl<'a> Attempt<'a> {
     }
 
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
-        let database = operation.database().to_owned();
         let (mut message, hello) = connection.begin();
-        let mut command = CommandBuilder::new(message.buffer, &database);
+        let mut command = CommandBuilder::new(message.buffer);
         operation.build(&mut command, hello)?;
         if let Some(id) = &self.lsid {
             let start = command.begin_document("lsid");
@@ -124,7 +123,7 @@ impl<'a> Attempt<'a> {
             command.document("$clusterTime", time.document());
         }
         self.write_read_preference(operation.target(), hello, &mut command);
-        command.finish()?;
+        command.finish(operation.database())?;
         operation.build_sequences(&mut message, hello)?;
         if !operation.expects_reply() {
             message.expect_no_reply();

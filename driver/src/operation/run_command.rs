@@ -1,9 +1,13 @@
 //! A command given by the application, sent as it is (Run Command specification).
 
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
 use super::{Operation, ReplyContext};
 use crate::{
     Result,
-    bson::{Document, RawDocument, RawElement, RawElements, decode_document},
+    bson::{RawDocument, RawElement, RawElements},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -13,15 +17,16 @@ use crate::{
 };
 
 /// Any command, whose reply is returned whole.
-pub(crate) struct RunCommand<'a> {
+pub(crate) struct RunCommand<'a, T> {
     pub(crate) database: &'a str,
     pub(crate) command: &'a RawDocument,
     pub(crate) read_preference: &'a ReadPreference,
     /// False for commands that are about sessions themselves.
     pub(crate) implicit_session: bool,
+    pub(crate) reply: PhantomData<fn() -> T>,
 }
 
-impl RunCommand<'_> {
+impl<T> RunCommand<'_, T> {
     /// Refuses an empty command, and fields that the driver writes itself.
     fn validate(&self) -> Result<()> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
@@ -41,8 +46,8 @@ impl RunCommand<'_> {
     }
 }
 
-impl Operation for RunCommand<'_> {
-    type Output = Document;
+impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
+    type Output = T;
     const NAME: &'static str = "runCommand";
 
     fn database(&self) -> &str {
@@ -63,7 +68,7 @@ impl Operation for RunCommand<'_> {
         Ok(())
     }
 
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Document> {
-        Ok(decode_document(reply.body)?)
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<T> {
+        super::decode_owned(reply.body)
     }
 }

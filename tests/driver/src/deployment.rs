@@ -19,7 +19,15 @@ pub struct Deployment {
 /// # Panics
 /// When it cannot start.
 pub async fn standalone() -> Deployment {
-    Deployment::of(TestServer::builder().standalone().start().await.expect("the server starts"), "").await
+    Deployment::of(
+        TestServer::builder()
+            .standalone()
+            .start()
+            .await
+            .expect("the server starts"),
+        "",
+    )
+    .await
 }
 
 /// A fresh replica set of three members.
@@ -27,7 +35,15 @@ pub async fn standalone() -> Deployment {
 /// # Panics
 /// When it cannot start.
 pub async fn replica_set() -> Deployment {
-    Deployment::of(TestServer::builder().replica_set().start().await.expect("the set starts"), "").await
+    Deployment::of(
+        TestServer::builder()
+            .replica_set()
+            .start()
+            .await
+            .expect("the set starts"),
+        "",
+    )
+    .await
 }
 
 impl Deployment {
@@ -49,7 +65,8 @@ impl Deployment {
     #[must_use]
     pub fn database(&self) -> Database {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        self.client.database(&format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
+        self.client
+            .database(&format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// A collection in such a database.
@@ -62,5 +79,7 @@ impl Deployment {
 async fn connect(server: &TestServer, options: &str) -> Client {
     let uri = server.uri();
     let separator = if uri.contains('?') { '&' } else { '?' };
-    Client::connect(format!("{uri}{separator}{options}")).await.expect("a valid connection string")
+    Client::connect(format!("{uri}{separator}{options}"))
+        .await
+        .expect("a valid connection string")
 }

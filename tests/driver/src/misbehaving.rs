@@ -59,7 +59,11 @@ impl MisbehavingServer {
                 tokio::spawn(serve(stream, fault.clone(), Arc::clone(&seen)));
             }
         });
-        Self { address, commands, task }
+        Self {
+            address,
+            commands,
+            task,
+        }
     }
 
     /// A connection string for it.

@@ -14,11 +14,19 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
     let length = usize::try_from(length).map_err(io::Error::other)?;
     let mut rest = vec![0; length.checked_sub(4).ok_or(io::ErrorKind::InvalidData)?];
     stream.read_exact(&mut rest).await?;
-    let id = rest.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes)).unwrap_or_default();
+    let id = rest
+        .first_chunk::<4>()
+        .map(|bytes| i32::from_le_bytes(*bytes))
+        .unwrap_or_default();
     // Request id, response id, opcode, flags and the kind of the first section.
     let body = rest.get(4 + 4 + 4 + 4 + 1..).unwrap_or_default();
-    let size = body.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes)).unwrap_or_default();
-    let body = body.get(..usize::try_from(size).unwrap_or_default()).unwrap_or_default();
+    let size = body
+        .first_chunk::<4>()
+        .map(|bytes| i32::from_le_bytes(*bytes))
+        .unwrap_or_default();
+    let body = body
+        .get(..usize::try_from(size).unwrap_or_default())
+        .unwrap_or_default();
     Ok((id, decode_document(body).map_err(io::Error::other)?))
 }
 

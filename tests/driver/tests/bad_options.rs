@@ -16,8 +16,14 @@ async fn malformed_strings_name_the_part() {
         ("mongodb://a,b/?directConnection=true", "directConnection"),
     ] {
         let error = Client::connect(uri).await.expect_err(uri);
-        assert!(matches!(error.kind(), ErrorKind::ConnectionString(_)), "{uri}: {error}");
-        assert!(error.to_string().contains(part), "{uri}: {error} does not name {part}");
+        assert!(
+            matches!(error.kind(), ErrorKind::ConnectionString(_)),
+            "{uri}: {error}"
+        );
+        assert!(
+            error.to_string().contains(part),
+            "{uri}: {error} does not name {part}"
+        );
     }
 }
 
@@ -32,8 +38,14 @@ async fn what_is_not_built_yet_is_refused_by_name() {
         ("mongodb://h/?proxyHost=p", "proxyHost"),
     ] {
         let error = Client::connect(uri).await.expect_err(uri);
-        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{uri}: {error}");
-        assert!(error.to_string().contains(part), "{uri}: {error} does not name {part}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported(_)),
+            "{uri}: {error}"
+        );
+        assert!(
+            error.to_string().contains(part),
+            "{uri}: {error} does not name {part}"
+        );
     }
 }
 
@@ -56,16 +68,37 @@ fn a_client_needs_a_runtime() {
 async fn wrong_arguments_are_refused_before_anything_is_sent() {
     // Nobody listens there: an answer can only come from the checks.
     let client = Client::connect("mongodb://127.0.0.1:9").await.expect("a client");
-    let things = client.database("d").collection::<marula_driver::bson::Document>("c");
+    let things = client
+        .database("d")
+        .collection::<marula_driver::bson::Document>("c");
     let refused = |error: marula_driver::Error| {
         assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
         error.to_string()
     };
-    assert!(refused(things.update_one(doc! {}, doc! { "a": 1 }).await.expect_err("no operator")).contains("replace_one"));
+    assert!(
+        refused(
+            things
+                .update_one(doc! {}, doc! { "a": 1 })
+                .await
+                .expect_err("no operator")
+        )
+        .contains("replace_one")
+    );
     assert!(refused(things.update_one(doc! {}, doc! {}).await.expect_err("empty")).contains("operator"));
-    assert!(refused(things.replace_one(doc! {}, &doc! { "$set": { "a": 1 } }).await.expect_err("operator")).contains("$set"));
+    assert!(
+        refused(
+            things
+                .replace_one(doc! {}, &doc! { "$set": { "a": 1 } })
+                .await
+                .expect_err("operator")
+        )
+        .contains("$set")
+    );
     assert!(refused(things.insert_many(&[]).await.expect_err("nothing")).contains("at least one"));
     assert!(refused(things.drop_index("*").await.expect_err("all")).contains("drop_indexes"));
-    let key = things.find(doc! { "a\0b": 1 }).await.expect_err("a zero byte in a key");
+    let key = things
+        .find(doc! { "a\0b": 1 })
+        .await
+        .expect_err("a zero byte in a key");
     assert!(matches!(key.kind(), ErrorKind::Encode(_)), "{key}");
 }

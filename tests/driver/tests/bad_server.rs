@@ -12,10 +12,14 @@ use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
 const HANG: Duration = Duration::from_secs(30);
 
 async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Error> {
-    let client = Client::connect(server.uri(options)).await.expect("a valid connection string");
+    let client = Client::connect(server.uri(options))
+        .await
+        .expect("a valid connection string");
     let admin = client.database("admin");
     let pinged = admin.run_command(doc! { "ping": 1 });
-    tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang")
+    tokio::time::timeout(HANG, pinged.into_future())
+        .await
+        .expect("no hang")
 }
 
 #[tokio::test]
@@ -26,7 +30,11 @@ async fn a_reply_cut_at_any_byte_is_a_network_error() {
         let error = ping(&server, "").await.expect_err("the reply was cut");
         assert!(error.is_network(), "cut at {count}: {error}");
         assert!(error.address().is_some(), "cut at {count}: {error}");
-        assert_eq!(server.commands(), 1, "a command that may have run is not sent again");
+        assert_eq!(
+            server.commands(),
+            1,
+            "a command that may have run is not sent again"
+        );
     }
     let server = MisbehavingServer::start(Fault::CutAt(whole)).await;
     assert!(ping(&server, "").await.is_ok(), "a whole reply is a reply");
@@ -71,11 +79,16 @@ async fn a_silent_server_ends_in_the_socket_timeout() {
 async fn a_bad_handshake_ends_in_the_selection_timeout_and_says_why() {
     for (fault, why) in [
         (Fault::CloseAtHandshake, "closed the connection"),
-        (Fault::BytesAtHandshake(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec()), "wire protocol"),
+        (
+            Fault::BytesAtHandshake(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec()),
+            "wire protocol",
+        ),
         (Fault::SilenceAtHandshake, "connectTimeoutMS"),
     ] {
         let server = MisbehavingServer::start(fault).await;
-        let error = ping(&server, "serverSelectionTimeoutMS=400&connectTimeoutMS=100").await.expect_err(why);
+        let error = ping(&server, "serverSelectionTimeoutMS=400&connectTimeoutMS=100")
+            .await
+            .expect_err(why);
         assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
         assert!(error.to_string().contains(why), "{error} does not mention {why}");
     }
@@ -83,15 +96,22 @@ async fn a_bad_handshake_ends_in_the_selection_timeout_and_says_why() {
 
 #[tokio::test]
 async fn a_refused_port_says_so() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=200")).await.expect("a client");
+    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=200"))
+        .await
+        .expect("a client");
     let error = client.list_database_names().await.expect_err("nobody listens");
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
     assert!(error.is_timeout());
     let text = error.to_string();
-    assert!(text.contains("refused") && text.contains(&address.to_string()), "{text}");
+    assert!(
+        text.contains("refused") && text.contains(&address.to_string()),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -118,7 +138,10 @@ async fn a_batch_of_something_else_than_documents_is_refused() {
     let client = Client::connect(server.uri("")).await.expect("a client");
     let things = client.database("a").collection::<Document>("b");
     let mut cursor = things.find(doc! {}).await.expect("a cursor");
-    assert!(matches!(cursor.try_next().await.expect_err("no document").kind(), ErrorKind::Protocol(_)));
+    assert!(matches!(
+        cursor.try_next().await.expect_err("no document").kind(),
+        ErrorKind::Protocol(_)
+    ));
     assert!(cursor.try_next().await.expect("the end").is_none());
 }
 
@@ -126,11 +149,15 @@ async fn a_batch_of_something_else_than_documents_is_refused() {
 async fn the_client_recovers_after_a_broken_connection() {
     // The fault hits each connection once; the pool must not hand a broken one out again.
     let server = MisbehavingServer::start(Fault::Bytes(vec![0xFF; 64])).await;
-    let client = Client::connect(server.uri("maxPoolSize=1")).await.expect("a client");
+    let client = Client::connect(server.uri("maxPoolSize=1"))
+        .await
+        .expect("a client");
     for round in 0..3 {
         let admin = client.database("admin");
         let pinged = admin.run_command(doc! { "ping": 1 });
-        let result = tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang");
+        let result = tokio::time::timeout(HANG, pinged.into_future())
+            .await
+            .expect("no hang");
         assert!(result.is_err(), "round {round}");
     }
     assert_eq!(server.commands(), 3, "every round had a connection of its own");

@@ -12,7 +12,9 @@ use serde::Deserialize;
 
 async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
     let things = deployment.collection::<Document>();
-    let all: Vec<Document> = (0..count).map(|n| doc! { "_id": n, "name": format!("thing {n}") }).collect();
+    let all: Vec<Document> = (0..count)
+        .map(|n| doc! { "_id": n, "name": format!("thing {n}") })
+        .collect();
     things.insert_many(&all).await.unwrap();
     things
 }
@@ -22,7 +24,11 @@ async fn ten_thousand_documents_arrive_once_each() {
     let deployment = standalone().await;
     let things = filled(&deployment, 10_000).await;
     let cursor = things.find(doc! {}).batch_size(999_u32).await.unwrap();
-    let ids: Vec<i32> = cursor.map_ok(|d| d.get_i32("_id").unwrap()).try_collect().await.unwrap();
+    let ids: Vec<i32> = cursor
+        .map_ok(|d| d.get_i32("_id").unwrap())
+        .try_collect()
+        .await
+        .unwrap();
     assert_eq!(ids.len(), 10_000);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 10_000);
     assert_eq!(deployment.server.commands_seen("getMore"), 11 - 1);
@@ -36,7 +42,12 @@ async fn documents_can_be_borrowed_from_the_batch() {
     }
     let deployment = standalone().await;
     let things = filled(&deployment, 5).await;
-    let mut cursor = things.find(doc! {}).batch_size(2_u32).sort(doc! { "_id": 1 }).await.unwrap();
+    let mut cursor = things
+        .find(doc! {})
+        .batch_size(2_u32)
+        .sort(doc! { "_id": 1 })
+        .await
+        .unwrap();
     assert!(cursor.current().is_err(), "advance comes first");
     let mut names = Vec::new();
     while cursor.advance().await.unwrap() {
@@ -57,7 +68,19 @@ async fn a_limit_is_kept_over_batches() {
     assert_eq!(limited.try_collect().await.unwrap().len(), 7);
     let single = things.find(doc! {}).limit(-7).await.unwrap();
     assert_eq!(single.try_collect().await.unwrap().len(), 7);
-    assert_eq!(things.find(doc! {}).limit(4).batch_size(4_u32).await.unwrap().try_collect().await.unwrap().len(), 4);
+    assert_eq!(
+        things
+            .find(doc! {})
+            .limit(4)
+            .batch_size(4_u32)
+            .await
+            .unwrap()
+            .try_collect()
+            .await
+            .unwrap()
+            .len(),
+        4
+    );
 }
 
 #[tokio::test]
@@ -101,8 +124,27 @@ async fn aggregation_results_have_a_type() {
         doc! { "$group": { "_id": { "$eq": [{ "$mod": ["$_id", 2] }, 0] }, "count": { "$sum": 1 } } },
         doc! { "$sort": { "_id": 1 } },
     ];
-    let counted = things.aggregate(pipeline).with_type::<Counted>().await.unwrap().try_collect().await.unwrap();
-    assert_eq!(counted, [Counted { even: false, count: 4 }, Counted { even: true, count: 5 }]);
-    let refused = things.aggregate([doc! { "$nonsense": 1 }]).await.expect_err("no such stage");
+    let counted = things
+        .aggregate(pipeline)
+        .with_type::<Counted>()
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(
+        counted,
+        [
+            Counted {
+                even: false,
+                count: 4
+            },
+            Counted { even: true, count: 5 }
+        ]
+    );
+    let refused = things
+        .aggregate([doc! { "$nonsense": 1 }])
+        .await
+        .expect_err("no such stage");
     assert_eq!(refused.code(), Some(40324));
 }

@@ -12,8 +12,15 @@ use tokio::sync::watch;
 async fn one_seed_leads_to_the_primary() {
     let deployment = replica_set().await;
     let primary = deployment.server.primary().expect("a primary");
-    let secondary = deployment.server.addresses().into_iter().find(|a| *a != primary).expect("a secondary");
-    let client = Client::connect(format!("mongodb://{secondary}/?replicaSet=rs0")).await.unwrap();
+    let secondary = deployment
+        .server
+        .addresses()
+        .into_iter()
+        .find(|a| *a != primary)
+        .expect("a secondary");
+    let client = Client::connect(format!("mongodb://{secondary}/?replicaSet=rs0"))
+        .await
+        .unwrap();
     let things = client.database("d").collection::<Document>("c");
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 1);
@@ -24,22 +31,49 @@ async fn secondaries_answer_reads_that_allow_it() {
     let deployment = replica_set().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
-    for mode in [ReadPreferenceMode::Secondary, ReadPreferenceMode::SecondaryPreferred, ReadPreferenceMode::Nearest] {
+    for mode in [
+        ReadPreferenceMode::Secondary,
+        ReadPreferenceMode::SecondaryPreferred,
+        ReadPreferenceMode::Nearest,
+    ] {
         let reads = things.with_read_preference(ReadPreference::new(mode));
-        assert_eq!(reads.find_one(doc! {}).await.unwrap(), Some(doc! { "_id": 1 }), "{}", mode.as_str());
+        assert_eq!(
+            reads.find_one(doc! {}).await.unwrap(),
+            Some(doc! { "_id": 1 }),
+            "{}",
+            mode.as_str()
+        );
     }
 }
 
 #[tokio::test]
 async fn a_direct_connection_reads_from_a_secondary_and_cannot_write_to_it() {
     let deployment = replica_set().await;
-    deployment.client.database("d").collection::<Document>("c").insert_one(&doc! { "_id": 1 }).await.unwrap();
+    deployment
+        .client
+        .database("d")
+        .collection::<Document>("c")
+        .insert_one(&doc! { "_id": 1 })
+        .await
+        .unwrap();
     let primary = deployment.server.primary().expect("a primary");
-    let secondary = deployment.server.addresses().into_iter().find(|a| *a != primary).expect("a secondary");
-    let client = Client::connect(format!("mongodb://{secondary}/?directConnection=true&retryWrites=false")).await.unwrap();
+    let secondary = deployment
+        .server
+        .addresses()
+        .into_iter()
+        .find(|a| *a != primary)
+        .expect("a secondary");
+    let client = Client::connect(format!(
+        "mongodb://{secondary}/?directConnection=true&retryWrites=false"
+    ))
+    .await
+    .unwrap();
     let things = client.database("d").collection::<Document>("c");
     assert_eq!(things.find_one(doc! {}).await.unwrap(), Some(doc! { "_id": 1 }));
-    let error = things.insert_one(&doc! {}).await.expect_err("a secondary takes no writes");
+    let error = things
+        .insert_one(&doc! {})
+        .await
+        .expect_err("a secondary takes no writes");
     assert_eq!(error.code(), Some(10107), "{error}");
 }
 
@@ -47,8 +81,11 @@ async fn a_direct_connection_reads_from_a_secondary_and_cannot_write_to_it() {
 async fn a_wrong_set_name_finds_nothing_and_says_so() {
     let deployment = replica_set().await;
     let address = deployment.server.addresses()[0];
-    let client =
-        Client::connect(format!("mongodb://{address}/?replicaSet=other&serverSelectionTimeoutMS=300")).await.unwrap();
+    let client = Client::connect(format!(
+        "mongodb://{address}/?replicaSet=other&serverSelectionTimeoutMS=300"
+    ))
+    .await
+    .unwrap();
     let error = client.list_database_names().await.expect_err("no such set");
     assert!(error.to_string().contains("other"), "{error}");
 }
@@ -61,7 +98,10 @@ async fn write(counters: Collection<Document>, writer: usize, done: watch::Sende
     let mut acknowledged = 0;
     while !done.is_closed() {
         let id = format!("{writer}-{acknowledged}");
-        counters.insert_one(&doc! { "_id": id }).await.expect("retryable writes hide an election");
+        counters
+            .insert_one(&doc! { "_id": id })
+            .await
+            .expect("retryable writes hide an election");
         acknowledged += 1;
         done.send_replace(acknowledged);
     }
@@ -84,7 +124,10 @@ async fn writes_survive_elections() {
     for _ in 0..ELECTIONS {
         for receiver in &mut progress {
             let now = *receiver.borrow();
-            receiver.wait_for(|done| *done >= now + 2).await.expect("the writer goes on");
+            receiver
+                .wait_for(|done| *done >= now + 2)
+                .await
+                .expect("the writer goes on");
         }
         assert!(deployment.server.step_down(), "there is a primary to step down");
     }
@@ -94,7 +137,10 @@ async fn writes_survive_elections() {
         acknowledged += writer.await.expect("no writer failed");
     }
     let stored = counters.count_documents(doc! {}).await.unwrap();
-    assert_eq!(stored, acknowledged as u64, "each acknowledged write is stored exactly once");
+    assert_eq!(
+        stored, acknowledged as u64,
+        "each acknowledged write is stored exactly once"
+    );
 }
 
 #[tokio::test]
@@ -103,10 +149,22 @@ async fn a_killed_primary_is_replaced() {
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let primary = deployment.server.primary().expect("a primary");
-    let index = deployment.server.addresses().iter().position(|a| *a == primary).expect("a member");
+    let index = deployment
+        .server
+        .addresses()
+        .iter()
+        .position(|a| *a == primary)
+        .expect("a member");
     deployment.server.stop_member(index).await;
     things.insert_one(&doc! { "_id": 2 }).await.unwrap();
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 2);
-    deployment.server.restart_member(index).await.expect("it starts again");
-    assert_eq!(things.find_one(doc! { "_id": 2 }).await.unwrap(), Some(doc! { "_id": 2 }));
+    deployment
+        .server
+        .restart_member(index)
+        .await
+        .expect("it starts again");
+    assert_eq!(
+        things.find_one(doc! { "_id": 2 }).await.unwrap(),
+        Some(doc! { "_id": 2 })
+    );
 }

@@ -1,5 +1,9 @@
 //! `run_command`.
 
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
 use super::{Deferred, awaitable};
 use crate::{
     Database, Result,
@@ -11,11 +15,12 @@ use crate::{
 /// Runs any command. Await it for the whole reply; see [`Database::run_command`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
-pub struct RunCommand<'a> {
+pub struct RunCommand<'a, T = Document> {
     database: &'a Database,
     command: RawDocumentBuf,
     read_preference: Option<ReadPreference>,
     deferred: Deferred,
+    reply: PhantomData<fn() -> T>,
 }
 
 impl<'a> RunCommand<'a> {
@@ -26,6 +31,21 @@ impl<'a> RunCommand<'a> {
             command: deferred.document("command", command),
             read_preference: None,
             deferred,
+            reply: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
+    /// Decodes the reply as `U`: a struct with the fields that matter, or a
+    /// [`RawDocumentBuf`](crate::bson::RawDocumentBuf) to decode nothing.
+    pub fn with_type<U>(self) -> RunCommand<'a, U> {
+        RunCommand {
+            database: self.database,
+            command: self.command,
+            read_preference: self.read_preference,
+            deferred: self.deferred,
+            reply: PhantomData,
         }
     }
 
@@ -37,16 +57,17 @@ impl<'a> RunCommand<'a> {
         self
     }
 
-    async fn run(self) -> Result<Document> {
+    async fn run(self) -> Result<T> {
         self.deferred.into_result()?;
         let mut operation = run_command::RunCommand {
             database: self.database.name(),
             command: &self.command,
             read_preference: self.read_preference.as_ref().unwrap_or(PRIMARY),
             implicit_session: true,
+            reply: PhantomData,
         };
         self.database.client().executor().run(&mut operation).await
     }
 }
 
-awaitable!(['a] RunCommand<'a> => Document);
+awaitable!(['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);

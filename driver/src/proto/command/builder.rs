@@ -17,7 +17,6 @@ use crate::{
 pub(crate) struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
-    database: &'b str,
 }
 
 impl<'b> Deref for CommandBuilder<'b> {
@@ -36,14 +35,10 @@ impl DerefMut for CommandBuilder<'_> {
 
 impl<'b> CommandBuilder<'b> {
     /// Begins the body of a message whose frame has been written to `buffer`.
-    pub(crate) fn new(buffer: &'b mut Vec<u8>, database: &'b str) -> Self {
+    pub(crate) fn new(buffer: &'b mut Vec<u8>) -> Self {
         let mut writer = DocumentWriter::new(buffer);
         let body = writer.begin();
-        Self {
-            writer,
-            body,
-            database,
-        }
+        Self { writer, body }
     }
 
     /// An array of documents.
@@ -136,9 +131,8 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// Ends the body. What follows it can only be document sequences.
-    pub(crate) fn finish(mut self) -> Result<(), EncodeError> {
-        let database = self.database;
+    /// Ends the body, naming the database the command is for. What follows it can only be document sequences.
+    pub(crate) fn finish(mut self, database: &str) -> Result<(), EncodeError> {
         self.str("$db", database);
         self.writer.end(self.body);
         self.writer.finish()

@@ -1,0 +1,181 @@
+//! How often the hot path allocates. Counts do not depend on the machine's load, so they are asserted.
+
+use std::{sync::mpsc, thread};
+
+use marula_driver::{
+    Client,
+    bson::{RawDocumentBuf, doc},
+};
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+use tokio::{runtime, sync::oneshot};
+
+/// About 270 bytes as BSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Order {
+    #[serde(rename = "_id")]
+    id: i64,
+    customer: String,
+    status: String,
+    total: f64,
+    quantity: i32,
+    paid: bool,
+    note: String,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Line {
+    sku: String,
+    quantity: i32,
+    price: f64,
+}
+
+fn order(id: i64) -> Order {
+    let line = |sku: &str| Line {
+        sku: sku.into(),
+        quantity: 2,
+        price: 9.99,
+    };
+    Order {
+        id,
+        customer: "customer-0000-1111-2222".into(),
+        status: "open".into(),
+        total: 19.98,
+        quantity: 4,
+        paid: false,
+        note: "leave it at the door, please".into(),
+        lines: vec![line("sku-1"), line("sku-2")],
+    }
+}
+
+/// A server on a thread of its own, so that only the client's allocations are counted.
+struct ServerThread {
+    uri: String,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl ServerThread {
+    fn start(replica_set: bool) -> Self {
+        let (started, uri) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::spawn(move || {
+            let runtime = runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let builder = TestServer::builder();
+                let builder = if replica_set {
+                    builder.replica_set()
+                } else {
+                    builder.standalone()
+                };
+                let server = builder.start().await.expect("the server starts");
+                started.send(server.uri()).expect("the test waits");
+                let _ = stopped.await;
+            });
+        });
+        Self {
+            uri: uri.recv().expect("a server"),
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for ServerThread {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+const WARM_UP: i64 = 50;
+const ROUNDS: i64 = 400;
+
+/// Allocations and bytes per round, after a warm-up.
+fn measure(runtime: &runtime::Runtime, mut round: impl AsyncFnMut(i64)) -> (f64, f64) {
+    runtime.block_on(async {
+        for n in 0..WARM_UP {
+            round(n).await;
+        }
+    });
+    let counted = allocation_counter::measure(|| {
+        runtime.block_on(async {
+            for n in WARM_UP..WARM_UP + ROUNDS {
+                round(n).await;
+            }
+        });
+    });
+    (
+        counted.count_total as f64 / ROUNDS as f64,
+        counted.bytes_total as f64 / ROUNDS as f64,
+    )
+}
+
+/// Ceilings of allocations per operation, and of bytes: a little above what is reached.
+fn check(what: &str, (count, bytes): (f64, f64), ceiling: f64, ceiling_bytes: f64) {
+    println!("{what}: {count:.2} allocations, {bytes:.0} bytes");
+    assert!(
+        count <= ceiling,
+        "{what}: {count:.2} allocations per operation, the ceiling is {ceiling}"
+    );
+    assert!(
+        bytes <= ceiling_bytes,
+        "{what}: {bytes:.0} bytes per operation, the ceiling is {ceiling_bytes}"
+    );
+}
+
+fn on(replica_set: bool) {
+    let server = ServerThread::start(replica_set);
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let kind = if replica_set { "replica set" } else { "standalone" };
+    let client = runtime.block_on(Client::connect(&server.uri)).expect("a client");
+    let admin = client.database("admin");
+    let orders = client.database("shop").collection::<Order>("orders");
+
+    let ping = marula_driver::bson::to_raw_document(&doc! { "ping": 1 }).expect("a document");
+    let pings = measure(&runtime, async |_| {
+        admin
+            .run_command(&ping)
+            .with_type::<RawDocumentBuf>()
+            .await
+            .expect("a reply");
+    });
+    let inserts = measure(&runtime, async |n| {
+        orders.insert_one(&order(n)).await.expect("stored");
+    });
+    let made = measure(&runtime, async |n| {
+        std::hint::black_box(order(n));
+    });
+    let finds = measure(&runtime, async |n| {
+        let filter = marula_driver::bson::rawdoc! { "_id": n };
+        let found: Option<Order> = orders.find_one(filter).await.expect("a reply");
+        assert_eq!(found.map(|order| order.id), Some(n));
+    });
+    // What the test itself makes is not the driver's.
+    let inserts = (inserts.0 - made.0, inserts.1 - made.1);
+    check(&format!("ping, {kind}"), pings, 4.0, 2_300.0);
+    check(&format!("insert_one, {kind}"), inserts, 4.0, 2_000.0);
+    // The document itself takes eight, the filter two.
+    check(&format!("find_one, {kind}"), finds, 12.0, 3_300.0);
+}
+
+#[test]
+fn a_standalone_server_costs_few_allocations() {
+    on(false);
+}
+
+#[test]
+fn a_replica_set_costs_few_allocations() {
+    on(true);
+}
