@@ -35,10 +35,7 @@ impl Connection {
     ///
     /// Dropping the future closes the socket.
     pub(crate) async fn establish(
-        address: &ServerAddress,
-        settings: &ConnectionSettings,
-        id: u32,
-    ) -> Result<Self> {
+        address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let opened = deadline.run(open(address)).await;
         let stream = match opened {
@@ -46,7 +43,6 @@ impl Connection {
             Err(_) => return Err(timed_out(NetworkPhase::Connect, settings).with_address(address)),
         };
         let mut connection = Self {
-            id,
             address: address.clone(),
             stream,
             hello: HelloReply::default(),

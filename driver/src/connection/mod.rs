@@ -28,7 +28,6 @@ const KEPT_WRITE_CAPACITY: usize = 1 << 20;
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    id: u32,
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
@@ -52,15 +51,6 @@ enum State {
 }
 
 impl Connection {
-    /// The driver's number for this connection, unique within its pool.
-    pub(crate) fn id(&self) -> u32 {
-        self.id
-    }
-
-    pub(crate) fn address(&self) -> &ServerAddress {
-        &self.address
-    }
-
     /// What the server said in the handshake.
     pub(crate) fn hello(&self) -> &HelloReply {
         &self.hello
@@ -123,11 +113,6 @@ impl Connection {
             Ok(Err(error)) => Err(self.fail(error)),
             Err(_) => Err(self.fail(timed_out(NetworkPhase::Read))),
         }
-    }
-
-    /// Whether the server will send another reply unasked (after an exhaust request).
-    pub(crate) fn more_to_come(&self) -> bool {
-        self.state == State::Busy
     }
 
     async fn read_message(&mut self) -> Result<(Range<usize>, bool)> {

@@ -89,7 +89,7 @@ impl Monitor {
             let hello = connection.run_hello(deadline).await?;
             return Ok((hello, started.elapsed()));
         }
-        let connection = Connection::establish(&self.address, &self.settings, 0).await?;
+        let connection = Connection::establish(&self.address, &self.settings).await?;
         let outcome = (connection.hello().clone(), connection.handshake_time());
         self.connection = Some(connection);
         Ok(outcome)

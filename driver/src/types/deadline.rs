@@ -23,10 +23,6 @@ impl Deadline {
         )
     }
 
-    pub(crate) fn instant(self) -> Option<Instant> {
-        self.0
-    }
-
     /// The earlier of the two.
     pub(crate) fn min(self, other: Self) -> Self {
         match (self.0, other.0) {

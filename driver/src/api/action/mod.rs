@@ -87,7 +87,6 @@ macro_rules! setters {
     };
     (@one $(#[$doc:meta])* $name:ident: document) => {
         $(#[$doc])*
-        #[must_use]
         pub fn $name(mut self, value: impl crate::bson::IntoDocument) -> Self {
             self.options.$name = Some(self.deferred.document(stringify!($name), value));
             self
@@ -95,7 +94,6 @@ macro_rules! setters {
     };
     (@one $(#[$doc:meta])* $name:ident: value = $type:ty) => {
         $(#[$doc])*
-        #[must_use]
         pub fn $name(mut self, value: impl Into<$type>) -> Self {
             self.options.$name = Some(value.into());
             self
