@@ -14,6 +14,8 @@ mod establish;
 mod maintenance;
 mod pooled;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,

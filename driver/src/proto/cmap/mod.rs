@@ -10,6 +10,8 @@
 
 mod action;
 mod pool;
+#[cfg(test)]
+mod tests;
 mod wait_queue;
 
 use std::time::Duration;
