@@ -34,8 +34,7 @@ impl Connection {
     /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
     ///
     /// Dropping the future closes the socket.
-    pub(crate) async fn establish(
-        address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
+    pub(crate) async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let opened = deadline.run(open(address)).await;
         let stream = match opened {

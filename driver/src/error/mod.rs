@@ -51,6 +51,7 @@ struct Inner {
 /// What went wrong.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "it lives behind the Arc of Error")]
 pub enum ErrorKind {
     /// A value given by the application cannot be used; the text says which and why.
     InvalidArgument(String),

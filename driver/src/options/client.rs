@@ -279,8 +279,10 @@ mod tests {
 
     #[test]
     fn debug_shows_no_secret() {
-        let mut options = ClientOptions::default();
-        options.credential = Some(Credential::default().with_password("hunter2"));
+        let mut options = ClientOptions {
+            credential: Some(Credential::default().with_password("hunter2")),
+            ..ClientOptions::default()
+        };
         options.tls.set_certificate_key_file_password("hunter2");
         options.proxy = Some(Proxy {
             password: Some(Secret::new("hunter2")),

@@ -72,10 +72,10 @@ impl Mentions {
                 .iter()
                 .for_each(|tree| self.leaves(tree, prefix, line)),
             syn::UseTree::Name(name) => {
-                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line);
             }
             syn::UseTree::Rename(name) => {
-                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line);
             }
             syn::UseTree::Glob(_) => self.check(prefix, line),
         }

@@ -15,7 +15,7 @@ async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
     let all: Vec<Document> = (0..count)
         .map(|n| doc! { "_id": n, "name": format!("thing {n}") })
         .collect();
-    things.insert_many(&all).await.unwrap();
+    things.insert_many(&all).await.expect("stored");
     things
 }
 

@@ -33,7 +33,7 @@ async fn clearing_fails_those_who_wait_and_closes_what_comes_back() {
     drop(held);
     server.open(0).await;
     let next = check_out(&pool).await.unwrap();
-    assert_eq!((next.id(), next.generation()), (2, 1));
+    assert_eq!((next.key.id, next.generation()), (2, 1));
 }
 
 #[tokio::test]
@@ -139,14 +139,14 @@ async fn a_connection_with_an_outstanding_reply_is_not_used_again() {
     let pool = ready_pool(&server, SETTINGS);
     let mut connection = check_out(&pool).await.unwrap();
     let (message, _) = connection.begin();
-    let mut command = CommandBuilder::new(message.buffer, "admin");
+    let mut command = CommandBuilder::new(message.buffer);
     command.i32("ping", 1);
-    command.finish().unwrap();
+    command.finish("admin").unwrap();
     message.finish().unwrap();
     connection.send(Deadline::NEVER).await.unwrap();
     drop(connection);
     server.open(0).await;
-    assert_eq!(check_out(&pool).await.unwrap().id(), 2);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn a_connection_that_failed_is_not_used_again() {
     );
     drop(connection);
     assert_eq!(counts(&pool).total, 0);
-    assert_eq!(check_out(&pool).await.unwrap().id(), 2);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn connections_that_the_server_closed_while_idle_are_skipped() {
     }
     assert_eq!(counts(&pool).total, 0);
     let mut next = check_out(&pool).await.unwrap();
-    assert_eq!(next.id(), 3);
+    assert_eq!(next.key.id, 3);
     next.run_hello(Deadline::NEVER).await.unwrap();
 }
 

@@ -139,7 +139,7 @@ impl State {
             }
             "readpreference" => match ReadPreferenceMode::parse(value) {
                 Some(mode) => options.read_preference.mode = mode,
-                None => drop::<Option<()>>(reader.ignore(key, "a read preference mode")),
+                None => reader.warn_ignored(key, "a read preference mode"),
             },
             "readpreferencetags" => {
                 let tags: Option<TagSet> = reader.pairs(key, value);
@@ -161,9 +161,7 @@ impl State {
     fn topology(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "replicaset" if value.is_empty() => {
-                drop::<Option<()>>(reader.ignore(key, "the name of a replica set"))
-            }
+            "replicaset" if value.is_empty() => reader.warn_ignored(key, "the name of a replica set"),
             "replicaset" => options.replica_set = Some(value.to_owned()),
             "directconnection" => options.direct_connection = reader.boolean(key, value),
             "loadbalanced" => set(&mut options.load_balanced, reader.boolean(key, value)),
@@ -173,7 +171,7 @@ impl State {
                 "auto" => options.server_monitoring_mode = ServerMonitoringMode::Auto,
                 "stream" => options.server_monitoring_mode = ServerMonitoringMode::Stream,
                 "poll" => options.server_monitoring_mode = ServerMonitoringMode::Poll,
-                _ => drop::<Option<()>>(reader.ignore(key, "auto, stream or poll")),
+                _ => reader.warn_ignored(key, "auto, stream or poll"),
             },
             _ => return false,
         }
@@ -211,7 +209,7 @@ impl State {
             "authsource" => self.auth.source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
-                None => drop::<Option<()>>(self.reader.ignore(key, "a known mechanism")),
+                None => self.reader.warn_ignored(key, "a known mechanism"),
             },
             "authmechanismproperties" => {
                 self.auth.mechanism_properties = self.reader.pairs(key, value).unwrap_or_default();

@@ -51,7 +51,7 @@ impl Update<'_> {
         self.replace(server.clone());
         match (self.topology.kind, server.kind) {
             (_, ServerType::PossiblePrimary) | (TopologyType::Single, _) => {}
-            (TopologyType::Unknown, kind) => self.from_unknown(kind, &server),
+            (TopologyType::Unknown, kind) => self.take_first_news(kind, &server),
             (TopologyType::Sharded, ServerType::Unknown | ServerType::Mongos) => {}
             (TopologyType::Sharded, _) => self.remove(&server.address),
             (_, ServerType::Unknown | ServerType::RsGhost) => self.check_if_has_primary(),
@@ -59,28 +59,28 @@ impl Update<'_> {
                 self.remove(&server.address);
                 self.check_if_has_primary();
             }
-            (_, ServerType::RsPrimary) => self.from_primary(&server),
-            (TopologyType::ReplicaSetNoPrimary, _) => self.without_primary(&server),
-            (TopologyType::ReplicaSetWithPrimary, _) => self.with_primary_from_member(&server),
+            (_, ServerType::RsPrimary) => self.take_primary(&server),
+            (TopologyType::ReplicaSetNoPrimary, _) => self.take_member_without_primary(&server),
+            (TopologyType::ReplicaSetWithPrimary, _) => self.take_member_with_primary(&server),
         }
     }
 
-    fn from_unknown(&mut self, kind: ServerType, server: &ServerDescription) {
+    fn take_first_news(&mut self, kind: ServerType, server: &ServerDescription) {
         match kind {
             ServerType::Unknown | ServerType::PossiblePrimary | ServerType::RsGhost => {}
             ServerType::Standalone if self.topology.seeds == 1 => self.topology.kind = TopologyType::Single,
             ServerType::Standalone => self.remove(&server.address),
             ServerType::Mongos => self.topology.kind = TopologyType::Sharded,
-            ServerType::RsPrimary => self.from_primary(server),
+            ServerType::RsPrimary => self.take_primary(server),
             ServerType::RsSecondary | ServerType::RsArbiter | ServerType::RsOther => {
                 self.topology.kind = TopologyType::ReplicaSetNoPrimary;
-                self.without_primary(server);
+                self.take_member_without_primary(server);
             }
         }
     }
 
     /// updateRSWithoutPrimary
-    fn without_primary(&mut self, server: &ServerDescription) {
+    fn take_member_without_primary(&mut self, server: &ServerDescription) {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {
@@ -95,7 +95,7 @@ impl Update<'_> {
     }
 
     /// updateRSWithPrimaryFromMember
-    fn with_primary_from_member(&mut self, server: &ServerDescription) {
+    fn take_member_with_primary(&mut self, server: &ServerDescription) {
         if self.has_wrong_set_name(server) || self.is_known_by_another_name(server) {
             self.remove(&server.address);
             self.check_if_has_primary();
@@ -108,7 +108,7 @@ impl Update<'_> {
     }
 
     /// updateRSFromPrimary
-    fn from_primary(&mut self, server: &ServerDescription) {
+    fn take_primary(&mut self, server: &ServerDescription) {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {

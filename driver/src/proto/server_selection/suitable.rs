@@ -48,7 +48,7 @@ fn filter<'t>(
         (TopologyType::Sharded, _) => candidates.retain(|server| server.kind == ServerType::Mongos),
         (_, Criteria::Writable) => candidates.retain(|server| server.kind == ServerType::RsPrimary),
         (_, Criteria::Read(preference)) => {
-            return by_preference(topology, candidates, preference, heartbeat_frequency);
+            return by_preference(topology, &candidates, preference, heartbeat_frequency);
         }
     }
     candidates
@@ -56,7 +56,7 @@ fn filter<'t>(
 
 fn by_preference<'t>(
     topology: &TopologyDescription,
-    candidates: Vec<&'t ServerDescription>,
+    candidates: &[&'t ServerDescription],
     preference: &ReadPreference,
     heartbeat_frequency: Duration,
 ) -> Vec<&'t ServerDescription> {
