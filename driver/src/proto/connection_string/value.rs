@@ -10,9 +10,14 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Notes that a value was ignored. Values can be secrets, so they are not repeated.
-    pub(super) fn ignore<T>(&mut self, key: &str, expected: &str) -> Option<T> {
+    pub(super) fn warn_ignored(&mut self, key: &str, expected: &str) {
         self.warnings
             .push(format!("the value of {key} is ignored: expected {expected}"));
+    }
+
+    /// As [`warn_ignored`](Self::warn_ignored), in place of the value.
+    pub(super) fn ignore<T>(&mut self, key: &str, expected: &str) -> Option<T> {
+        self.warn_ignored(key, expected);
         None
     }
 
