@@ -68,7 +68,7 @@ struct Establishment {
 
 impl Establishment {
     async fn run(mut self, unwanted: impl Future<Output = ()>) {
-        let opening = Connection::establish(&self.pool.address, &self.pool.connection, self.key.id);
+        let opening = Connection::establish(&self.pool.address, &self.pool.connection);
         let Some(outcome) = unless(unwanted, opening).await else {
             return;
         };

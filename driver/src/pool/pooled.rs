@@ -13,7 +13,7 @@ use crate::{connection::Connection, proto::cmap::ConnectionKey};
 #[derive(Debug)]
 pub(crate) struct PooledConnection {
     pool: Arc<Pool>,
-    key: ConnectionKey,
+    pub(super) key: ConnectionKey,
     /// Always there until drop takes it.
     connection: Option<Box<Connection>>,
 }

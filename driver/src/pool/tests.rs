@@ -83,10 +83,10 @@ async fn a_connection_given_back_is_used_again() {
     assert!(pool.try_check_out().is_none(), "there is none yet");
     let mut connection = check_out(&pool).await.unwrap();
     connection.run_hello(Deadline::NEVER).await.unwrap();
-    assert_eq!((connection.id(), connection.generation()), (1, 0));
+    assert_eq!((connection.key.id, connection.generation()), (1, 0));
     drop(connection);
-    assert_eq!(pool.try_check_out().unwrap().id(), 1);
-    assert_eq!(check_out(&pool).await.unwrap().id(), 1);
+    assert_eq!(pool.try_check_out().unwrap().key.id, 1);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 1);
     assert_eq!(server.accepted(), 1);
 }
 
@@ -97,7 +97,7 @@ async fn connections_are_numbered_from_one() {
     let mut held = Vec::new();
     for id in 1..=3 {
         held.push(check_out(&pool).await.unwrap());
-        assert_eq!(held.last().unwrap().id(), id);
+        assert_eq!(held.last().unwrap().key.id, id);
     }
     assert_eq!(
         counts(&pool),
@@ -175,7 +175,7 @@ async fn a_connection_idle_for_too_long_is_not_used_again() {
     while idle_since.elapsed() <= limit {}
     assert!(pool.try_check_out().is_none());
     server.open(0).await;
-    assert_eq!(check_out(&pool).await.unwrap().id(), 2);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]

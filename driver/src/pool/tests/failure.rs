@@ -1,7 +1,7 @@
 //! Servers that fail, pools that are cleared, runtimes that end.
 
 use super::*;
-use crate::{NetworkPhase, proto::command::CommandBuilder};
+use crate::NetworkPhase;
 
 #[tokio::test]
 async fn clearing_fails_those_who_wait_and_closes_what_comes_back() {
@@ -33,7 +33,7 @@ async fn clearing_fails_those_who_wait_and_closes_what_comes_back() {
     drop(held);
     server.open(0).await;
     let next = check_out(&pool).await.unwrap();
-    assert_eq!((next.id(), next.generation()), (2, 1));
+    assert_eq!((next.key.id, next.generation()), (2, 1));
 }
 
 #[tokio::test]
@@ -138,15 +138,15 @@ async fn a_connection_with_an_outstanding_reply_is_not_used_again() {
     let server = Server::start().await;
     let pool = ready_pool(&server, SETTINGS);
     let mut connection = check_out(&pool).await.unwrap();
-    let (message, _) = connection.begin();
-    let mut command = CommandBuilder::new(message.buffer, "admin");
-    command.i32("ping", 1);
-    command.finish().unwrap();
-    message.finish().unwrap();
-    connection.send(Deadline::NEVER).await.unwrap();
+    tokio::select! {
+        biased;
+        _ = connection.run_hello(Deadline::NEVER) => panic!("the server has not had its turn"),
+        () = std::future::ready(()) => {}
+    }
+    assert!(!connection.is_reusable());
     drop(connection);
     server.open(0).await;
-    assert_eq!(check_out(&pool).await.unwrap().id(), 2);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn a_connection_that_failed_is_not_used_again() {
     );
     drop(connection);
     assert_eq!(counts(&pool).total, 0);
-    assert_eq!(check_out(&pool).await.unwrap().id(), 2);
+    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn connections_that_the_server_closed_while_idle_are_skipped() {
     }
     assert_eq!(counts(&pool).total, 0);
     let mut next = check_out(&pool).await.unwrap();
-    assert_eq!(next.id(), 3);
+    assert_eq!(next.key.id, 3);
     next.run_hello(Deadline::NEVER).await.unwrap();
 }
 

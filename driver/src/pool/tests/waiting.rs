@@ -122,7 +122,7 @@ async fn a_dropped_request_leaves_its_place_to_the_next() {
     assert!(first.await.unwrap_err().is_cancelled());
     assert_eq!(counts(&pool).waiting, 1);
     drop(held);
-    assert_eq!(second.await.unwrap().unwrap().id(), 1);
+    assert_eq!(second.await.unwrap().unwrap().key.id, 1);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_connection_handed_to_a_dropped_request_goes_to_the_next() {
     // The first has been given the connection, and is dropped before it looks.
     assert_eq!(counts(&pool).waiting, 1);
     drop(first);
-    assert_eq!(second.await.unwrap().unwrap().id(), 1);
+    assert_eq!(second.await.unwrap().unwrap().key.id, 1);
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_connection_established_for_a_dropped_request_is_kept() {
     assert!(request.await.unwrap_err().is_cancelled());
     server.answer_handshakes(1);
     until(&pool, |counts| counts.available == 1).await;
-    assert_eq!(pool.try_check_out().unwrap().id(), 1);
+    assert_eq!(pool.try_check_out().unwrap().key.id, 1);
 }
 
 #[tokio::test]
@@ -237,5 +237,5 @@ async fn wait_queue_timeout_spares_a_request_being_served() {
     assert!(check_out(&pool).await.unwrap_err().is_timeout());
     assert!(!served.is_finished());
     server.answer_handshakes(1);
-    assert_eq!(served.await.unwrap().unwrap().id(), 1);
+    assert_eq!(served.await.unwrap().unwrap().key.id, 1);
 }
