@@ -26,6 +26,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Label: the operation failed in a way that allows to run the whole transaction again.
 pub const TRANSIENT_TRANSACTION_ERROR: &str = "TransientTransactionError";
+/// Label: the server, or the network before it, is overloaded.
+pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
+/// Label: the operation was not begun, so that it may be sent again whatever it is.
+pub const RETRYABLE_ERROR: &str = "RetryableError";
 /// Label: the write may be retried.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 

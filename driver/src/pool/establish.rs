@@ -9,10 +9,13 @@ use std::{
 };
 
 use super::Pool;
-use crate::{Error, ErrorKind, NetworkPhase, Result, connection::Connection, proto::cmap::ConnectionKey};
+use crate::{
+    Error, ErrorKind, NetworkPhase, RETRYABLE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, connection::Connection,
+    proto::cmap::ConnectionKey,
+};
 
 /// Labels of failures that may come from an overloaded server (Client Backpressure specification).
-const OVERLOAD_LABELS: [&str; 2] = ["SystemOverloadedError", "RetryableError"];
+const OVERLOAD_LABELS: [&str; 2] = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
 
 impl Pool {
     /// Starts a task that establishes one connection.

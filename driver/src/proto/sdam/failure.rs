@@ -6,6 +6,7 @@ use super::compare_topology_versions;
 use crate::{
     Error, ErrorKind,
     bson::from_slice,
+    error::SYSTEM_OVERLOADED_ERROR,
     proto::description::{ServerDescription, TopologyVersion},
 };
 
@@ -45,9 +46,14 @@ pub(crate) fn judge(error: &Error, server: &ServerDescription) -> Verdict {
     }
 }
 
-/// Judges an error met while a connection was being established.
-pub(crate) fn judge_handshake(_error: &Error) -> Verdict {
-    LOST
+/// Judges an error met while a connection was being established. One that may come from overload says nothing about the
+/// server's state (Client Backpressure specification).
+pub(crate) fn judge_handshake(error: &Error) -> Verdict {
+    if error.contains_label(SYSTEM_OVERLOADED_ERROR) {
+        Verdict::default()
+    } else {
+        LOST
+    }
 }
 
 const LOST: Verdict = Verdict {
