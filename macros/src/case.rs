@@ -30,7 +30,10 @@ const RULES: [(&str, Rule); 8] = [
 impl Rule {
     /// The rule of that name; serde itself reports unknown ones.
     pub(crate) fn parse(name: &str) -> Rule {
-        RULES.iter().find(|(n, _)| *n == name).map_or(Rule::None, |(_, rule)| *rule)
+        RULES
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map_or(Rule::None, |(_, rule)| *rule)
     }
 
     /// The stored name of a field, whose Rust name is in snake case.
@@ -91,7 +94,9 @@ pub(crate) fn snake(name: &str) -> String {
 
 fn lower_first(name: &str) -> String {
     let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |c| c.to_ascii_lowercase().to_string() + chars.as_str())
+    chars.next().map_or_else(String::new, |c| {
+        c.to_ascii_lowercase().to_string() + chars.as_str()
+    })
 }
 
 #[cfg(test)]
@@ -100,8 +105,22 @@ mod tests {
 
     #[test]
     fn fields_and_variants_follow_every_rule() {
-        let fields = ["customer_id", "CUSTOMER_ID", "CustomerId", "customerId", "customer_id", "CUSTOMER_ID"];
-        let variants = ["inreview", "INREVIEW", "InReview", "inReview", "in_review", "IN_REVIEW"];
+        let fields = [
+            "customer_id",
+            "CUSTOMER_ID",
+            "CustomerId",
+            "customerId",
+            "customer_id",
+            "CUSTOMER_ID",
+        ];
+        let variants = [
+            "inreview",
+            "INREVIEW",
+            "InReview",
+            "inReview",
+            "in_review",
+            "IN_REVIEW",
+        ];
         for (i, (_, rule)) in RULES.iter().take(6).enumerate() {
             assert_eq!(rule.field("customer_id"), fields[i]);
             assert_eq!(rule.variant("InReview"), variants[i]);

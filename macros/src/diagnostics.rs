@@ -13,7 +13,9 @@ pub(crate) struct Sink {
 
 impl Sink {
     pub(crate) fn new() -> Self {
-        Sink { errors: RefCell::new(Some(Vec::new())) }
+        Sink {
+            errors: RefCell::new(Some(Vec::new())),
+        }
     }
 
     pub(crate) fn push(&self, error: syn::Error) {
@@ -87,8 +89,14 @@ mod tests {
 
     #[test]
     fn suggests_only_what_is_close() {
-        assert_eq!(did_you_mean("colection", ["collection", "index"]), "; did you mean `collection`?");
-        assert_eq!(did_you_mean("inedx", ["collection", "index"]), "; did you mean `index`?");
+        assert_eq!(
+            did_you_mean("colection", ["collection", "index"]),
+            "; did you mean `collection`?"
+        );
+        assert_eq!(
+            did_you_mean("inedx", ["collection", "index"]),
+            "; did you mean `index`?"
+        );
         assert_eq!(did_you_mean("timestamps", ["collection", "index"]), "");
         assert_eq!(distance("", "abc"), 3);
     }

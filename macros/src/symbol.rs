@@ -7,8 +7,15 @@ pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.
 pub(crate) const FIELD: [&str; 5] = ["id", "index", "unique", "opaque", "as"];
 /// Options of `index(…)` that take a value or a list.
-pub(crate) const INDEX_VALUES: [&str; 7] =
-    ["name", "was", "ttl", "language", "language_override", "collation", "partial"];
+pub(crate) const INDEX_VALUES: [&str; 7] = [
+    "name",
+    "was",
+    "ttl",
+    "language",
+    "language_override",
+    "collation",
+    "partial",
+];
 /// Keys of `index(…)` that are written as a call.
 pub(crate) const INDEX_KEYS: [&str; 4] = ["text", "geo", "hashed", "wildcard"];
 /// Sources of ids.
@@ -26,4 +33,11 @@ pub(crate) const COLLATION: [(&str, &str); 9] = [
     ("backwards", "backwards"),
 ];
 /// Types of which a field is an array, by their last path segment.
-pub(crate) const ARRAYS: [&str; 6] = ["Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "BinaryHeap"];
+pub(crate) const ARRAYS: [&str; 6] = [
+    "Vec",
+    "VecDeque",
+    "LinkedList",
+    "HashSet",
+    "BTreeSet",
+    "BinaryHeap",
+];

@@ -5,8 +5,8 @@ use crate::bson::Document;
 pub use crate::error::ValueError;
 pub use crate::field::{Embedded, Field, Opaque};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
-pub use crate::index::IndexDeclaration;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
+pub use crate::index::IndexDeclaration;
 pub use crate::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
@@ -19,5 +19,8 @@ pub fn assert_id_source<S: IdSource<I>, I>() {}
 
 /// A document of options.
 pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> Document {
-    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    entries
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }

@@ -79,19 +79,30 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn encode(path: impl Into<String>, source: ValueError) -> Self {
-        Error::Encode { path: path.into(), source }
+        Error::Encode {
+            path: path.into(),
+            source,
+        }
     }
 
     pub(crate) fn filter(path: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::InvalidFilter { path: path.into(), reason: reason.into() }
+        Error::InvalidFilter {
+            path: path.into(),
+            reason: reason.into(),
+        }
     }
 
     pub(crate) fn update(path: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::InvalidUpdate { path: path.into(), reason: reason.into() }
+        Error::InvalidUpdate {
+            path: path.into(),
+            reason: reason.into(),
+        }
     }
 
     pub(crate) fn argument(reason: impl Into<String>) -> Self {
-        Error::InvalidArgument { reason: reason.into() }
+        Error::InvalidArgument {
+            reason: reason.into(),
+        }
     }
 
     /// The driver's error, if it is the cause: its code, labels and server reply.
@@ -119,13 +130,26 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::Decode { collection, id, path, source } => {
-                let id = id.as_ref().map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string());
-                write!(f, "document {id} of {collection} cannot be read at {}: ", Place(path, "its top level"))?;
+            Error::Decode {
+                collection,
+                id,
+                path,
+                source,
+            } => {
+                let id = id
+                    .as_ref()
+                    .map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string());
+                write!(
+                    f,
+                    "document {id} of {collection} cannot be read at {}: ",
+                    Place(path, "its top level")
+                )?;
                 f.write_str(source.message())
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
-            Error::Encode { path, source } => write!(f, "cannot encode {}: {source}", Place(path, "the document")),
+            Error::Encode { path, source } => {
+                write!(f, "cannot encode {}: {source}", Place(path, "the document"))
+            }
             Error::InvalidFilter { path, reason } => {
                 write!(f, "invalid filter at {}: {reason}", Place(path, "its top level"))
             }
@@ -163,6 +187,10 @@ struct Place<'a>(&'a str, &'static str);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str(self.1) } else { write!(f, "`{}`", self.0) }
+        if self.0.is_empty() {
+            f.write_str(self.1)
+        } else {
+            write!(f, "`{}`", self.0)
+        }
     }
 }

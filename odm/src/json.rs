@@ -57,14 +57,22 @@ impl fmt::Display for Relaxed<'_> {
             }
             Bson::Int32(v) => write!(f, "{v}"),
             Bson::Int64(v) => write!(f, "{v}"),
-            Bson::Timestamp(t) => write!(f, "{{\"$timestamp\": {{\"t\": {}, \"i\": {}}}}}", t.time, t.increment),
+            Bson::Timestamp(t) => write!(
+                f,
+                "{{\"$timestamp\": {{\"t\": {}, \"i\": {}}}}}",
+                t.time, t.increment
+            ),
             Bson::Binary(b) => binary(b, f),
             Bson::ObjectId(id) => write!(f, "{{\"$oid\": \"{}\"}}", id.to_hex()),
             Bson::DateTime(d) => match d.try_to_rfc3339_string() {
                 Ok(text) if (0..=253_402_300_799_999).contains(&d.timestamp_millis()) => {
                     write!(f, "{{\"$date\": \"{text}\"}}")
                 }
-                _ => write!(f, "{{\"$date\": {{\"$numberLong\": \"{}\"}}}}", d.timestamp_millis()),
+                _ => write!(
+                    f,
+                    "{{\"$date\": {{\"$numberLong\": \"{}\"}}}}",
+                    d.timestamp_millis()
+                ),
             },
             Bson::Symbol(s) => {
                 f.write_str("{\"$symbol\": ")?;
@@ -84,7 +92,11 @@ fn double(v: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if v.is_nan() {
         f.write_str("{\"$numberDouble\": \"NaN\"}")
     } else if v.is_infinite() {
-        write!(f, "{{\"$numberDouble\": \"{}Infinity\"}}", if v < 0.0 { "-" } else { "" })
+        write!(
+            f,
+            "{{\"$numberDouble\": \"{}Infinity\"}}",
+            if v < 0.0 { "-" } else { "" }
+        )
     } else {
         write!(f, "{v:?}")
     }
@@ -104,10 +116,17 @@ fn binary(b: &Binary, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn base64(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().enumerate().fold(0_u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
+        let word = chunk
+            .iter()
+            .enumerate()
+            .fold(0_u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
         for i in 0..4 {
             let index = usize::try_from(word >> (18 - 6 * i) & 63).unwrap_or_default();
-            let letter = if i > chunk.len() { '=' } else { char::from(ALPHABET[index]) };
+            let letter = if i > chunk.len() {
+                '='
+            } else {
+                char::from(ALPHABET[index])
+            };
             write!(f, "{letter}")?;
         }
     }

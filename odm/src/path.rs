@@ -9,6 +9,9 @@ use crate::bson::{Bson, Document};
 use crate::field::Field;
 use crate::marker::{Array, Map, Nullable, Writable};
 
+/// Types that a value is about without holding any of them: always `Send + Sync`.
+pub(crate) type Types<T> = PhantomData<fn() -> T>;
+
 /// The untyped part of a path: what is sent, and what travels along with it.
 #[derive(Clone, Debug, Default)]
 pub struct RawPath {
@@ -49,11 +52,20 @@ impl RawPath {
     }
 
     fn with_dotted(&self, dotted: Cow<'static, str>) -> Self {
-        RawPath { dotted, arrays: self.arrays.clone(), flat: false, extras: self.extras.clone() }
+        RawPath {
+            dotted,
+            arrays: self.arrays.clone(),
+            flat: false,
+            extras: self.extras.clone(),
+        }
     }
 
     fn step(&self, name: &'static str) -> Self {
-        if self.dotted.is_empty() { self.with_dotted(Cow::Borrowed(name)) } else { self.step_owned(name) }
+        if self.dotted.is_empty() {
+            self.with_dotted(Cow::Borrowed(name))
+        } else {
+            self.step_owned(name)
+        }
     }
 
     fn step_owned(&self, name: &str) -> Self {
@@ -83,7 +95,10 @@ impl RawPath {
     fn implying(&self, name: &'static str, tag: &'static str) -> Self {
         let key = self.step(name).dotted.into_owned();
         let mut next = self.clone();
-        next.extras.get_or_insert_default().implied.push((key, Bson::String(tag.to_owned())));
+        next.extras
+            .get_or_insert_default()
+            .implied
+            .push((key, Bson::String(tag.to_owned())));
         next
     }
 }
@@ -134,7 +149,7 @@ pub trait AsPath {
 /// A path from `R` to a value of type `T`.
 pub struct Path<R, T, M = Read> {
     raw: RawPath,
-    types: PhantomData<fn() -> (R, T, M)>,
+    types: Types<(R, T, M)>,
 }
 
 impl<R, T, M> Path<R, T, M> {
@@ -145,7 +160,10 @@ impl<R, T, M> Path<R, T, M> {
     }
 
     pub(crate) fn from_raw(raw: RawPath) -> Self {
-        Path { raw, types: PhantomData }
+        Path {
+            raw,
+            types: PhantomData,
+        }
     }
 
     /// The path of a field below this one, by its stored name. The derives call it; the type is the caller's word.
@@ -215,14 +233,17 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
 /// `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
-    types: PhantomData<fn() -> (V, M)>,
+    types: Types<(V, M)>,
 }
 
 impl<V, N, M> Wrapped<V, N, M> {
     /// Wraps the accessors of the inner value.
     #[doc(hidden)]
     pub fn new(inner: N) -> Self {
-        Wrapped { inner, types: PhantomData }
+        Wrapped {
+            inner,
+            types: PhantomData,
+        }
     }
 }
 
@@ -368,10 +389,14 @@ fn escape_key(key: &str) -> Cow<'_, str> {
 /// The reason why a path cannot be sent, if there is one.
 pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
     if path.dotted.contains('\0') {
-        return Err("a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned());
+        return Err(
+            "a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned(),
+        );
     }
     if path.flat {
-        return Err("the fields of a flattened value stand among others: it has no value of its own".to_owned());
+        return Err(
+            "the fields of a flattened value stand among others: it has no value of its own".to_owned(),
+        );
     }
     Ok(())
 }

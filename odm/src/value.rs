@@ -128,7 +128,11 @@ where
 }
 
 pub(crate) fn array<T, V: IntoValue<T>>(values: impl IntoIterator<Item = V>) -> Result<Bson, ValueError> {
-    values.into_iter().map(IntoValue::into_value).collect::<Result<Vec<_>, _>>().map(Bson::Array)
+    values
+        .into_iter()
+        .map(IntoValue::into_value)
+        .collect::<Result<Vec<_>, _>>()
+        .map(Bson::Array)
 }
 
 macro_rules! arrays {
@@ -177,7 +181,9 @@ where
     }
 }
 
-fn map<K: Into<String>, T, V: IntoValue<T>>(entries: impl IntoIterator<Item = (K, V)>) -> Result<Bson, ValueError> {
+fn map<K: Into<String>, T, V: IntoValue<T>>(
+    entries: impl IntoIterator<Item = (K, V)>,
+) -> Result<Bson, ValueError> {
     let mut document = Document::new();
     for (key, value) in entries {
         let key = key.into();

@@ -29,8 +29,12 @@ struct Order {
     raw: Bson,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the callers read better")]
 fn check(filter: impl FnOnce(Fields<Order>) -> Filter<Order>, expected: marula::bson::Document) {
-    assert_eq!(filter(Order::fields()).into_document().unwrap(), expected);
+    assert_eq!(
+        filter(Order::fields()).into_document().expect("a valid filter"),
+        expected
+    );
 }
 
 #[test]
@@ -39,15 +43,30 @@ fn comparisons() {
     check(|o| o.note().eq("x"), doc! { "note": { "$eq": "x" } });
     check(|o| o.note().eq(Some("x")), doc! { "note": { "$eq": "x" } });
     check(|o| o.note().ne(None::<String>), doc! { "note": { "$ne": null } });
-    check(|o| o.maybe().gt(1) & o.maybe().lte(Some(9)), doc! { "maybe": { "$gt": 1_i64, "$lte": 9_i64 } });
+    check(
+        |o| o.maybe().gt(1) & o.maybe().lte(Some(9)),
+        doc! { "maybe": { "$gt": 1_i64, "$lte": 9_i64 } },
+    );
     check(|o| o.big().lt(7), doc! { "big": { "$lt": 7_i64 } });
     check(|o| o.open().eq(true), doc! { "open": { "$eq": true } });
     let total: Decimal128 = "9.90".parse().unwrap();
     check(|o| o.total().gte(total), doc! { "total": { "$gte": total } });
-    check(|o| o.at().lt(DateTime::from_millis(1)), doc! { "at": { "$lt": DateTime::from_millis(1) } });
-    check(|o| o._id().is_in([1, 2]), doc! { "_id": { "$in": [1_i64, 2_i64] } });
-    check(|o| o.note().not_in(["a", "b"]), doc! { "note": { "$nin": ["a", "b"] } });
-    check(|o| o.raw().eq(1) & o.raw().gt("a"), doc! { "raw": { "$eq": 1, "$gt": "a" } });
+    check(
+        |o| o.at().lt(DateTime::from_millis(1)),
+        doc! { "at": { "$lt": DateTime::from_millis(1) } },
+    );
+    check(
+        |o| o._id().is_in([1, 2]),
+        doc! { "_id": { "$in": [1_i64, 2_i64] } },
+    );
+    check(
+        |o| o.note().not_in(["a", "b"]),
+        doc! { "note": { "$nin": ["a", "b"] } },
+    );
+    check(
+        |o| o.raw().eq(1) & o.raw().gt("a"),
+        doc! { "raw": { "$eq": 1, "$gt": "a" } },
+    );
 }
 
 #[test]
@@ -56,38 +75,70 @@ fn presence_and_type() {
     check(|o| o.note().is_missing(), doc! { "note": { "$exists": false } });
     check(|o| o.note().is_null(), doc! { "note": { "$eq": null } });
     check(|o| o.note().is_not_null(), doc! { "note": { "$ne": null } });
-    check(|o| o.note().type_is(BsonType::Null), doc! { "note": { "$type": "null" } });
+    check(
+        |o| o.note().type_is(BsonType::Null),
+        doc! { "note": { "$type": "null" } },
+    );
 }
 
 #[test]
 fn strings() {
     check(|o| o.note().regex("^a"), doc! { "note": { "$regex": "^a" } });
-    check(|o| o.note().regex(("^a", "i")), doc! { "note": { "$regex": "^a", "$options": "i" } });
-    check(|o| o.note().starts_with("a.b*"), doc! { "note": { "$regex": r"^a\.b\*" } });
+    check(
+        |o| o.note().regex(("^a", "i")),
+        doc! { "note": { "$regex": "^a", "$options": "i" } },
+    );
+    check(
+        |o| o.note().starts_with("a.b*"),
+        doc! { "note": { "$regex": r"^a\.b\*" } },
+    );
     check(
         |_| Filter::text(TextSearch::new("tea").case_sensitive(true)),
         doc! { "$text": { "$search": "tea", "$caseSensitive": true } },
     );
     let error = Order::fields().note().regex("a\0").into_document().unwrap_err();
-    assert!(matches!(&error, Error::Encode { path, .. } if path == "note"), "{error}");
+    assert!(
+        matches!(&error, Error::Encode { path, .. } if path == "note"),
+        "{error}"
+    );
 }
 
 #[test]
 fn arrays() {
     check(|o| o.tags().contains("a"), doc! { "tags": { "$eq": "a" } });
-    check(|o| o.tags().eq(["a", "b"]), doc! { "tags": { "$eq": ["a", "b"] } });
-    check(|o| o.tags().all(["a", "b"]), doc! { "tags": { "$all": ["a", "b"] } });
+    check(
+        |o| o.tags().eq(["a", "b"]),
+        doc! { "tags": { "$eq": ["a", "b"] } },
+    );
+    check(
+        |o| o.tags().all(["a", "b"]),
+        doc! { "tags": { "$all": ["a", "b"] } },
+    );
     check(|o| o.tags().size(2), doc! { "tags": { "$size": 2_i64 } });
     check(|o| o.scores().any().gte(5), doc! { "scores": { "$gte": 5 } });
     check(|o| o.scores().nth(0).gte(5), doc! { "scores.0": { "$gte": 5 } });
-    check(|o| o.scores().elem_match(|s| s.gte(5) & s.lt(9)), doc! { "scores": { "$elemMatch": { "$gte": 5, "$lt": 9 } } });
     check(
-        |o| o.lines().elem_match(|l| l.sku().eq("a") & (l.qty().gte(2) | l.qty().eq(0))),
+        |o| o.scores().elem_match(|s| s.gte(5) & s.lt(9)),
+        doc! { "scores": { "$elemMatch": { "$gte": 5, "$lt": 9 } } },
+    );
+    check(
+        |o| {
+            o.lines()
+                .elem_match(|l| l.sku().eq("a") & (l.qty().gte(2) | l.qty().eq(0)))
+        },
         doc! { "lines": { "$elemMatch": {
             "sku": { "$eq": "a" }, "$or": [{ "qty": { "$gte": 2 } }, { "qty": { "$eq": 0 } }],
         } } },
     );
-    check(|o| o.lines().contains(Line { sku: "a".into(), qty: 1 }), doc! { "lines": { "$eq": { "sku": "a", "qty": 1 } } });
+    check(
+        |o| {
+            o.lines().contains(Line {
+                sku: "a".into(),
+                qty: 1,
+            })
+        },
+        doc! { "lines": { "$eq": { "sku": "a", "qty": 1 } } },
+    );
     check(
         |o| o.tags().contains("a") & o.tags().contains("b"),
         doc! { "$and": [{ "tags": { "$eq": "a" } }, { "tags": { "$eq": "b" } }] },
@@ -96,9 +147,18 @@ fn arrays() {
 
 #[test]
 fn numbers_and_bits() {
-    check(|o| o._id().modulo(4, 1), doc! { "_id": { "$mod": [4_i64, 1_i64] } });
-    check(|o| o._id().bits_all_set(5), doc! { "_id": { "$bitsAllSet": 5_i64 } });
-    check(|o| o._id().bits_any_clear(5), doc! { "_id": { "$bitsAnyClear": 5_i64 } });
+    check(
+        |o| o._id().modulo(4, 1),
+        doc! { "_id": { "$mod": [4_i64, 1_i64] } },
+    );
+    check(
+        |o| o._id().bits_all_set(5),
+        doc! { "_id": { "$bitsAllSet": 5_i64 } },
+    );
+    check(
+        |o| o._id().bits_any_clear(5),
+        doc! { "_id": { "$bitsAnyClear": 5_i64 } },
+    );
     assert!(Order::fields()._id().modulo(0, 1).into_document().is_err());
 }
 
@@ -128,12 +188,24 @@ fn logic() {
             "$or": [{ "_id": { "$eq": 1_i64 } }, { "_id": { "$eq": 2_i64 } }, { "_id": { "$eq": 3_i64 } }],
         },
     );
-    check(|o| Filter::all([o.open().eq(true), o._id().gt(1)]), doc! { "open": { "$eq": true }, "_id": { "$gt": 1_i64 } });
+    check(
+        |o| Filter::all([o.open().eq(true), o._id().gt(1)]),
+        doc! { "open": { "$eq": true }, "_id": { "$gt": 1_i64 } },
+    );
     check(|_| Filter::all([]), doc! {});
     check(|_| Filter::any([]), doc! { "$nor": [{}] });
-    check(|_| Filter::expr(doc! { "$gt": ["$a", "$b"] }), doc! { "$expr": { "$gt": ["$a", "$b"] } });
-    check(|o| o._id().not(|id| id.gt(5) & id.lt(9)), doc! { "_id": { "$not": { "$gt": 5_i64, "$lt": 9_i64 } } });
-    check(|o| o.note().raw_condition(doc! { "$eq": 1 }), doc! { "note": { "$eq": 1 } });
+    check(
+        |_| Filter::expr(doc! { "$gt": ["$a", "$b"] }),
+        doc! { "$expr": { "$gt": ["$a", "$b"] } },
+    );
+    check(
+        |o| o._id().not(|id| id.gt(5) & id.lt(9)),
+        doc! { "_id": { "$not": { "$gt": 5_i64, "$lt": 9_i64 } } },
+    );
+    check(
+        |o| o.note().raw_condition(doc! { "$eq": 1 }),
+        doc! { "note": { "$eq": 1 } },
+    );
     check(|_| Filter::raw(doc! { "x": 1 }), doc! { "x": 1 });
     assert!(o().type_is(BsonType::Object).into_document().is_err());
     assert!((o().exists() | o()._id().eq(1)).into_document().is_err());
@@ -149,5 +221,14 @@ fn values_out_of_range_are_kept_as_errors() {
     );
     let error = filter.into_document().unwrap_err();
     assert!(matches!(&error, Error::Encode { path, .. } if path == "big"));
-    assert!(o.lines().elem_match(|l| l.qty().eq(1) & l.eq(Line { sku: String::new(), qty: 1 })).into_document().is_err());
+    assert!(
+        o.lines()
+            .elem_match(|l| l.qty().eq(1)
+                & l.eq(Line {
+                    sku: String::new(),
+                    qty: 1
+                }))
+            .into_document()
+            .is_err()
+    );
 }

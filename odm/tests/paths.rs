@@ -79,6 +79,7 @@ enum Loose {
 #[derive(Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(collection = "orders")]
+#[expect(dead_code, reason = "a skipped field is never read")]
 struct Order {
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
@@ -113,11 +114,11 @@ mod seconds {
     use marula::bson::DateTime;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(date: &DateTime, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(date: &DateTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(date.timestamp_millis() / 1000)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime, D::Error> {
         i64::deserialize(deserializer).map(|s| DateTime::from_millis(s * 1000))
     }
 }
@@ -148,9 +149,15 @@ fn arrays_lead_to_their_elements() {
     assert_eq!(dotted(&o.lines().any().size()), "lines.size");
     assert_eq!(dotted(&o.lines().parts().parts().qty()), "lines.parts.parts.qty");
     assert_eq!(dotted(&o.lines().positional().qty()), "lines.$.qty");
-    assert_eq!(dotted(&o.lines().all_positional().parts().all_positional().qty()), "lines.$[].parts.$[].qty");
+    assert_eq!(
+        dotted(&o.lines().all_positional().parts().all_positional().qty()),
+        "lines.$[].parts.$[].qty"
+    );
     let nested = o.lines().parts();
-    assert_eq!(nested.raw().array_prefixes().collect::<Vec<_>>(), ["lines", "lines.parts"]);
+    assert_eq!(
+        nested.raw().array_prefixes().collect::<Vec<_>>(),
+        ["lines", "lines.parts"]
+    );
 }
 
 #[test]
@@ -164,20 +171,46 @@ fn variants_follow_their_representation() {
         o.payment().transfer().iban().eq("DE1").to_string(),
         r#"{"payment.iban": {"$eq": "DE1"}, "payment.kind": {"$eq": "transfer"}}"#
     );
-    assert_eq!(o.payment().is_cash().to_string(), r#"{"payment.kind": {"$eq": "cash"}}"#);
-    assert_eq!(o.external().note().eq("x").to_string(), r#"{"external.Note": {"$eq": "x"}}"#);
-    assert_eq!(o.external().boxed().width().eq(1).to_string(), r#"{"external.Boxed.WIDTH": {"$eq": 1}}"#);
-    assert_eq!(o.external().is_pair().to_string(), r#"{"external.Pair": {"$exists": true}}"#);
-    assert_eq!(o.external().is_nothing().to_string(), r#"{"external": {"$eq": "none"}}"#);
+    assert_eq!(
+        o.payment().is_cash().to_string(),
+        r#"{"payment.kind": {"$eq": "cash"}}"#
+    );
+    assert_eq!(
+        o.external().note().eq("x").to_string(),
+        r#"{"external.Note": {"$eq": "x"}}"#
+    );
+    assert_eq!(
+        o.external().boxed().width().eq(1).to_string(),
+        r#"{"external.Boxed.WIDTH": {"$eq": 1}}"#
+    );
+    assert_eq!(
+        o.external().is_pair().to_string(),
+        r#"{"external.Pair": {"$exists": true}}"#
+    );
+    assert_eq!(
+        o.external().is_nothing().to_string(),
+        r#"{"external": {"$eq": "none"}}"#
+    );
     assert_eq!(
         o.adjacent().r#type().iban().eq("x").to_string(),
         r#"{"adjacent.c.iban": {"$eq": "x"}, "adjacent.t": {"$eq": "Type"}}"#
     );
-    assert_eq!(o.adjacent().is_other().to_string(), r#"{"adjacent.t": {"$eq": "Other"}}"#);
-    assert_eq!(o.loose().bank().iban().eq("x").to_string(), r#"{"loose.iban": {"$eq": "x"}}"#);
-    assert_eq!(o.loose().text().body().eq("x").to_string(), r#"{"loose.body": {"$eq": "x"}}"#);
     assert_eq!(
-        o.payments().elem_match(|p| p.credit_card().last_four().eq("1")).to_string(),
+        o.adjacent().is_other().to_string(),
+        r#"{"adjacent.t": {"$eq": "Other"}}"#
+    );
+    assert_eq!(
+        o.loose().bank().iban().eq("x").to_string(),
+        r#"{"loose.iban": {"$eq": "x"}}"#
+    );
+    assert_eq!(
+        o.loose().text().body().eq("x").to_string(),
+        r#"{"loose.body": {"$eq": "x"}}"#
+    );
+    assert_eq!(
+        o.payments()
+            .elem_match(|p| p.credit_card().last_four().eq("1"))
+            .to_string(),
         r#"{"payments": {"$elemMatch": {"lastFour": {"$eq": "1"}, "kind": {"$eq": "credit_card"}}}}"#
     );
 }
@@ -186,25 +219,57 @@ fn variants_follow_their_representation() {
 fn values_have_their_stored_form() {
     let o = Order::fields();
     let id = Uuid::from_u128(7);
-    assert_eq!(o.id().eq(id).to_string(), format!(r#"{{"_id": {{"$eq": {{"$uuid": "{id}"}}}}}}"#));
-    assert_eq!(o.status().eq(Status::PaidInFull).to_string(), r#"{"status": {"$eq": "PAID-IN-FULL"}}"#);
-    assert_eq!(o.status().is_in([Status::Open]).to_string(), r#"{"status": {"$in": ["OPEN"]}}"#);
+    assert_eq!(
+        o.id().eq(id).to_string(),
+        format!(r#"{{"_id": {{"$eq": {{"$uuid": "{id}"}}}}}}"#)
+    );
+    assert_eq!(
+        o.status().eq(Status::PaidInFull).to_string(),
+        r#"{"status": {"$eq": "PAID-IN-FULL"}}"#
+    );
+    assert_eq!(
+        o.status().is_in([Status::Open]).to_string(),
+        r#"{"status": {"$in": ["OPEN"]}}"#
+    );
     assert_eq!(o.due().gt(5).to_string(), r#"{"due": {"$gt": 5}}"#);
-    assert_eq!(o.blob().eq(Bson::from("::1")).to_string(), r#"{"blob": {"$eq": "::1"}}"#);
-    assert_eq!(o.lines().sku().eq(Sku("a".into())).to_string(), r#"{"lines.sku": {"$eq": "a"}}"#);
-    assert_eq!(o.lines().sku().regex("^a").to_string(), r#"{"lines.sku": {"$regex": "^a"}}"#);
+    assert_eq!(
+        o.blob().eq(Bson::from("::1")).to_string(),
+        r#"{"blob": {"$eq": "::1"}}"#
+    );
+    assert_eq!(
+        o.lines().sku().eq(Sku("a".into())).to_string(),
+        r#"{"lines.sku": {"$eq": "a"}}"#
+    );
+    assert_eq!(
+        o.lines().sku().regex("^a").to_string(),
+        r#"{"lines.sku": {"$regex": "^a"}}"#
+    );
 }
 
 #[test]
 fn a_flattened_value_cannot_be_compared_as_a_whole() {
     let o = Order::fields();
-    let whole = o.stamps().eq(Stamps { created_at: DateTime::from_millis(0), offset: None });
+    let whole = o.stamps().eq(Stamps {
+        created_at: DateTime::from_millis(0),
+        offset: None,
+    });
     let error = whole.into_document().unwrap_err().to_string();
     assert!(error.contains("flattened"), "{error}");
     let root = o.payment().transfer().eq(Bank { iban: String::new() });
-    assert!(root.into_document().unwrap_err().to_string().contains("flattened"));
+    assert!(
+        root.into_document()
+            .unwrap_err()
+            .to_string()
+            .contains("flattened")
+    );
     for key in ["a.b", "$x", ""] {
-        let error = o.scores().entry(key).eq(1).into_document().unwrap_err().to_string();
+        let error = o
+            .scores()
+            .entry(key)
+            .eq(1)
+            .into_document()
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("map key"), "{error}");
     }
 }

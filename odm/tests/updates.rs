@@ -29,13 +29,16 @@ struct Order {
 
 fn compile<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> marula::Result<(Doc, Vec<Doc>)> {
     match update(Order::fields()).into_update().compile()? {
-        Compiled::Operators { update, array_filters } => Ok((update, array_filters)),
+        Compiled::Operators {
+            update,
+            array_filters,
+        } => Ok((update, array_filters)),
         Compiled::Pipeline(stages) => panic!("a pipeline: {stages:?}"),
     }
 }
 
 fn check<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U, expected: Doc) {
-    let (update, filters) = compile(update).unwrap();
+    let (update, filters) = compile(update).expect("a valid update");
     assert_eq!((update, filters), (expected, Vec::new()));
 }
 
@@ -44,45 +47,106 @@ fn fields() {
     check(|o| o.note().set("x"), doc! { "$set": { "note": "x" } });
     check(|o| o.note().set_null(), doc! { "$set": { "note": null } });
     check(|o| o.note().unset(), doc! { "$unset": { "note": "" } });
-    check(|o| (o.flags().inc(2), o._id().mul(3)), doc! { "$inc": { "flags": 2_i64 }, "$mul": { "_id": 3_i64 } });
+    check(
+        |o| (o.flags().inc(2), o._id().mul(3)),
+        doc! { "$inc": { "flags": 2_i64 }, "$mul": { "_id": 3_i64 } },
+    );
     check(|o| o.flags().dec(2), doc! { "$inc": { "flags": -2_i64 } });
     let total: Decimal128 = "1.5".parse().unwrap();
     let negative: Decimal128 = "-1.5".parse().unwrap();
     check(|o| o.total().dec(total), doc! { "$inc": { "total": negative } });
     check(|o| o.total().min(total), doc! { "$min": { "total": total } });
-    check(|o| o.at().max(DateTime::from_millis(5)), doc! { "$max": { "at": DateTime::from_millis(5) } });
-    check(|o| o.note().rename(o.old_note()), doc! { "$rename": { "note": "old_note" } });
+    check(
+        |o| o.at().max(DateTime::from_millis(5)),
+        doc! { "$max": { "at": DateTime::from_millis(5) } },
+    );
+    check(
+        |o| o.note().rename(o.old_note()),
+        doc! { "$rename": { "note": "old_note" } },
+    );
     check(|o| o.at().current_date(), doc! { "$currentDate": { "at": true } });
-    check(|o| o.note().set_on_insert("new"), doc! { "$setOnInsert": { "note": "new" } });
-    check(|o| o.flags().bit_and(6), doc! { "$bit": { "flags": { "and": 6_i64 } } });
-    check(|o| o.note().raw_operator("$set", 1), doc! { "$set": { "note": 1 } });
+    check(
+        |o| o.note().set_on_insert("new"),
+        doc! { "$setOnInsert": { "note": "new" } },
+    );
+    check(
+        |o| o.flags().bit_and(6),
+        doc! { "$bit": { "flags": { "and": 6_i64 } } },
+    );
+    check(
+        |o| o.note().raw_operator("$set", 1),
+        doc! { "$set": { "note": 1 } },
+    );
 }
 
 #[test]
 fn arrays() {
     check(|o| o.tags().push("a"), doc! { "$push": { "tags": "a" } });
     check(
-        |o| o.lines().push_each([line("a")]).position(0).slice(-5).sort(|l| (l.qty().desc(), l.sku().asc())),
+        |o| {
+            o.lines()
+                .push_each([line("a")])
+                .position(0)
+                .slice(-5)
+                .sort(|l| (l.qty().desc(), l.sku().asc()))
+        },
         doc! { "$push": { "lines": {
             "$each": [{ "sku": "a", "qty": 1, "parts": [] }],
             "$position": 0, "$slice": -5, "$sort": { "qty": -1, "sku": 1 },
         } } },
     );
-    check(|o| o.scores().push_each([1, 2]).sort(|s| s.desc()), doc! { "$push": { "scores": { "$each": [1, 2], "$sort": -1 } } });
-    check(|o| o.tags().add_to_set("a"), doc! { "$addToSet": { "tags": "a" } });
-    check(|o| o.tags().add_each_to_set(["a", "b"]), doc! { "$addToSet": { "tags": { "$each": ["a", "b"] } } });
-    check(|o| o.lines().pull(|l| l.sku().eq("a")), doc! { "$pull": { "lines": { "sku": { "$eq": "a" } } } });
-    check(|o| o.scores().pull(|s| s.gte(5)), doc! { "$pull": { "scores": { "$gte": 5 } } });
-    check(|o| o.scores().pull_all([1, 2]), doc! { "$pullAll": { "scores": [1, 2] } });
-    check(|o| (o.scores().pop_first(), o.tags().pop_last()), doc! { "$pop": { "scores": -1, "tags": 1 } });
-    check(|o| o.lines().nth(3).qty().inc(1), doc! { "$inc": { "lines.3.qty": 1 } });
-    check(|o| o.lines().positional().qty().inc(1), doc! { "$inc": { "lines.$.qty": 1 } });
-    check(|o| o.lines().all_positional().qty().inc(1), doc! { "$inc": { "lines.$[].qty": 1 } });
-    check(|o| o.scores().all_positional().inc(1), doc! { "$inc": { "scores.$[]": 1 } });
+    check(
+        |o| o.scores().push_each([1, 2]).sort(|s| s.desc()),
+        doc! { "$push": { "scores": { "$each": [1, 2], "$sort": -1 } } },
+    );
+    check(
+        |o| o.tags().add_to_set("a"),
+        doc! { "$addToSet": { "tags": "a" } },
+    );
+    check(
+        |o| o.tags().add_each_to_set(["a", "b"]),
+        doc! { "$addToSet": { "tags": { "$each": ["a", "b"] } } },
+    );
+    check(
+        |o| o.lines().pull(|l| l.sku().eq("a")),
+        doc! { "$pull": { "lines": { "sku": { "$eq": "a" } } } },
+    );
+    check(
+        |o| o.scores().pull(|s| s.gte(5)),
+        doc! { "$pull": { "scores": { "$gte": 5 } } },
+    );
+    check(
+        |o| o.scores().pull_all([1, 2]),
+        doc! { "$pullAll": { "scores": [1, 2] } },
+    );
+    check(
+        |o| (o.scores().pop_first(), o.tags().pop_last()),
+        doc! { "$pop": { "scores": -1, "tags": 1 } },
+    );
+    check(
+        |o| o.lines().nth(3).qty().inc(1),
+        doc! { "$inc": { "lines.3.qty": 1 } },
+    );
+    check(
+        |o| o.lines().positional().qty().inc(1),
+        doc! { "$inc": { "lines.$.qty": 1 } },
+    );
+    check(
+        |o| o.lines().all_positional().qty().inc(1),
+        doc! { "$inc": { "lines.$[].qty": 1 } },
+    );
+    check(
+        |o| o.scores().all_positional().inc(1),
+        doc! { "$inc": { "scores.$[]": 1 } },
+    );
 }
 
 fn line(sku: &str) -> Line {
-    Line { sku: sku.to_owned(), qty: 1, parts: Vec::new() }
+    Line {
+        sku: sku.to_owned(),
+        qty: 1,
+        parts: Vec::new(),
+    }
 }
 
 #[test]
@@ -119,7 +183,7 @@ fn array_filters_are_numbered_over_the_whole_update() {
 }
 
 fn refused<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> (String, String) {
-    match compile(update).unwrap_err() {
+    match compile(update).expect_err("an invalid update") {
         Error::InvalidUpdate { path, reason } => (path, reason),
         other => panic!("{other}"),
     }
@@ -128,16 +192,34 @@ fn refused<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> (St
 #[test]
 fn overlap_is_refused() {
     let (path, reason) = refused(|o| (o.note().set("a"), o.note().unset()));
-    assert_eq!((path.as_str(), reason.as_str()), ("note", "two operators change this field"));
-    let (path, reason) = refused(|o| (o.lines().nth(0).set(line("a")), o.tags().push("x"), o.lines().nth(0).qty().inc(1)));
+    assert_eq!(
+        (path.as_str(), reason.as_str()),
+        ("note", "two operators change this field")
+    );
+    let (path, reason) = refused(|o| {
+        (
+            o.lines().nth(0).set(line("a")),
+            o.tags().push("x"),
+            o.lines().nth(0).qty().inc(1),
+        )
+    });
     assert_eq!(path, "lines.0");
     assert!(reason.contains("`lines.0.qty`"), "{reason}");
-    assert_eq!(refused(|o| (o.note().rename(o.old_note()), o.old_note().set("x"))).0, "old_note");
+    assert_eq!(
+        refused(|o| (o.note().rename(o.old_note()), o.old_note().set("x"))).0,
+        "old_note"
+    );
     let same = |o: &Fields<Order>| o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1);
     assert_eq!(refused(|o| (same(&o), same(&o))).0, "lines.$[f0].qty");
-    assert_eq!(refused(|o| (o.note().set("a"), Update::raw(doc! { "$set": { "note": 1 } }))).0, "note");
+    assert_eq!(
+        refused(|o| (o.note().set("a"), Update::raw(doc! { "$set": { "note": 1 } }))).0,
+        "note"
+    );
     // A common prefix of names is no overlap.
-    check(|o| (o.note().set("a"), o.old_note().set("b")), doc! { "$set": { "note": "a", "old_note": "b" } });
+    check(
+        |o| (o.note().set("a"), o.old_note().set("b")),
+        doc! { "$set": { "note": "a", "old_note": "b" } },
+    );
 }
 
 #[test]
@@ -146,21 +228,46 @@ fn updates_without_meaning_are_refused() {
     assert!(refused(|_| Vec::<Update<Order>>::new()).1.contains("nothing"));
     assert!(refused(|o| o.raw_operator("$set", 1)).1.contains("as a whole"));
     assert_eq!(refused(|_| Update::raw(doc! { "note": {} })).0, "note");
-    assert!(refused(|o| (Update::pipeline([doc! {}]), o.note().set("a"))).1.contains("pipeline"));
-    assert!(refused(|o| o.lines().filtered_positional(|_| marula::Filter::everything()).qty().inc(1)).1.contains("condition"));
-    let overflow = compile(|o| o.lines().filtered_positional(|l| l.qty().modulo(0, 1)).qty().inc(1)).unwrap_err();
+    assert!(
+        refused(|o| (Update::pipeline([doc! {}]), o.note().set("a")))
+            .1
+            .contains("pipeline")
+    );
+    assert!(
+        refused(|o| o
+            .lines()
+            .filtered_positional(|_| marula::Filter::everything())
+            .qty()
+            .inc(1))
+        .1
+        .contains("condition")
+    );
+    let overflow = compile(|o| {
+        o.lines()
+            .filtered_positional(|l| l.qty().modulo(0, 1))
+            .qty()
+            .inc(1)
+    })
+    .unwrap_err();
     assert!(overflow.to_string().contains("divisor"), "{overflow}");
 }
 
 #[test]
 fn display_prints_what_is_sent() {
     let o = Order::fields();
-    let update = (o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1), o.note().set("x")).into_update();
+    let update = (
+        o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1),
+        o.note().set("x"),
+    )
+        .into_update();
     assert_eq!(
         update.to_string(),
         r#"{"$inc": {"lines.$[f0].qty": 1}, "$set": {"note": "x"}} arrayFilters [{"f0.sku": {"$eq": "a"}}]"#
     );
     let pipeline = Update::<Order>::pipeline([doc! { "$set": { "a": Bson::Null } }]);
     assert_eq!(pipeline.to_string(), r#"[{"$set": {"a": null}}]"#);
-    assert_eq!(Update::<Order>::empty().to_string(), "<invalid update at its top level: the update changes nothing>");
+    assert_eq!(
+        Update::<Order>::empty().to_string(),
+        "<invalid update at its top level: the update changes nothing>"
+    );
 }

@@ -9,7 +9,9 @@ use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
 use crate::model::{Content, Model, Place, Variant};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
-    let Model { ident, fields_ident, .. } = model;
+    let Model {
+        ident, fields_ident, ..
+    } = model;
     let type_ = accessors_type(model, fields_ident);
     let traits = field_traits(model);
     let types = variants.iter().map(|v| content_type(model, v));
@@ -32,7 +34,9 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
 
 /// The type of a variant's own fields.
 fn content_type(model: &Model, variant: &Variant) -> TokenStream {
-    let Content::Fields { ident, accessors } = &variant.content else { return TokenStream::new() };
+    let Content::Fields { ident, accessors } = &variant.content else {
+        return TokenStream::new();
+    };
     let type_ = accessors_type(model, ident);
     let methods = accessors.iter().map(accessor);
     quote! {
@@ -52,7 +56,14 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
             quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
         }
         (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.0, #tag_name, #tag)),
-        (Place::Within { tag_name, tag, content_name }, _) => {
+        (
+            Place::Within {
+                tag_name,
+                tag,
+                content_name,
+            },
+            _,
+        ) => {
             quote!(__m::Path::step(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag), #content_name))
         }
         (Place::Untagged, _) => quote!(__m::Path::retype(&self.0)),

@@ -9,7 +9,9 @@ use crate::model::{Accessor, AccessorKind, Model};
 
 /// The accessors' type of a struct, and the traits that lead to it.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
-    let Model { ident, fields_ident, .. } = model;
+    let Model {
+        ident, fields_ident, ..
+    } = model;
     let methods = accessors.iter().map(accessor);
     let traits = field_traits(model);
     let type_ = accessors_type(model, fields_ident);
@@ -46,7 +48,9 @@ pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenS
 
 /// The traits of a type that has accessors of its own.
 pub(super) fn field_traits(model: &Model) -> TokenStream {
-    let Model { ident, fields_ident, .. } = model;
+    let Model {
+        ident, fields_ident, ..
+    } = model;
     quote! {
         impl<__R, __M: __m::Mode> __m::AsPath for #fields_ident<__R, __M> {
             type Root = __R;
@@ -67,9 +71,16 @@ pub(super) fn field_traits(model: &Model) -> TokenStream {
 
 /// The method of one field.
 pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
-    let Accessor { ident, name, ty, kind } = accessor;
+    let Accessor {
+        ident,
+        name,
+        ty,
+        kind,
+    } = accessor;
     let doc = match kind {
-        AccessorKind::Flat => format!("The fields of `{ident}`, which stand among those of the outer document."),
+        AccessorKind::Flat => {
+            format!("The fields of `{ident}`, which stand among those of the outer document.")
+        }
         _ => format!("The field stored as `{name}`."),
     };
     let step = quote!(__m::Path::step(&self.0, #name));
@@ -91,5 +102,8 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
 /// The accessors of a type at a path: their type and how they are made, with errors at the type as it is written.
 pub(super) fn typed(ty: &syn::Type, path: &TokenStream) -> (TokenStream, TokenStream) {
     let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, __M>);
-    (output, quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)))
+    (
+        output,
+        quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)),
+    )
 }

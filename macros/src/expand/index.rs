@@ -13,7 +13,11 @@ pub(super) fn declaration(index: &Index) -> TokenStream {
     for k in &index.keys {
         out.extend(key(k, index.ttl));
     }
-    for (given, method) in [(index.unique, quote!(unique)), (index.sparse, quote!(sparse)), (index.hidden, quote!(hidden))] {
+    for (given, method) in [
+        (index.unique, quote!(unique)),
+        (index.sparse, quote!(sparse)),
+        (index.hidden, quote!(hidden)),
+    ] {
         if given {
             out.extend(quote!(.#method()));
         }
@@ -45,7 +49,9 @@ pub(super) fn declaration(index: &Index) -> TokenStream {
 }
 
 fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
-    let Some(path) = &key.path else { return quote!(.wildcard(&__fields)) };
+    let Some(path) = &key.path else {
+        return quote!(.wildcard(&__fields));
+    };
     let path = accessors(path);
     match (&key.kind, ttl) {
         (KeyKind::Ascending | KeyKind::Descending, Some(seconds)) => quote!(.expiring(#path, #seconds)),
@@ -66,7 +72,10 @@ fn accessors(path: &FieldPath) -> TokenStream {
     for segment in &path.segments {
         out = quote_spanned!(at(segment.span())=> __m::Inner::inner(&#out).#segment());
     }
-    let span = path.segments.last().map_or_else(proc_macro2::Span::call_site, syn::Ident::span);
+    let span = path
+        .segments
+        .last()
+        .map_or_else(proc_macro2::Span::call_site, syn::Ident::span);
     quote_spanned!(at(span)=> &#out)
 }
 
@@ -80,7 +89,11 @@ fn filter(partial: &Partial) -> TokenStream {
             let (a, b) = (filter(a), filter(b));
             quote!(::core::ops::BitOr::bitor(#a, #b))
         }
-        Partial::Compare { path, comparison, value } => {
+        Partial::Compare {
+            path,
+            comparison,
+            value,
+        } => {
             let path = accessors(path);
             let method = match comparison {
                 Comparison::Eq => quote!(eq),
@@ -95,7 +108,11 @@ fn filter(partial: &Partial) -> TokenStream {
             let path = accessors(path);
             quote!(__m::FilterOps::#method(#path))
         }
-        Partial::Call { path, method, argument } => {
+        Partial::Call {
+            path,
+            method,
+            argument,
+        } => {
             let path = accessors(path);
             quote!(__m::FilterOps::#method(#path, #argument))
         }

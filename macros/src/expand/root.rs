@@ -13,11 +13,20 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let name = ident.to_string();
     let mut owner = ident.clone();
     owner.set_span(at(ident.span()));
-    let Root { collection, id, indexes } = root;
+    let Root {
+        collection,
+        id,
+        indexes,
+    } = root;
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
         Some(id) => id_parts(id),
-        None => (quote!(__m::Bson), quote!(__m::Manual), quote!(::core::unreachable!()), TokenStream::new()),
+        None => (
+            quote!(__m::Bson),
+            quote!(__m::Manual),
+            quote!(::core::unreachable!()),
+            TokenStream::new(),
+        ),
     };
     // All at the name of the type, where the compiler then says once what is missing.
     let model = quote_spanned! {at(ident.span())=>
@@ -52,5 +61,10 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
         IdSource::Auto | IdSource::Manual => TokenStream::new(),
         _ => quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
     };
-    (quote!(#ty), source_type, quote_spanned!(at(ident.span())=> &self.#ident), check)
+    (
+        quote!(#ty),
+        source_type,
+        quote_spanned!(at(ident.span())=> &self.#ident),
+        check,
+    )
 }

@@ -10,7 +10,17 @@ use crate::expand::at;
 /// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
 pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
     let markers = [
-        "Embedded", "Ordered", "Numeric", "Integer", "Text", "Date", "Geo", "KeysetKey", "TtlKey", "TextKey", "HashedKey",
+        "Embedded",
+        "Ordered",
+        "Numeric",
+        "Integer",
+        "Text",
+        "Date",
+        "Geo",
+        "KeysetKey",
+        "TtlKey",
+        "TextKey",
+        "HashedKey",
         "IndexKey",
     ];
     // The higher-ranked bound keeps the compiler from refusing a bound that does not hold.

@@ -18,28 +18,51 @@ pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink)
     if variants.is_empty() || (units && serde.tag.is_none()) {
         return Body::Plain;
     }
-    Body::Enum(variants.iter().filter(|v| !v.serde.skipped).map(|v| variant(v, parsed, sink)).collect())
+    Body::Enum(
+        variants
+            .iter()
+            .filter(|v| !v.serde.skipped)
+            .map(|v| variant(v, parsed, sink))
+            .collect(),
+    )
 }
 
 fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     let serde = &parsed.serde;
     let rust_name = variant.ident.unraw().to_string();
     let given = variant.serde.rename.clone();
-    let tag = given.as_ref().map_or_else(|| serde.rename_all.variant(&rust_name), |n| n.value.clone());
+    let tag = given
+        .as_ref()
+        .map_or_else(|| serde.rename_all.variant(&rust_name), |n| n.value.clone());
     let place = match (&serde.tag, &serde.content) {
         _ if serde.untagged || variant.serde.untagged => Place::Untagged,
         (None, _) => {
             let span = given.map_or(variant.ident.span(), |n| n.span);
-            fields::check_name(&Name { value: tag.clone(), span }, sink);
+            fields::check_name(
+                &Name {
+                    value: tag.clone(),
+                    span,
+                },
+                sink,
+            );
             Place::Keyed { tag }
         }
-        (Some(name), None) => Place::Beside { tag_name: name.value.clone(), tag },
-        (Some(name), Some(content)) => {
-            Place::Within { tag_name: name.value.clone(), tag, content_name: content.value.clone() }
-        }
+        (Some(name), None) => Place::Beside {
+            tag_name: name.value.clone(),
+            tag,
+        },
+        (Some(name), Some(content)) => Place::Within {
+            tag_name: name.value.clone(),
+            tag,
+            content_name: content.value.clone(),
+        },
     };
     // A variant that takes all unknown tags has no tag that a filter could ask for.
-    let place = if variant.serde.other { Place::Untagged } else { place };
+    let place = if variant.serde.other {
+        Place::Untagged
+    } else {
+        place
+    };
     let content = match &variant.shape {
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
@@ -49,7 +72,10 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
                 variant.container.rename_all
             };
             let ident = fresh(&format!("{}{rust_name}Fields", parsed.ident), &parsed.identifiers);
-            Content::Fields { ident, accessors: fields::resolve(named, rule, sink) }
+            Content::Fields {
+                ident,
+                accessors: fields::resolve(named, rule, sink),
+            }
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {

@@ -11,12 +11,19 @@ use crate::parse::{Field, Name};
 pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor> {
     let mut accessors: Vec<Accessor> = Vec::new();
     for field in fields.iter().filter(|f| !f.serde.skipped) {
-        let Some(accessor) = resolve_one(field, rule, sink) else { continue };
+        let Some(accessor) = resolve_one(field, rule, sink) else {
+            continue;
+        };
         let clash = accessors.iter().any(|a| {
-            a.name == accessor.name && !matches!(a.kind, AccessorKind::Flat) && !matches!(accessor.kind, AccessorKind::Flat)
+            a.name == accessor.name
+                && !matches!(a.kind, AccessorKind::Flat)
+                && !matches!(accessor.kind, AccessorKind::Flat)
         });
         if clash {
-            sink.on(&accessor.ident, format!("two fields are stored as `{}`", accessor.name));
+            sink.on(
+                &accessor.ident,
+                format!("two fields are stored as `{}`", accessor.name),
+            );
         }
         accessors.push(accessor);
     }
@@ -28,10 +35,21 @@ fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
     let name = stored_name(field, rule)?;
     if field.serde.flatten.is_none() {
         let at = field.serde.rename.as_ref().map_or(ident.span(), |n| n.span);
-        check_name(&Name { value: name.clone(), span: at }, sink);
+        check_name(
+            &Name {
+                value: name.clone(),
+                span: at,
+            },
+            sink,
+        );
     }
     let kind = kind(field, sink);
-    Some(Accessor { ident, name, ty: field.ty.clone(), kind })
+    Some(Accessor {
+        ident,
+        name,
+        ty: field.ty.clone(),
+        kind,
+    })
 }
 
 /// The name that serde writes.
@@ -45,7 +63,10 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
     let attributes = &field.attributes;
     if let Some(span) = field.serde.flatten {
         if attributes.opaque.is_some() || attributes.stored_as.is_some() {
-            sink.at(span, "a flattened field has no value of its own that `opaque` or `as` could describe");
+            sink.at(
+                span,
+                "a flattened field has no value of its own that `opaque` or `as` could describe",
+            );
         }
         return AccessorKind::Flat;
     }
@@ -56,7 +77,10 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         return AccessorKind::Opaque;
     }
     if let Some((attribute, span)) = &field.serde.with {
-        let name = field.ident.as_ref().map_or_else(String::new, |i| format!(" `{i}`"));
+        let name = field
+            .ident
+            .as_ref()
+            .map_or_else(String::new, |i| format!(" `{i}`"));
         sink.at(
             *span,
             format!(
@@ -83,5 +107,8 @@ pub(super) fn check_name(name: &Name, sink: &Sink) {
     } else {
         return;
     };
-    sink.at(name.span, format!("`{value}` cannot be the name of a field: {reason}"));
+    sink.at(
+        name.span,
+        format!("`{value}` cannot be the name of a field: {reason}"),
+    );
 }

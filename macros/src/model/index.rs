@@ -45,12 +45,21 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
             (None, None) => continue,
         };
         if field.serde.skipped || field.serde.flatten.is_some() {
-            sink.at(span, format!("`{ident}` has no stored value of its own that an index could hold"));
+            sink.at(
+                span,
+                format!("`{ident}` has no stored value of its own that an index could hold"),
+            );
             continue;
         }
-        let path = FieldPath { segments: vec![ident.clone()] };
+        let path = FieldPath {
+            segments: vec![ident.clone()],
+        };
         let mut attribute = IndexAttribute::new(span);
-        attribute.keys.push(Key { path: Some(path), kind: KeyKind::Ascending, span });
+        attribute.keys.push(Key {
+            path: Some(path),
+            kind: KeyKind::Ascending,
+            span,
+        });
         attribute.unique = unique;
         seen.check(&attribute, sink);
         indexes.push(index(&attribute, fields, sink));
@@ -64,7 +73,9 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
         kind: match &k.kind {
             KeyKind::Ascending => KeyKind::Ascending,
             KeyKind::Descending => KeyKind::Descending,
-            KeyKind::Text { weight } => KeyKind::Text { weight: weight.clone() },
+            KeyKind::Text { weight } => KeyKind::Text {
+                weight: weight.clone(),
+            },
             KeyKind::Geo => KeyKind::Geo,
             KeyKind::Hashed => KeyKind::Hashed,
             KeyKind::Wildcard => KeyKind::Wildcard,
@@ -79,7 +90,10 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
         name: attribute.name.clone(),
         was: attribute.was.clone(),
         // On a compound index an error has been reported; a second one about the type of a key would not help.
-        ttl: attribute.ttl.filter(|_| attribute.keys.len() == 1).map(|(seconds, _)| seconds),
+        ttl: attribute
+            .ttl
+            .filter(|_| attribute.keys.len() == 1)
+            .map(|(seconds, _)| seconds),
         language: attribute.language.clone(),
         language_override: attribute.language_override.clone(),
         collation: attribute.collation.as_ref().map(|options| {
@@ -89,7 +103,10 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
             };
             options.iter().map(copy).collect()
         }),
-        partial: attribute.partial.as_ref().and_then(|(e, _)| partial::resolve(e, fields, sink)),
+        partial: attribute
+            .partial
+            .as_ref()
+            .and_then(|(e, _)| partial::resolve(e, fields, sink)),
     }
 }
 
@@ -104,8 +121,12 @@ fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &S
 
 /// Reports a path whose first segment is no stored field.
 pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink: &Sink) -> bool {
-    let Some(first) = path.segments.first() else { return false };
-    let field = fields.iter().find(|f| f.ident.as_ref().is_some_and(|i| i.unraw() == first.unraw()));
+    let Some(first) = path.segments.first() else {
+        return false;
+    };
+    let field = fields
+        .iter()
+        .find(|f| f.ident.as_ref().is_some_and(|i| i.unraw() == first.unraw()));
     match field {
         Some(field) if field.serde.skipped => {
             sink.on(first, format!("`{first}` is skipped by serde: it is not stored"));
@@ -113,9 +134,16 @@ pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink:
         }
         Some(_) => true,
         None => {
-            let names: Vec<String> = fields.iter().filter_map(|f| f.ident.as_ref().map(|i| i.unraw().to_string())).collect();
+            let names: Vec<String> = fields
+                .iter()
+                .filter_map(|f| f.ident.as_ref().map(|i| i.unraw().to_string()))
+                .collect();
             let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str));
-            let of = if owner.is_empty() { String::new() } else { format!(" of `{owner}`") };
+            let of = if owner.is_empty() {
+                String::new()
+            } else {
+                format!(" of `{owner}`")
+            };
             sink.on(first, format!("no field `{first}`{of}{hint}"));
             false
         }
@@ -134,10 +162,16 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     if let Some((_, span)) = index.ttl {
         let plain = matches!(
             index.keys[..],
-            [Key { kind: KeyKind::Ascending | KeyKind::Descending, .. }]
+            [Key {
+                kind: KeyKind::Ascending | KeyKind::Descending,
+                ..
+            }]
         );
         if !plain {
-            sink.at(span, "a TTL index has exactly one key, a date; the server ignores `ttl` on anything else");
+            sink.at(
+                span,
+                "a TTL index has exactly one key, a date; the server ignores `ttl` on anything else",
+            );
         }
     }
     if let (Some(span), Some(_)) = (index.unique, hashed) {
@@ -152,14 +186,23 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
         }
     }
     if let (Some(_), Some(collation), Some(key)) = (text, &index.collation, text) {
-        let simple = collation.iter().any(|o| {
-            o.name == "locale" && matches!(&o.value, syn::Lit::Str(s) if s.value() == "simple")
-        });
+        let simple = collation
+            .iter()
+            .any(|o| o.name == "locale" && matches!(&o.value, syn::Lit::Str(s) if s.value() == "simple"));
         if !simple {
-            sink.at(key.span, "a text index takes only the collation `locale = \"simple\"`");
+            sink.at(
+                key.span,
+                "a text index takes only the collation `locale = \"simple\"`",
+            );
         }
     }
-    if index.keys.iter().filter(|k| matches!(k.kind, KeyKind::Hashed)).count() > 1 {
+    if index
+        .keys
+        .iter()
+        .filter(|k| matches!(k.kind, KeyKind::Hashed))
+        .count()
+        > 1
+    {
         sink.at(index.span, "an index has at most one hashed key");
     }
     check_twice(index, sink);
@@ -169,7 +212,13 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
 fn check_twice(index: &IndexAttribute, sink: &Sink) {
     for (i, key) in index.keys.iter().enumerate() {
         let Some(path) = &key.path else { continue };
-        if index.keys.iter().take(i).filter_map(|k| k.path.as_ref()).any(|p| p.text() == path.text()) {
+        if index
+            .keys
+            .iter()
+            .take(i)
+            .filter_map(|k| k.path.as_ref())
+            .any(|p| p.text() == path.text())
+        {
             sink.at(path.span(), format!("`{}` is a key twice", path.text()));
         }
     }
@@ -179,14 +228,19 @@ fn check_twice(index: &IndexAttribute, sink: &Sink) {
 fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let mut first: Option<&Ident> = None;
     for key in index.keys.iter().filter(|k| !matches!(k.kind, KeyKind::Wildcard)) {
-        let Some(segment) = key.path.as_ref().and_then(|p| p.segments.first()) else { continue };
+        let Some(segment) = key.path.as_ref().and_then(|p| p.segments.first()) else {
+            continue;
+        };
         let field = fields.iter().find(|f| f.ident.as_ref() == Some(segment));
         if !field.is_some_and(|f| is_array(&f.ty) && f.serde.flatten.is_none()) {
             continue;
         }
         match first {
             Some(other) if other != segment => {
-                sink.on(segment, format!("`{other}` and `{segment}` are both arrays: one index cannot hold two"));
+                sink.on(
+                    segment,
+                    format!("`{other}` and `{segment}` are both arrays: one index cannot hold two"),
+                );
             }
             _ => first = Some(segment),
         }
@@ -223,7 +277,10 @@ impl Seen {
     fn check(&mut self, index: &IndexAttribute, sink: &Sink) {
         if let Some(key) = index.keys.iter().find(|k| matches!(k.kind, KeyKind::Text { .. })) {
             if self.text.is_some() {
-                sink.at(key.span, "a collection has at most one text index; put all text keys into one `index(…)`");
+                sink.at(
+                    key.span,
+                    "a collection has at most one text index; put all text keys into one `index(…)`",
+                );
             }
             self.text = Some(key.span);
         }

@@ -29,6 +29,7 @@ pub(crate) struct Model {
     pub(crate) root: Option<Root>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each derive")]
 pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
@@ -49,6 +50,10 @@ pub(crate) struct Accessor {
     pub(crate) kind: AccessorKind,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each field of a derive"
+)]
 pub(crate) enum AccessorKind {
     /// Accessors by the type.
     Typed,
@@ -77,7 +82,11 @@ pub(crate) enum Place {
     /// `{tag_name: "Tag", …content}`.
     Beside { tag_name: String, tag: String },
     /// `{tag_name: "Tag", content_name: content}`.
-    Within { tag_name: String, tag: String, content_name: String },
+    Within {
+        tag_name: String,
+        tag: String,
+        content_name: String,
+    },
     /// `content`.
     Untagged,
 }
@@ -87,7 +96,10 @@ pub(crate) enum Content {
     None,
     /// Nothing at all: a unit variant.
     Unit,
-    Fields { ident: Ident, accessors: Vec<Accessor> },
+    Fields {
+        ident: Ident,
+        accessors: Vec<Accessor>,
+    },
     Newtype(Type),
 }
 
@@ -117,7 +129,11 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
         ident: parsed.ident.clone(),
         vis: parsed.vis.clone(),
         usable: parsed.usable,
-        krate: parsed.attributes.krate.clone().unwrap_or_else(|| syn::parse_quote!(::marula)),
+        krate: parsed
+            .attributes
+            .krate
+            .clone()
+            .unwrap_or_else(|| syn::parse_quote!(::marula)),
         fields_ident,
         body,
         root,
@@ -161,6 +177,10 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
 
 /// The identifier, changed if the input uses it.
 fn fresh(name: &str, taken: &[String]) -> Ident {
-    let name = if taken.iter().any(|t| t == name) { format!("__{name}") } else { name.to_owned() };
+    let name = if taken.iter().any(|t| t == name) {
+        format!("__{name}")
+    } else {
+        name.to_owned()
+    };
     Ident::new(&name, Span::call_site())
 }

@@ -12,10 +12,21 @@ use crate::parse::index::FieldPath;
 pub(crate) enum Partial {
     And(Box<Partial>, Box<Partial>),
     Or(Box<Partial>, Box<Partial>),
-    Compare { path: FieldPath, comparison: Comparison, value: Expr },
-    Exists { path: FieldPath, method: Ident },
+    Compare {
+        path: FieldPath,
+        comparison: Comparison,
+        value: Expr,
+    },
+    Exists {
+        path: FieldPath,
+        method: Ident,
+    },
     /// `type_is` and `is_in`, which take an argument as it is.
-    Call { path: FieldPath, method: Ident, argument: Expr },
+    Call {
+        path: FieldPath,
+        method: Ident,
+        argument: Expr,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -27,8 +38,7 @@ pub(crate) enum Comparison {
     Lte,
 }
 
-const ALLOWED: &str =
-    "a partial index allows only `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)`, `is_in(…)`, joined by `&&` and `||`";
+const ALLOWED: &str = "a partial index allows only `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)`, `is_in(…)`, joined by `&&` and `||`";
 
 /// The filter; none after an error.
 pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Partial> {
@@ -39,7 +49,11 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
             BinOp::And(_) | BinOp::Or(_) => {
                 let (left, right) = (resolve(&e.left, fields, sink), resolve(&e.right, fields, sink));
                 let (left, right) = (Box::new(left?), Box::new(right?));
-                Some(if matches!(e.op, BinOp::And(_)) { Partial::And(left, right) } else { Partial::Or(left, right) })
+                Some(if matches!(e.op, BinOp::And(_)) {
+                    Partial::And(left, right)
+                } else {
+                    Partial::Or(left, right)
+                })
             }
             _ => {
                 let comparison = match e.op {
@@ -54,16 +68,27 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
                     }
                 };
                 let path = path(&e.left, fields, sink)?;
-                Some(Partial::Compare { path, comparison, value: (*e.right).clone() })
+                Some(Partial::Compare {
+                    path,
+                    comparison,
+                    value: (*e.right).clone(),
+                })
             }
         },
         Expr::MethodCall(e) => {
             let method = e.method.clone();
             match (method.to_string().as_str(), e.args.len(), e.args.first()) {
-                ("exists", 0, _) => Some(Partial::Exists { path: path(&e.receiver, fields, sink)?, method }),
+                ("exists", 0, _) => Some(Partial::Exists {
+                    path: path(&e.receiver, fields, sink)?,
+                    method,
+                }),
                 ("type_is" | "is_in", 1, Some(argument)) => {
                     let argument = argument.clone();
-                    Some(Partial::Call { path: path(&e.receiver, fields, sink)?, method, argument })
+                    Some(Partial::Call {
+                        path: path(&e.receiver, fields, sink)?,
+                        method,
+                        argument,
+                    })
                 }
                 _ => {
                     sink.on(&method, ALLOWED);
@@ -94,7 +119,9 @@ fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
                 None => false,
             },
             Expr::Field(e) => {
-                let Member::Named(member) = &e.member else { return false };
+                let Member::Named(member) = &e.member else {
+                    return false;
+                };
                 let known = segments(&e.base, out);
                 out.push(member.clone());
                 known
@@ -104,7 +131,10 @@ fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
     }
     let mut found = Vec::new();
     if !segments(expr, &mut found) {
-        sink.at(expr.span(), "expected a field, as in `status` or `address.city`, on the left");
+        sink.at(
+            expr.span(),
+            "expected a field, as in `status` or `address.city`, on the left",
+        );
         return None;
     }
     let path = FieldPath { segments: found };

@@ -9,12 +9,25 @@ use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
     if let Some((attribute, span)) = &parsed.serde.conversion {
-        sink.at(*span, format!("`{attribute}` hides how a document is stored; put such a type into a field instead"));
+        sink.at(
+            *span,
+            format!("`{attribute}` hides how a document is stored; put such a type into a field instead"),
+        );
     }
-    if parsed.attributes.collection.is_none() && !parsed.attributes.broken && !matches!(parsed.body, parse::Body::Empty) {
-        sink.on(&parsed.ident, "no collection: add `#[document(collection = \"…\")]`");
+    if parsed.attributes.collection.is_none()
+        && !parsed.attributes.broken
+        && !matches!(parsed.body, parse::Body::Empty)
+    {
+        sink.on(
+            &parsed.ident,
+            "no collection: add `#[document(collection = \"…\")]`",
+        );
     }
-    let collection = parsed.attributes.collection.as_ref().map_or_else(String::new, syn::LitStr::value);
+    let collection = parsed
+        .attributes
+        .collection
+        .as_ref()
+        .map_or_else(String::new, syn::LitStr::value);
     let (accessors, id, indexes) = match &parsed.body {
         parse::Body::Named(named) => {
             let accessors = fields::resolve(named, parsed.serde.rename_all, sink);
@@ -29,19 +42,29 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
         // An enum or a union; reported already.
         parse::Body::Enum(_) | parse::Body::Empty => (Vec::new(), None, Vec::new()),
     };
-    (accessors, Root { collection, id, indexes })
+    (
+        accessors,
+        Root {
+            collection,
+            id,
+            indexes,
+        },
+    )
 }
 
 /// The field that is the id: the one that says so, else the one that is stored as `_id`.
 fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Option<Id> {
-    let mut marked = named.iter().filter_map(|f| f.attributes.id.map(|(span, source)| (f, span, source)));
+    let mut marked = named
+        .iter()
+        .filter_map(|f| f.attributes.id.map(|(span, source)| (f, span, source)));
     let first = marked.next();
     for (field, span, _) in marked {
         let name = field.ident.as_ref().map_or_else(String::new, ToString::to_string);
         sink.at(span, format!("a document has one id, and `{name}` is the second"));
     }
-    let stored_as_id =
-        |f: &&parse::Field| fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some("_id") && !f.serde.skipped;
+    let stored_as_id = |f: &&parse::Field| {
+        fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some("_id") && !f.serde.skipped
+    };
     let Some((field, span, source)) = first else {
         let Some(field) = named.iter().find(stored_as_id) else {
             match named.iter().filter_map(|f| f.ident.as_ref()).find(|i| *i == "_id") {
@@ -53,12 +76,27 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
             }
             return None;
         };
-        return Some(Id { ident: field.ident.clone()?, ty: field.ty.clone(), source: IdSource::Auto });
+        return Some(Id {
+            ident: field.ident.clone()?,
+            ty: field.ty.clone(),
+            source: IdSource::Auto,
+        });
     };
     if !stored_as_id(&field) {
         let name = fields::stored_name(field, parsed.serde.rename_all).unwrap_or_default();
-        let how = if field.serde.skipped { "it is skipped".to_owned() } else { format!("it is stored as `{name}`") };
-        sink.at(span, format!("the id must be stored as `_id`, but {how}: add `#[serde(rename = \"_id\")]`"));
+        let how = if field.serde.skipped {
+            "it is skipped".to_owned()
+        } else {
+            format!("it is stored as `{name}`")
+        };
+        sink.at(
+            span,
+            format!("the id must be stored as `_id`, but {how}: add `#[serde(rename = \"_id\")]`"),
+        );
     }
-    Some(Id { ident: field.ident.clone()?, ty: field.ty.clone(), source })
+    Some(Id {
+        ident: field.ident.clone()?,
+        ty: field.ty.clone(),
+        source,
+    })
 }

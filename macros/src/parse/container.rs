@@ -29,11 +29,20 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             }
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
             "collection" | "index" => {
-                sink.at(span, format!("`{name}` is for `Document`: an `Embedded` type has no collection of its own"));
+                sink.at(
+                    span,
+                    format!("`{name}` is for `Document`: an `Embedded` type has no collection of its own"),
+                );
                 skip_value(meta)?;
             }
             _ => {
-                let name = meta.path.segments.iter().map(|s| s.ident.to_string()).collect::<Vec<_>>().join("::");
+                let name = meta
+                    .path
+                    .segments
+                    .iter()
+                    .map(|s| s.ident.to_string())
+                    .collect::<Vec<_>>()
+                    .join("::");
                 let on_field = symbol::FIELD.contains(&name.as_str());
                 let hint = if on_field {
                     "; it belongs on a field".to_owned()

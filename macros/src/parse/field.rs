@@ -35,7 +35,11 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
                 skip_value(meta)?;
             }
             "id" => {
-                let source = if meta.input.peek(Token![=]) { id_source(meta, sink)? } else { IdSource::Auto };
+                let source = if meta.input.peek(Token![=]) {
+                    id_source(meta, sink)?
+                } else {
+                    IdSource::Auto
+                };
                 out.id = Some((span, source));
             }
             "index" => out.index = Some(span),
@@ -43,7 +47,13 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
             "opaque" => out.opaque = Some(span),
             "as" => out.stored_as = Some(meta.value()?.parse()?),
             _ => {
-                let name = meta.path.segments.iter().map(|s| s.ident.to_string()).collect::<Vec<_>>().join("::");
+                let name = meta
+                    .path
+                    .segments
+                    .iter()
+                    .map(|s| s.ident.to_string())
+                    .collect::<Vec<_>>()
+                    .join("::");
                 let hint = if symbol::ROOT.contains(&name.as_str()) {
                     "; it belongs on the type".to_owned()
                 } else {

@@ -17,7 +17,11 @@ pub(crate) struct FieldPath {
 impl FieldPath {
     /// The path as it was written.
     pub(crate) fn text(&self) -> String {
-        self.segments.iter().map(|s| s.unraw().to_string()).collect::<Vec<_>>().join(".")
+        self.segments
+            .iter()
+            .map(|s| s.unraw().to_string())
+            .collect::<Vec<_>>()
+            .join(".")
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -84,7 +88,12 @@ impl IndexAttribute {
 }
 
 /// Parses what stands between the parentheses. None after an error that leaves no index.
-pub(super) fn parse(input: ParseStream<'_>, span: Span, end: Span, sink: &Sink) -> syn::Result<Option<IndexAttribute>> {
+pub(super) fn parse(
+    input: ParseStream<'_>,
+    span: Span,
+    end: Span,
+    sink: &Sink,
+) -> syn::Result<Option<IndexAttribute>> {
     let mut index = IndexAttribute::new(span);
     let mut known = true;
     while !input.is_empty() {
@@ -107,7 +116,11 @@ fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn:
     if input.peek(Token![-]) {
         let minus: Token![-] = input.parse()?;
         let path = path(input)?;
-        index.keys.push(Key { path: Some(path), kind: KeyKind::Descending, span: minus.span });
+        index.keys.push(Key {
+            path: Some(path),
+            kind: KeyKind::Descending,
+            span: minus.span,
+        });
         return Ok(true);
     }
     let first: Ident = input.call(Ident::parse_any)?;
@@ -125,12 +138,20 @@ fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn:
         "sparse" if alone => index.sparse = Some(first.span()),
         "hidden" if alone => index.hidden = Some(first.span()),
         "wildcard" if alone => {
-            index.keys.push(Key { path: None, kind: KeyKind::Wildcard, span: first.span() });
+            index.keys.push(Key {
+                path: None,
+                kind: KeyKind::Wildcard,
+                span: first.span(),
+            });
         }
         _ => {
             let span = first.span();
             let path = rest(input, first)?;
-            index.keys.push(Key { path: Some(path), kind: KeyKind::Ascending, span });
+            index.keys.push(Key {
+                path: Some(path),
+                kind: KeyKind::Ascending,
+                span,
+            });
         }
     }
     Ok(true)
@@ -152,7 +173,13 @@ fn value(input: ParseStream<'_>, option: &Ident, index: &mut IndexAttribute, sin
         }
         other => {
             input.parse::<Expr>()?;
-            sink.on(option, format!("unknown index option `{other}`{}", did_you_mean(other, symbol::INDEX_VALUES)));
+            sink.on(
+                option,
+                format!(
+                    "unknown index option `{other}`{}",
+                    did_you_mean(other, symbol::INDEX_VALUES)
+                ),
+            );
         }
     }
     Ok(())
@@ -184,26 +211,55 @@ fn call(input: ParseStream<'_>, name: &Ident, index: &mut IndexAttribute, sink: 
                 let value: LitInt = content.parse()?;
                 if option != "weight" {
                     sink.on(&option, "a text key has only the option `weight`");
-                } else if value.base10_parse::<i32>().is_ok_and(|w| (1..100_000).contains(&w)) {
+                } else if value
+                    .base10_parse::<i32>()
+                    .is_ok_and(|w| (1..100_000).contains(&w))
+                {
                     weight = Some(value);
                 } else {
                     sink.on(&value, "a weight is between 1 and 99999");
                 }
             }
-            index.keys.push(Key { path: Some(path), kind: KeyKind::Text { weight }, span });
+            index.keys.push(Key {
+                path: Some(path),
+                kind: KeyKind::Text { weight },
+                span,
+            });
         }
-        "geo" => index.keys.push(Key { path: Some(path(&content)?), kind: KeyKind::Geo, span }),
-        "hashed" => index.keys.push(Key { path: Some(path(&content)?), kind: KeyKind::Hashed, span }),
+        "geo" => index.keys.push(Key {
+            path: Some(path(&content)?),
+            kind: KeyKind::Geo,
+            span,
+        }),
+        "hashed" => index.keys.push(Key {
+            path: Some(path(&content)?),
+            kind: KeyKind::Hashed,
+            span,
+        }),
         "wildcard" => {
-            let path = if content.is_empty() { None } else { Some(path(&content)?) };
-            index.keys.push(Key { path, kind: KeyKind::Wildcard, span });
+            let path = if content.is_empty() {
+                None
+            } else {
+                Some(path(&content)?)
+            };
+            index.keys.push(Key {
+                path,
+                kind: KeyKind::Wildcard,
+                span,
+            });
         }
         "collation" => index.collation = Some(collation(&content, span, sink)?),
         "partial" => index.partial = Some((content.parse()?, span)),
         other => {
             content.parse::<proc_macro2::TokenStream>()?;
             let known = symbol::INDEX_KEYS.into_iter().chain(["collation", "partial"]);
-            sink.on(name, format!("unknown kind of index key `{other}`{}", did_you_mean(other, known)));
+            sink.on(
+                name,
+                format!(
+                    "unknown kind of index key `{other}`{}",
+                    did_you_mean(other, known)
+                ),
+            );
             return Ok(false);
         }
     }
@@ -226,7 +282,10 @@ fn collation(input: ParseStream<'_>, span: Span, sink: &Sink) -> syn::Result<Vec
                 let names = symbol::COLLATION.iter().map(|(rust, _)| *rust);
                 sink.on(
                     &option,
-                    format!("unknown collation option `{option}`{}", did_you_mean(&option.to_string(), names)),
+                    format!(
+                        "unknown collation option `{option}`{}",
+                        did_you_mean(&option.to_string(), names)
+                    ),
                 );
             }
         }
@@ -256,7 +315,8 @@ fn rest(input: ParseStream<'_>, first: Ident) -> syn::Result<FieldPath> {
 
 /// `30d`, `12h`, `15m`, `90s`, `2w` as seconds.
 fn seconds(text: &str) -> Result<u32, &'static str> {
-    const SHAPE: &str = "a duration is a whole number with a unit, such as \"30d\", \"12h\", \"15m\" or \"90s\"";
+    const SHAPE: &str =
+        "a duration is a whole number with a unit, such as \"30d\", \"12h\", \"15m\" or \"90s\"";
     let unit = text.chars().last().ok_or(SHAPE)?;
     let scale = match unit {
         's' => 1_u64,
@@ -266,9 +326,14 @@ fn seconds(text: &str) -> Result<u32, &'static str> {
         'w' => 604_800,
         _ => return Err(SHAPE),
     };
-    let count: u64 = text.strip_suffix(unit).and_then(|n| n.parse().ok()).ok_or(SHAPE)?;
+    let count: u64 = text
+        .strip_suffix(unit)
+        .and_then(|n| n.parse().ok())
+        .ok_or(SHAPE)?;
     let seconds = count.checked_mul(scale).filter(|s| *s <= 2_147_483_647);
-    seconds.and_then(|s| u32::try_from(s).ok()).ok_or("the server takes at most 2147483647 seconds, about 68 years")
+    seconds
+        .and_then(|s| u32::try_from(s).ok())
+        .ok_or("the server takes at most 2147483647 seconds, about 68 years")
 }
 
 #[cfg(test)]

@@ -71,7 +71,10 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     let derive = if root { "Document" } else { "Embedded" };
     let mut usable = true;
     if let Some(param) = input.generics.params.first() {
-        sink.on(param, format!("`{derive}` cannot be derived for a type with generic parameters"));
+        sink.on(
+            param,
+            format!("`{derive}` cannot be derived for a type with generic parameters"),
+        );
         usable = false;
     }
     let attributes = container::parse(&input.attrs, root, sink);
@@ -79,10 +82,15 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => Body::Named(fields.named.iter().map(|f| field(f, root, sink)).collect()),
-            Fields::Unnamed(fields) => Body::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect()),
+            Fields::Unnamed(fields) => {
+                Body::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect())
+            }
             Fields::Unit => {
                 if root {
-                    sink.on(&input.ident, "a document needs an id, and a unit struct has no fields");
+                    sink.on(
+                        &input.ident,
+                        "a document needs an id, and a unit struct has no fields",
+                    );
                 }
                 Body::Empty
             }
@@ -96,14 +104,26 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
             Body::Empty
         }
         Data::Union(data) => {
-            sink.at(data.union_token.span, format!("`{derive}` cannot be derived for a union"));
+            sink.at(
+                data.union_token.span,
+                format!("`{derive}` cannot be derived for a union"),
+            );
             usable = root;
             Body::Empty
         }
     };
     usable &= input.generics.params.is_empty();
     let identifiers = identifiers(&body);
-    Parsed { ident: input.ident.clone(), vis: input.vis.clone(), root, usable, attributes, serde, body, identifiers }
+    Parsed {
+        ident: input.ident.clone(),
+        vis: input.vis.clone(),
+        root,
+        usable,
+        attributes,
+        serde,
+        body,
+        identifiers,
+    }
 }
 
 fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
@@ -119,7 +139,9 @@ fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
     let shape = match &variant.fields {
         Fields::Unit => Shape::Unit,
         Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, false, sink)).collect()),
-        Fields::Unnamed(fields) => Shape::Tuple(fields.unnamed.iter().map(|f| field(f, false, sink)).collect()),
+        Fields::Unnamed(fields) => {
+            Shape::Tuple(fields.unnamed.iter().map(|f| field(f, false, sink)).collect())
+        }
     };
     container::refuse(&variant.attrs, "a variant", sink);
     Variant {
@@ -187,5 +209,10 @@ fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
 /// The one identifier of an item's path, and its span.
 fn key(meta: &syn::meta::ParseNestedMeta<'_>) -> (String, Span) {
     let span = syn::spanned::Spanned::span(&meta.path);
-    (meta.path.get_ident().map_or_else(String::new, ToString::to_string), span)
+    (
+        meta.path
+            .get_ident()
+            .map_or_else(String::new, ToString::to_string),
+        span,
+    )
 }

@@ -59,7 +59,8 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
                 out.rename_all = both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
             }
             "rename_all_fields" => {
-                out.rename_all_fields = both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
+                out.rename_all_fields =
+                    both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
             }
             "tag" => out.tag = Some(literal(meta)?),
             "content" => out.content = Some(literal(meta)?),
@@ -101,7 +102,10 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
 
 fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
     let literal: LitStr = meta.value()?.parse()?;
-    Ok(Name { value: literal.value(), span: literal.span() })
+    Ok(Name {
+        value: literal.value(),
+        span: literal.span(),
+    })
 }
 
 /// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so the
@@ -121,7 +125,10 @@ fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result
         Ok(())
     })?;
     if serialize.as_ref().map(|n| &n.value) != deserialize.as_ref().map(|n| &n.value) {
-        let span = deserialize.as_ref().or(serialize.as_ref()).map_or_else(Span::call_site, |n| n.span);
+        let span = deserialize
+            .as_ref()
+            .or(serialize.as_ref())
+            .map_or_else(Span::call_site, |n| n.span);
         sink.at(
             span,
             format!(

@@ -20,8 +20,17 @@ pub struct Delete<'a, D> {
 impl<'a, D: Model> Delete<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, many: bool) -> Self {
         let inner = &collection.inner;
-        let action = filter.map(|filter| if many { inner.delete_many(filter) } else { inner.delete_one(filter) });
-        Delete { action, document: PhantomData }
+        let action = filter.map(|filter| {
+            if many {
+                inner.delete_many(filter)
+            } else {
+                inner.delete_one(filter)
+            }
+        });
+        Delete {
+            action,
+            document: PhantomData,
+        }
     }
 
     forward! {

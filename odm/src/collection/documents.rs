@@ -25,7 +25,11 @@ pub struct Documents<D> {
 
 impl<D: Model> Documents<D> {
     pub(super) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace) -> Self {
-        Documents { cursor, namespace, document: PhantomData }
+        Documents {
+            cursor,
+            namespace,
+            document: PhantomData,
+        }
     }
 
     /// The next document, or `None` at the end. Decoded straight from the received bytes.

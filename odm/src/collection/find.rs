@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::collection::Collection;
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
-use crate::collection::Collection;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
@@ -15,7 +15,6 @@ use crate::sort::{IntoKeyset, IntoSort};
 
 /// A query. See [`Collection::find`].
 #[must_use = "nothing is sent before a method such as `all` is awaited"]
-#[derive(Clone)]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Document>,
@@ -139,12 +138,15 @@ impl<'a, D: Model> Find<'a, D> {
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
         let mut found = self.limit(2_u32).stream().await?;
-        let Some(first) = found.try_next().await? else { return Err(collection.not_found()) };
+        let Some(first) = found.try_next().await? else {
+            return Err(collection.not_found());
+        };
         match found.try_next().await? {
             None => Ok(first),
-            Some(_) => {
-                Err(Error::argument(format!("more than one document of {} matches", collection.namespace())))
-            }
+            Some(_) => Err(Error::argument(format!(
+                "more than one document of {} matches",
+                collection.namespace()
+            ))),
         }
     }
 

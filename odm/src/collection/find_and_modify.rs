@@ -7,8 +7,8 @@ use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward};
 use crate::collection::decode::decode;
 use crate::collection::update::{Ready, compiled};
-use crate::driver::action;
-use crate::driver::options::{Collation, Hint, ReturnDocument};
+use crate::driver::options::{Collation, Hint};
+use crate::driver::{ReturnDocument, action};
 use crate::error::{Error, Result};
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
@@ -27,19 +27,28 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         let action = filter.and_then(|filter| {
             let (update, array_filters) = compiled(update)?;
             let action = collection.inner.find_one_and_update(filter, Ready(update));
-            Ok(if array_filters.is_empty() { action } else { action.array_filters(array_filters) })
+            Ok(if array_filters.is_empty() {
+                action
+            } else {
+                action.array_filters(array_filters)
+            })
         });
         FindOneAnd { collection, action }
     }
 
     pub(super) fn delete(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
-        FindOneAnd { collection, action: filter.map(|filter| collection.inner.find_one_and_delete(filter)) }
+        FindOneAnd {
+            collection,
+            action: filter.map(|filter| collection.inner.find_one_and_delete(filter)),
+        }
     }
 
     pub(super) fn replace(collection: &'a Collection<D>, filter: Result<Document>, document: &D) -> Self {
         let action = filter.and_then(|filter| {
-            let document = to_raw_document(document)
-                .map_err(|e| Error::Encode { path: e.path().to_owned(), source: crate::ValueError::new(e.message()) })?;
+            let document = to_raw_document(document).map_err(|e| Error::Encode {
+                path: e.path().to_owned(),
+                source: crate::ValueError::new(e.message()),
+            })?;
             Ok(collection.inner.find_one_and_replace(filter, &document))
         });
         FindOneAnd { collection, action }
@@ -62,7 +71,9 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
 
     /// Which of several matching documents is taken.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.action = self.action.map(|action| action.sort(keys(D::fields()).into_sort()));
+        self.action = self
+            .action
+            .map(|action| action.sort(keys(D::fields()).into_sort()));
         self
     }
 
@@ -86,7 +97,9 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
 
     async fn run(self) -> Result<Option<D>> {
         let found = self.action?.await?;
-        found.map(|raw| decode(self.collection.namespace(), &raw)).transpose()
+        found
+            .map(|raw| decode(self.collection.namespace(), &raw))
+            .transpose()
     }
 }
 

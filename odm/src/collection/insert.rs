@@ -44,7 +44,12 @@ macro_rules! setters {
 
 impl<'a, D: Model> InsertOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, document: &'a D) -> Self {
-        InsertOne { collection: collection.driver(), document, comment: None, bypass: false }
+        InsertOne {
+            collection: collection.driver(),
+            document,
+            comment: None,
+            bypass: false,
+        }
     }
 
     setters!();
@@ -64,7 +69,13 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
 impl<'a, D: Model> InsertMany<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, documents: &'a [D]) -> Self {
-        InsertMany { collection: collection.driver(), documents, comment: None, bypass: false, ordered: true }
+        InsertMany {
+            collection: collection.driver(),
+            documents,
+            comment: None,
+            bypass: false,
+            ordered: true,
+        }
     }
 
     setters!();

@@ -26,7 +26,9 @@ pub(super) async fn read<D: Model>(
     size: u32,
 ) -> Result<KeysetPage<D>> {
     if size == 0 || size == u32::MAX {
-        return Err(Error::argument("a page has at least one document, and less than 2^32 - 1"));
+        return Err(Error::argument(
+            "a page has at least one document, and less than 2^32 - 1",
+        ));
     }
     if !keys.contains_key("_id") {
         keys.insert("_id", 1);
@@ -40,7 +42,13 @@ pub(super) async fn read<D: Model>(
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
-    let query = Find { filter, sort: Some(sort), skip: None, limit: Some(size + 1), ..find };
+    let query = Find {
+        filter,
+        sort: Some(sort),
+        skip: None,
+        limit: Some(size + 1),
+        ..find
+    };
     let mut cursor = query.into_driver()?.await?;
     let wanted = usize::try_from(size).unwrap_or(usize::MAX);
     let mut items = Vec::new();
@@ -60,19 +68,43 @@ pub(super) async fn read<D: Model>(
         places.reverse();
     }
     // Where the page was come to from, there is a page.
-    let (before, behind) = if forward { (start.is_some(), more) } else { (more, start.is_some()) };
+    let (before, behind) = if forward {
+        (start.is_some(), more)
+    } else {
+        (more, start.is_some())
+    };
     let edge = |place: Option<&Vec<Bson>>, direction| {
-        place.map(|values| token::print(&Token { direction, values: values.clone() }, &keys)).transpose()
+        place
+            .map(|values| {
+                token::print(
+                    &Token {
+                        direction,
+                        values: values.clone(),
+                    },
+                    &keys,
+                )
+            })
+            .transpose()
     };
     Ok(KeysetPage {
-        next: if behind { edge(places.last(), Direction::Forward)? } else { None },
-        previous: if before { edge(places.first(), Direction::Backward)? } else { None },
+        next: if behind {
+            edge(places.last(), Direction::Forward)?
+        } else {
+            None
+        },
+        previous: if before {
+            edge(places.first(), Direction::Backward)?
+        } else {
+            None
+        },
         items,
     })
 }
 
 fn reversed(keys: &Document) -> Document {
-    keys.iter().map(|(key, direction)| (key.clone(), Bson::Int32(if descends(direction) { 1 } else { -1 }))).collect()
+    keys.iter()
+        .map(|(key, direction)| (key.clone(), Bson::Int32(if descends(direction) { 1 } else { -1 })))
+        .collect()
 }
 
 fn descends(direction: &Bson) -> bool {
@@ -85,7 +117,11 @@ fn beyond(keys: &Document, token: &Token) -> Document {
     let mut alternatives = Vec::new();
     let mut equal = Document::new();
     for ((key, direction), value) in keys.iter().zip(&token.values) {
-        let operator = if descends(direction) == backward { "$gt" } else { "$lt" };
+        let operator = if descends(direction) == backward {
+            "$gt"
+        } else {
+            "$lt"
+        };
         let mut alternative = equal.clone();
         alternative.insert(key, doc! { operator: value.clone() });
         alternatives.push(Bson::Document(alternative));
@@ -101,9 +137,12 @@ fn beyond(keys: &Document, token: &Token) -> Document {
 fn place(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
     keys.keys()
         .map(|path| {
-            let value = lookup(document, path).filter(|v| !matches!(v, Bson::Null | Bson::Array(_) | Bson::Undefined));
+            let value = lookup(document, path)
+                .filter(|v| !matches!(v, Bson::Null | Bson::Array(_) | Bson::Undefined));
             value.ok_or_else(|| {
-                Error::argument(format!("the page ends at a document without a single value at `{path}`, a key of its sort"))
+                Error::argument(format!(
+                    "the page ends at a document without a single value at `{path}`, a key of its sort"
+                ))
             })
         })
         .collect()
@@ -111,7 +150,11 @@ fn place(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
 
 fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
     match path.split_once('.') {
-        None => document.get(path).ok().flatten().and_then(|v| Bson::try_from(v).ok()),
+        None => document
+            .get(path)
+            .ok()
+            .flatten()
+            .and_then(|v| Bson::try_from(v).ok()),
         Some((first, rest)) => lookup(document.get_document(first).ok()?, rest),
     }
 }
@@ -123,7 +166,10 @@ mod tests {
     #[test]
     fn what_is_beyond_depends_on_the_directions() {
         let keys = doc! { "at": -1, "n": 1, "_id": 1 };
-        let token = |direction| Token { direction, values: vec![Bson::Int32(5), Bson::Int32(6), Bson::Int32(7)] };
+        let token = |direction| Token {
+            direction,
+            values: vec![Bson::Int32(5), Bson::Int32(6), Bson::Int32(7)],
+        };
         let forward = doc! { "$or": [
             { "at": { "$lt": 5 } },
             { "at": { "$eq": 5 }, "n": { "$gt": 6 } },
@@ -136,15 +182,22 @@ mod tests {
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$lt": 7 } },
         ] };
         assert_eq!(beyond(&keys, &token(Direction::Backward)), backward);
-        let one = Token { direction: Direction::Forward, values: vec![Bson::Int32(5)] };
+        let one = Token {
+            direction: Direction::Forward,
+            values: vec![Bson::Int32(5)],
+        };
         assert_eq!(beyond(&doc! { "_id": 1 }, &one), doc! { "_id": { "$gt": 5 } });
         assert_eq!(reversed(&keys), doc! { "at": 1, "n": -1, "_id": -1 });
     }
 
     #[test]
     fn places_are_read_below_documents() {
-        let raw = crate::bson::to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [1], "z": null }).unwrap();
-        assert_eq!(place(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(), [Bson::Int32(3), Bson::Int32(1)]);
+        let raw =
+            crate::bson::to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [1], "z": null }).unwrap();
+        assert_eq!(
+            place(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(),
+            [Bson::Int32(3), Bson::Int32(1)]
+        );
         for path in ["a.c", "x.y", "l", "z"] {
             assert!(place(&doc! { path: 1 }, &raw).is_err(), "{path}");
         }

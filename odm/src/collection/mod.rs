@@ -101,7 +101,9 @@ impl<D> Clone for Collection<D> {
 
 impl<D> fmt::Debug for Collection<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Collection").field(&self.inner.namespace().to_string()).finish()
+        f.debug_tuple("Collection")
+            .field(&self.inner.namespace().to_string())
+            .finish()
     }
 }
 
@@ -109,7 +111,10 @@ impl<D> Collection<D> {
     /// The typed view of a collection of the driver.
     #[must_use]
     pub fn from_driver<T>(collection: &driver::Collection<T>) -> Self {
-        Collection { inner: collection.clone_with_type(), document: PhantomData }
+        Collection {
+            inner: collection.clone_with_type(),
+            document: PhantomData,
+        }
     }
 
     /// The driver's collection, for what has no typed call: its documents are read and written as `D`.
@@ -155,7 +160,9 @@ impl<D> Collection<D> {
     }
 
     fn not_found(&self) -> Error {
-        Error::NotFound { collection: self.inner.namespace().to_string() }
+        Error::NotFound {
+            collection: self.inner.namespace().to_string(),
+        }
     }
 }
 

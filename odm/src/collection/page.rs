@@ -20,9 +20,13 @@ pub struct Page<D> {
 
 impl<D: Model> Page<D> {
     pub(super) async fn read(find: Find<'_, D>, number: u64, size: u32) -> Result<Self> {
-        let skip = number.checked_mul(size.into()).filter(|s| i64::try_from(*s).is_ok());
+        let skip = number
+            .checked_mul(size.into())
+            .filter(|s| i64::try_from(*s).is_ok());
         let (Some(skip), 1..) = (skip, size) else {
-            return Err(Error::argument("a page has at least one document, and a number that is not beyond all bounds"));
+            return Err(Error::argument(
+                "a page has at least one document, and a number that is not beyond all bounds",
+            ));
         };
         let mut count = find.collection.inner.count_documents(find.filter.clone()?);
         if let Some(hint) = &find.hint {
@@ -35,8 +39,17 @@ impl<D: Model> Page<D> {
             count = count.max_time(max_time);
         }
         let total = count.await?;
-        let items = if skip < total { find.skip(skip).limit(size).all().await? } else { Vec::new() };
-        Ok(Page { items, number, size, total })
+        let items = if skip < total {
+            find.skip(skip).limit(size).all().await?
+        } else {
+            Vec::new()
+        };
+        Ok(Page {
+            items,
+            number,
+            size,
+            total,
+        })
     }
 
     /// How many pages there are.

@@ -24,7 +24,10 @@ pub struct FindOne<'a, D> {
 
 impl<'a, D: Model> FindOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
-        FindOne { collection, action: filter.map(|filter| collection.inner.find_one(filter)) }
+        FindOne {
+            collection,
+            action: filter.map(|filter| collection.inner.find_one(filter)),
+        }
     }
 
     forward! {
@@ -42,7 +45,9 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     /// Which of several matching documents is found.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.action = self.action.map(|action| action.sort(keys(D::fields()).into_sort()));
+        self.action = self
+            .action
+            .map(|action| action.sort(keys(D::fields()).into_sort()));
         self
     }
 
@@ -71,7 +76,9 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     async fn run(self) -> Result<Option<D>> {
         let found = self.action?.await?;
-        found.map(|raw| decode(self.collection.namespace(), &raw)).transpose()
+        found
+            .map(|raw| decode(self.collection.namespace(), &raw))
+            .transpose()
     }
 }
 
@@ -84,7 +91,10 @@ pub struct Count<'a, D> {
 
 impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
-        Count { action: filter.map(|filter| collection.inner.count_documents(filter)), document: PhantomData }
+        Count {
+            action: filter.map(|filter| collection.inner.count_documents(filter)),
+            document: PhantomData,
+        }
     }
 
     forward! {
@@ -119,7 +129,12 @@ pub struct Distinct<'a, D, T> {
 impl<'a, D: Model, T> Distinct<'a, D, T> {
     pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Document>) -> Self {
         let action = filter.map(|filter| collection.inner.distinct(field, filter));
-        Distinct { collection, field: field.to_owned(), action, value: PhantomData }
+        Distinct {
+            collection,
+            field: field.to_owned(),
+            action,
+            value: PhantomData,
+        }
     }
 
     forward! {

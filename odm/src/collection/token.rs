@@ -41,7 +41,11 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
     let (backward, values) = (document.get_bool("b"), document.remove("k"));
     match (backward, values) {
         (Ok(backward), Some(Bson::Array(values))) if same_sort && values.len() == keys.len() => {
-            let direction = if backward { Direction::Backward } else { Direction::Forward };
+            let direction = if backward {
+                Direction::Backward
+            } else {
+                Direction::Forward
+            };
             Ok(Token { direction, values })
         }
         _ => Err(foreign()),
@@ -51,7 +55,10 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
 fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().enumerate().fold(0_u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
+        let word = chunk
+            .iter()
+            .enumerate()
+            .fold(0_u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
         for i in 0..=chunk.len() {
             let index = usize::try_from(word >> (18 - 6 * i) & 63).unwrap_or_default();
             text.push(char::from(ALPHABET[index]));
@@ -82,12 +89,29 @@ mod tests {
     #[test]
     fn tokens_come_back_and_foreign_ones_do_not() {
         let keys = doc! { "at": -1, "_id": 1 };
-        let token = Token { direction: Direction::Backward, values: vec![Bson::Int64(3), "ä?".into()] };
+        let token = Token {
+            direction: Direction::Backward,
+            values: vec![Bson::Int64(3), "ä?".into()],
+        };
         let text = print(&token, &keys).unwrap();
-        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
+        assert!(
+            text.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
+            "{text}"
+        );
         assert_eq!(parse(&text, &keys).unwrap(), token);
-        for bad in ["", "x", "%%%%", &text[1..], &text[..text.len() - 3], &"A".repeat(MAX_TOKEN + 1)] {
-            assert!(matches!(parse(bad, &keys), Err(Error::InvalidArgument { .. })), "{bad}");
+        for bad in [
+            "",
+            "x",
+            "%%%%",
+            &text[1..],
+            &text[..text.len() - 3],
+            &"A".repeat(MAX_TOKEN + 1),
+        ] {
+            assert!(
+                matches!(parse(bad, &keys), Err(Error::InvalidArgument { .. })),
+                "{bad}"
+            );
         }
         assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
     }

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document, to_raw_document};
+use crate::bson::{Bson, Document};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward};
 use crate::driver::options::{Collation, Hint};
 use crate::driver::{self, IntoUpdate as _, UpdateModification, UpdateResult, action};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::update::{Compiled, Update};
@@ -15,7 +15,10 @@ use crate::update::{Compiled, Update};
 /// An update in the driver's form, and its array filters.
 pub(super) fn compiled<D>(update: Update<D>) -> Result<(UpdateModification, Vec<Document>)> {
     Ok(match update.compile()? {
-        Compiled::Operators { update, array_filters } => (update.into_update(), array_filters),
+        Compiled::Operators {
+            update,
+            array_filters,
+        } => (update.into_update(), array_filters),
         Compiled::Pipeline(stages) => (stages.into_update(), Vec::new()),
     })
 }
@@ -92,7 +95,9 @@ updates! {
 impl<D: Model> UpdateOne<'_, D> {
     /// Which of several matching documents is updated (server 8.0).
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.action = self.action.map(|action| action.sort(keys(D::fields()).into_sort()));
+        self.action = self
+            .action
+            .map(|action| action.sort(keys(D::fields()).into_sort()));
         self
     }
 }
@@ -155,7 +160,10 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 
     async fn run(self) -> Result<UpdateResult> {
-        let mut action = self.collection.replace_one(self.filter?, self.document).upsert(self.upsert);
+        let mut action = self
+            .collection
+            .replace_one(self.filter?, self.document)
+            .upsert(self.upsert);
         if let Some(hint) = self.hint {
             action = action.hint(hint);
         }

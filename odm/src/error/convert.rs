@@ -10,16 +10,20 @@ impl From<driver::Error> for Error {
             return duplicate(e);
         }
         match e.kind() {
-            ErrorKind::Encode(encode) => {
-                Error::Encode { path: encode.path().to_owned(), source: ValueError::new(encode.message()) }
-            }
+            ErrorKind::Encode(encode) => Error::Encode {
+                path: encode.path().to_owned(),
+                source: ValueError::new(encode.message()),
+            },
             _ => Error::Driver(e),
         }
     }
 }
 
 fn duplicate(e: driver::Error) -> Error {
-    let failed = e.write_errors().iter().find(|w| matches!(w.code, 11000 | 11001 | 12582));
+    let failed = e
+        .write_errors()
+        .iter()
+        .find(|w| matches!(w.code, 11000 | 11001 | 12582));
     let message = failed.map(|w| w.message.clone()).or_else(|| match e.kind() {
         ErrorKind::Command(c) => Some(c.message.clone()),
         _ => None,
@@ -28,7 +32,11 @@ fn duplicate(e: driver::Error) -> Error {
         .and_then(|w| w.key_pattern.clone())
         .or_else(|| e.server_response().and_then(key_pattern))
         .map(Box::new);
-    Error::Duplicate { index: message.as_deref().and_then(index_name), key, source: e }
+    Error::Duplicate {
+        index: message.as_deref().and_then(index_name),
+        key,
+        source: e,
+    }
 }
 
 /// A find-and-modify reports a duplicate as the error of the command, with the pattern beside the code.
@@ -41,7 +49,10 @@ fn key_pattern(reply: &RawDocument) -> Option<Document> {
 fn index_name(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("index: ")?;
     let whole = rest.split_once(" dup key").map_or(rest, |(name, _)| name);
-    let name = whole.split_once(" collation:").map_or(whole, |(name, _)| name).trim();
+    let name = whole
+        .split_once(" collation:")
+        .map_or(whole, |(name, _)| name)
+        .trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
 
@@ -53,7 +64,8 @@ mod tests {
     fn index_names_are_read_from_the_message() {
         let message = "E11000 duplicate key error collection: db.c index: email_1 dup key: { email: \"a\" }";
         assert_eq!(index_name(message).as_deref(), Some("email_1"));
-        let collated = "E11000 duplicate key error collection: db.c index: e collation: { locale: \"en\" } dup key: {}";
+        let collated =
+            "E11000 duplicate key error collection: db.c index: e collation: { locale: \"en\" } dup key: {}";
         assert_eq!(index_name(collated).as_deref(), Some("e"));
         assert_eq!(index_name("something else"), None);
     }

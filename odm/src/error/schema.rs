@@ -52,20 +52,33 @@ pub enum SchemaError {
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SchemaError::OptionsConflict { namespace, index, have, want } => write!(
+            SchemaError::OptionsConflict {
+                namespace,
+                index,
+                have,
+                want,
+            } => write!(
                 f,
                 "index `{index}` of {namespace} differs in its options: have {}, want {}",
                 RelaxedDocument(have),
                 RelaxedDocument(want)
             ),
-            SchemaError::KeySpecsConflict { namespace, index, have, want } => write!(
+            SchemaError::KeySpecsConflict {
+                namespace,
+                index,
+                have,
+                want,
+            } => write!(
                 f,
                 "index `{index}` of {namespace} is on other keys: have {}, want {}",
                 RelaxedDocument(have),
                 RelaxedDocument(want)
             ),
             SchemaError::Raced { namespace, reason } => {
-                write!(f, "an index of {namespace} was created differently since the plan was made: {reason}")
+                write!(
+                    f,
+                    "an index of {namespace} was created differently since the plan was made: {reason}"
+                )
             }
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")

@@ -15,13 +15,19 @@ impl ValueError {
     /// An error that says what is wrong with the value; put no value in it, messages end up in logs.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        ValueError { message: message.into(), source: None }
+        ValueError {
+            message: message.into(),
+            source: None,
+        }
     }
 }
 
 impl From<EncodeError> for ValueError {
     fn from(e: EncodeError) -> Self {
-        ValueError { message: e.to_string(), source: Some(e) }
+        ValueError {
+            message: e.to_string(),
+            source: Some(e),
+        }
     }
 }
 

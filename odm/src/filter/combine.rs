@@ -68,14 +68,21 @@ fn is_logical(key: &str) -> bool {
 }
 
 fn parts(value: &Bson) -> impl Iterator<Item = &Document> {
-    value.as_array().into_iter().flatten().filter_map(Bson::as_document)
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Bson::as_document)
 }
 
 /// Refuses conditions on the root document itself: the server has no form for them.
 pub(super) fn check_placed(filter: &Document) -> Result<()> {
     for (key, value) in filter {
         if key.is_empty() {
-            return Err(Error::filter("", "a whole document cannot be compared; compare its fields"));
+            return Err(Error::filter(
+                "",
+                "a whole document cannot be compared; compare its fields",
+            ));
         }
         if is_logical(key) {
             parts(value).try_for_each(check_placed)?;
@@ -113,9 +120,10 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
             Ok(fields)
         }
         (false, true) => Ok(conjunction(plain)),
-        (false, false) => {
-            Err(Error::filter("", "a condition on the whole element cannot stand beside conditions on its fields"))
-        }
+        (false, false) => Err(Error::filter(
+            "",
+            "a condition on the whole element cannot stand beside conditions on its fields",
+        )),
     }
 }
 
@@ -135,7 +143,11 @@ fn conjunction(all: Vec<Document>) -> Document {
         return merged;
     }
     let twice = doc! { "$not": { "$not": conjunction(rest) } };
-    if merged.contains_key("$not") { conjunction(vec![twice, merged]) } else { and_operators(merged, twice) }
+    if merged.contains_key("$not") {
+        conjunction(vec![twice, merged])
+    } else {
+        and_operators(merged, twice)
+    }
 }
 
 fn and_operators(mut a: Document, b: Document) -> Document {
@@ -148,10 +160,15 @@ pub(crate) fn prefixed(condition: &Document, id: &str) -> Result<Document> {
     let mut filter = Document::new();
     for (key, value) in condition {
         if is_logical(key) {
-            let parts = parts(value).map(|p| prefixed(p, id).map(Bson::Document)).collect::<Result<Vec<_>>>()?;
+            let parts = parts(value)
+                .map(|p| prefixed(p, id).map(Bson::Document))
+                .collect::<Result<Vec<_>>>()?;
             filter.insert(key, parts);
         } else if key.starts_with('$') {
-            return Err(Error::update("", format!("`{key}` cannot be used in an array filter")));
+            return Err(Error::update(
+                "",
+                format!("`{key}` cannot be used in an array filter"),
+            ));
         } else if key.is_empty() {
             filter.insert(id, value.clone());
         } else {
@@ -167,11 +184,20 @@ mod tests {
 
     #[test]
     fn conjunctions_stay_flat_while_keys_do_not_clash() {
-        let two = and(doc! { "a": { "$gte": 1 } }, doc! { "a": { "$lt": 5 }, "b": { "$eq": 1 } });
+        let two = and(
+            doc! { "a": { "$gte": 1 } },
+            doc! { "a": { "$lt": 5 }, "b": { "$eq": 1 } },
+        );
         assert_eq!(two, doc! { "a": { "$gte": 1, "$lt": 5 }, "b": { "$eq": 1 } });
         let clash = and(two.clone(), doc! { "a": { "$gte": 2 } });
         assert_eq!(clash, doc! { "$and": [two.clone(), { "a": { "$gte": 2 } }] });
-        assert_eq!(and(clash, doc! { "c": { "$eq": 1 } }).get_array("$and").unwrap().len(), 3);
+        assert_eq!(
+            and(clash, doc! { "c": { "$eq": 1 } })
+                .get_array("$and")
+                .unwrap()
+                .len(),
+            3
+        );
         assert_eq!(and(doc! { "a": { "x": 1 } }, doc! { "a": { "$gt": 1 } }).len(), 1);
         assert_eq!(and(Document::new(), two.clone()), two);
     }
@@ -190,7 +216,10 @@ mod tests {
             element_condition(thrice).unwrap(),
             doc! { "$ne": 1, "$not": { "$not": { "$ne": 5, "$not": { "$not": { "$ne": 6 } } } } }
         );
-        assert_eq!(element_condition(doc! { "sku": { "$eq": 1 } }).unwrap(), doc! { "sku": { "$eq": 1 } });
+        assert_eq!(
+            element_condition(doc! { "sku": { "$eq": 1 } }).unwrap(),
+            doc! { "sku": { "$eq": 1 } }
+        );
         assert!(element_condition(doc! { "": { "$eq": {} }, "sku": 1 }).is_err());
     }
 
@@ -198,7 +227,10 @@ mod tests {
     fn array_filters_prefix_every_key() {
         let condition = doc! { "$or": [{ "a": { "$eq": 1 } }, { "": { "$gt": 2 } }] };
         let filter = prefixed(&condition, "f0").unwrap();
-        assert_eq!(filter, doc! { "$or": [{ "f0.a": { "$eq": 1 } }, { "f0": { "$gt": 2 } }] });
+        assert_eq!(
+            filter,
+            doc! { "$or": [{ "f0.a": { "$eq": 1 } }, { "f0": { "$gt": 2 } }] }
+        );
         assert!(prefixed(&doc! { "$expr": true }, "f0").is_err());
     }
 }

@@ -39,7 +39,10 @@ pub struct Filter<R> {
 
 impl<R> Filter<R> {
     pub(crate) fn new(inner: Result<Document, Error>) -> Self {
-        Filter { inner: inner.map_err(Box::new), root: PhantomData }
+        Filter {
+            inner: inner.map_err(Box::new),
+            root: PhantomData,
+        }
     }
 
     pub(crate) fn on(path: &RawPath, condition: Result<Document, Error>) -> Self {
@@ -67,7 +70,9 @@ impl<R> Filter<R> {
 
     /// All of the conditions; every document when there are none.
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
-        conditions.into_iter().fold(Self::everything(), |all, next| all & next)
+        conditions
+            .into_iter()
+            .fold(Self::everything(), |all, next| all & next)
     }
 
     /// A filter document as it is, unchecked.
@@ -123,7 +128,10 @@ impl<R> Filter<R> {
 impl<R: Embedded> Filter<R> {
     /// At least one of the conditions; no document when there are none.
     pub fn any(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
-        conditions.into_iter().reduce(|any, next| any | next).unwrap_or_else(Self::nothing)
+        conditions
+            .into_iter()
+            .reduce(|any, next| any | next)
+            .unwrap_or_else(Self::nothing)
     }
 }
 
@@ -152,13 +160,19 @@ impl<R: Embedded> BitOr for Filter<R> {
 impl<R: Embedded> Not for Filter<R> {
     type Output = Self;
     fn not(self) -> Self {
-        Self { inner: self.inner.map(combine::nor), root: PhantomData }
+        Self {
+            inner: self.inner.map(combine::nor),
+            root: PhantomData,
+        }
     }
 }
 
 impl<R> Clone for Filter<R> {
     fn clone(&self) -> Self {
-        Filter { inner: self.inner.clone(), root: PhantomData }
+        Filter {
+            inner: self.inner.clone(),
+            root: PhantomData,
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use crate::value::{IntoValue, array};
 
 fn compare<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
     let raw = path.raw();
-    let condition = value.map(|v| doc! { operator: v }).map_err(|e| Error::encode(raw.dotted(), e));
+    let condition = value
+        .map(|v| doc! { operator: v })
+        .map_err(|e| Error::encode(raw.dotted(), e));
     Filter::on(raw, condition)
 }
 
@@ -139,7 +141,10 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Text,
     {
         let pattern = pattern.into().into_condition();
-        Filter::on(self.raw(), pattern.map_err(|e| Error::encode(self.raw().dotted(), e)))
+        Filter::on(
+            self.raw(),
+            pattern.map_err(|e| Error::encode(self.raw().dotted(), e)),
+        )
     }
 
     /// `$regex` with an anchored, escaped prefix, which an index serves.
@@ -149,7 +154,10 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Text,
     {
         let pattern = Pattern::prefix(prefix).into_condition();
-        Filter::on(self.raw(), pattern.map_err(|e| Error::encode(self.raw().dotted(), e)))
+        Filter::on(
+            self.raw(),
+            pattern.map_err(|e| Error::encode(self.raw().dotted(), e)),
+        )
     }
 
     /// `$all`: the array holds every one of the values.
@@ -189,7 +197,9 @@ pub trait FilterOps: AsPath + Sized {
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
         ) -> Filter<<Self::Value as Array>::Element>,
     {
-        let element = condition(<<Self::Value as Array>::Element as Field>::nav(crate::Path::root()));
+        let element = condition(<<Self::Value as Array>::Element as Field>::nav(
+            crate::Path::root(),
+        ));
         let condition = element.into_unplaced().and_then(element_condition);
         Filter::on(self.raw(), condition.map(|c| doc! { "$elemMatch": c }))
     }
@@ -250,7 +260,10 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Geo,
     {
-        plain(self, doc! { "$geoWithin": { "$geometry": geometry.into().into_document() } })
+        plain(
+            self,
+            doc! { "$geoWithin": { "$geometry": geometry.into().into_document() } },
+        )
     }
 
     /// `$geoIntersects`: has a point in common with the geometry.
@@ -259,7 +272,10 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Geo,
     {
-        plain(self, doc! { "$geoIntersects": { "$geometry": geometry.into().into_document() } })
+        plain(
+            self,
+            doc! { "$geoIntersects": { "$geometry": geometry.into().into_document() } },
+        )
     }
 
     /// `$nearSphere`: within so many metres of the point, nearest first. Needs a geo index.
@@ -294,10 +310,15 @@ pub trait FilterOps: AsPath + Sized {
     {
         let inner = condition(<Self::Value as Field>::nav(crate::Path::root()));
         let condition = inner.into_unplaced().and_then(element_condition).and_then(|c| {
-            if c.keys().all(|k| k.starts_with('$') && !matches!(k.as_str(), "$and" | "$or" | "$nor")) {
+            if c.keys()
+                .all(|k| k.starts_with('$') && !matches!(k.as_str(), "$and" | "$or" | "$nor"))
+            {
                 Ok(doc! { "$not": bson!(c) })
             } else {
-                Err(Error::filter(self.raw().dotted(), "`$not` takes operators on the field itself"))
+                Err(Error::filter(
+                    self.raw().dotted(),
+                    "`$not` takes operators on the field itself",
+                ))
             }
         });
         Filter::on(self.raw(), condition)

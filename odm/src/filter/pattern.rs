@@ -21,7 +21,10 @@ impl Pattern {
             }
             pattern.push(c);
         }
-        Pattern { pattern, options: String::new() }
+        Pattern {
+            pattern,
+            options: String::new(),
+        }
     }
 
     pub(super) fn into_condition(self) -> Result<Document, ValueError> {
@@ -38,13 +41,19 @@ impl Pattern {
 
 impl From<&str> for Pattern {
     fn from(pattern: &str) -> Self {
-        Pattern { pattern: pattern.to_owned(), options: String::new() }
+        Pattern {
+            pattern: pattern.to_owned(),
+            options: String::new(),
+        }
     }
 }
 
 impl From<String> for Pattern {
     fn from(pattern: String) -> Self {
-        Pattern { pattern, options: String::new() }
+        Pattern {
+            pattern,
+            options: String::new(),
+        }
     }
 }
 
@@ -56,12 +65,18 @@ impl From<&String> for Pattern {
 
 impl<P: Into<String>> From<(P, &str)> for Pattern {
     fn from((pattern, options): (P, &str)) -> Self {
-        Pattern { pattern: pattern.into(), options: options.to_owned() }
+        Pattern {
+            pattern: pattern.into(),
+            options: options.to_owned(),
+        }
     }
 }
 
 impl From<Regex> for Pattern {
     fn from(regex: Regex) -> Self {
-        Pattern { pattern: regex.pattern.to_string(), options: regex.options.to_string() }
+        Pattern {
+            pattern: regex.pattern.to_string(),
+            options: regex.options.to_string(),
+        }
     }
 }

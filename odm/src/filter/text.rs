@@ -12,7 +12,9 @@ pub struct TextSearch {
 impl TextSearch {
     /// Searches for the terms; `"a phrase"` in quotes and `-without` are the server's syntax.
     pub fn new(search: impl Into<String>) -> Self {
-        TextSearch { document: doc! { "$search": search.into() } }
+        TextSearch {
+            document: doc! { "$search": search.into() },
+        }
     }
 
     /// The language of stop words and stemming. Default: the index's.

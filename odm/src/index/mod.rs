@@ -49,7 +49,11 @@ impl IndexDeclaration {
     fn key<A: AsPath>(mut self, path: &A, kind: Kind) -> Self {
         let raw = path.raw();
         let arrays = raw.array_prefixes().map(str::to_owned).collect();
-        self.keys.push(Key { path: raw.dotted().to_owned(), kind, arrays });
+        self.keys.push(Key {
+            path: raw.dotted().to_owned(),
+            kind,
+            arrays,
+        });
         self
     }
 
@@ -87,14 +91,19 @@ impl IndexDeclaration {
     pub fn wildcard<A: AsPath<Mode: Readable>>(self, path: &A) -> Self {
         let mut next = self.key(path, Kind::Wildcard);
         if let Some(key) = next.keys.last_mut() {
-            key.path = if key.path.is_empty() { "$**".to_owned() } else { format!("{}.$**", key.path) };
+            key.path = if key.path.is_empty() {
+                "$**".to_owned()
+            } else {
+                format!("{}.$**", key.path)
+            };
         }
         next
     }
 
     /// Adds an ascending key whose documents expire so many seconds after the date in it.
     pub fn expiring<A: AsPath<Mode: Readable, Value: TtlKey>>(self, path: &A, seconds: u32) -> Self {
-        self.key(path, Kind::Ascending).option("expireAfterSeconds", i64::from(seconds))
+        self.key(path, Kind::Ascending)
+            .option("expireAfterSeconds", i64::from(seconds))
     }
 
     /// The name. Default: keys and directions, as in `status_1_total_-1`.
@@ -158,7 +167,9 @@ impl IndexDeclaration {
     /// The name, given or made from the keys as the server's tools make it.
     #[must_use]
     pub fn index_name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| default_name(&self.key_document()))
+        self.name
+            .clone()
+            .unwrap_or_else(|| default_name(&self.key_document()))
     }
 
     /// Whether the name was given, and not made from the keys.
@@ -218,14 +229,23 @@ impl IndexDeclaration {
                 return Err(format!("`{}` is a key twice", key.path));
             }
         }
-        let mut arrays: Vec<&str> = self.keys.iter().flat_map(|k| k.arrays.iter().map(String::as_str)).collect();
+        let mut arrays: Vec<&str> = self
+            .keys
+            .iter()
+            .flat_map(|k| k.arrays.iter().map(String::as_str))
+            .collect();
         arrays.sort_unstable();
         arrays.dedup();
-        let nested = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
+        let nested = |outer: &str, inner: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
         match arrays.windows(2).find(|pair| !nested(pair[0], pair[1])) {
-            Some(pair) if self.keys.len() > 1 => {
-                Err(format!("`{}` and `{}` are both arrays: one index cannot hold two", pair[0], pair[1]))
-            }
+            Some(pair) if self.keys.len() > 1 => Err(format!(
+                "`{}` and `{}` are both arrays: one index cannot hold two",
+                pair[0], pair[1]
+            )),
             _ => Ok(()),
         }
     }

@@ -15,8 +15,15 @@ pub(crate) struct NormalIndex {
 }
 
 /// Options that servers add or that no longer mean anything.
-const IGNORED: [&str; 7] =
-    ["v", "ns", "background", "key", "name", "textIndexVersion", "2dsphereIndexVersion"];
+const IGNORED: [&str; 7] = [
+    "v",
+    "ns",
+    "background",
+    "key",
+    "name",
+    "textIndexVersion",
+    "2dsphereIndexVersion",
+];
 
 /// Normalises a specification, declared or listed.
 pub(crate) fn normalise(specification: &Document) -> NormalIndex {
@@ -52,7 +59,11 @@ pub(crate) fn normalise(specification: &Document) -> NormalIndex {
     if !weights.is_empty() {
         options.insert("weights".to_owned(), Bson::Document(weights));
     }
-    NormalIndex { keys: normal_keys(keys), options, collation }
+    NormalIndex {
+        keys: normal_keys(keys),
+        options,
+        collation,
+    }
 }
 
 /// A text index is listed as `{_fts: "text", _ftsx: 1}` where it is declared by its fields.
@@ -100,9 +111,16 @@ fn normal_collation(collation: &Document) -> Option<Document> {
     if collation.get_str("locale").is_ok_and(|l| l == "simple") {
         return None;
     }
-    let mut normal: BTreeMap<String, Bson> =
-        COLLATION_DEFAULTS.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-    normal.extend(collation.iter().filter(|(k, _)| *k != "version").map(|(k, v)| (k.clone(), number(v))));
+    let mut normal: BTreeMap<String, Bson> = COLLATION_DEFAULTS
+        .into_iter()
+        .map(|(k, v)| (k.to_owned(), v))
+        .collect();
+    normal.extend(
+        collation
+            .iter()
+            .filter(|(k, _)| *k != "version")
+            .map(|(k, v)| (k.clone(), number(v))),
+    );
     Some(normal.into_iter().collect())
 }
 
@@ -122,7 +140,10 @@ fn number(value: &Bson) -> Bson {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Bson::Int32(v) => Bson::Int64((*v).into()),
-        #[expect(clippy::cast_possible_truncation, reason = "whole and in range, as the guard says")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "whole and in range, as the guard says"
+        )]
         Bson::Double(v) if v.fract() == 0.0 && (-LIMIT..LIMIT).contains(v) => Bson::Int64(*v as i64),
         Bson::Array(values) => Bson::Array(values.iter().map(number).collect()),
         Bson::Document(d) => Bson::Document(d.iter().map(|(k, v)| (k.clone(), number(v))).collect()),
@@ -158,7 +179,12 @@ impl NormalIndex {
         let mut options: Vec<&String> = self.options.keys().chain(other.options.keys()).collect();
         options.sort_unstable();
         options.dedup();
-        names.extend(options.into_iter().filter(|o| self.options.get(*o) != other.options.get(*o)).cloned());
+        names.extend(
+            options
+                .into_iter()
+                .filter(|o| self.options.get(*o) != other.options.get(*o))
+                .cloned(),
+        );
         if !self.same_collation(other) {
             names.push("collation".to_owned());
         }
@@ -181,7 +207,10 @@ mod tests {
             &doc! { "key": { "a": 1_i32, "b": -1_i32 }, "name": "x" },
             &doc! { "v": 2, "key": { "a": 1.0, "b": -1_i64 }, "name": "y", "ns": "d.c", "background": true, "sparse": false },
         ));
-        assert!(!same(&doc! { "key": { "a": 1, "b": 1 } }, &doc! { "key": { "b": 1, "a": 1 } }));
+        assert!(!same(
+            &doc! { "key": { "a": 1, "b": 1 } },
+            &doc! { "key": { "b": 1, "a": 1 } }
+        ));
     }
 
     #[test]
@@ -190,9 +219,18 @@ mod tests {
             "v": 2, "key": { "_fts": "text", "_ftsx": 1, "at": 1 }, "weights": { "body": 1, "title": 10 },
             "default_language": "english", "language_override": "language", "textIndexVersion": 3,
         };
-        assert!(same(&doc! { "key": { "title": "text", "body": "text", "at": 1 }, "weights": { "title": 10.0 } }, &listed));
-        assert!(!same(&doc! { "key": { "title": "text", "body": "text", "at": 1 } }, &listed));
-        assert!(!same(&doc! { "key": { "title": "text", "at": 1 }, "weights": { "title": 10 } }, &listed));
+        assert!(same(
+            &doc! { "key": { "title": "text", "body": "text", "at": 1 }, "weights": { "title": 10.0 } },
+            &listed
+        ));
+        assert!(!same(
+            &doc! { "key": { "title": "text", "body": "text", "at": 1 } },
+            &listed
+        ));
+        assert!(!same(
+            &doc! { "key": { "title": "text", "at": 1 }, "weights": { "title": 10 } },
+            &listed
+        ));
     }
 
     #[test]
@@ -202,9 +240,18 @@ mod tests {
             "alternate": "non-ignorable", "maxVariable": "punct", "normalization": false, "backwards": false,
             "version": "57.1",
         } };
-        assert!(same(&doc! { "key": { "a": 1 }, "collation": { "locale": "en" } }, &listed));
-        assert!(!same(&doc! { "key": { "a": 1 }, "collation": { "locale": "en", "strength": 2 } }, &listed));
+        assert!(same(
+            &doc! { "key": { "a": 1 }, "collation": { "locale": "en" } },
+            &listed
+        ));
+        assert!(!same(
+            &doc! { "key": { "a": 1 }, "collation": { "locale": "en", "strength": 2 } },
+            &listed
+        ));
         assert!(!same(&doc! { "key": { "a": 1 } }, &listed));
-        assert!(same(&doc! { "key": { "a": 1 }, "collation": { "locale": "simple" } }, &doc! { "key": { "a": 1 } }));
+        assert!(same(
+            &doc! { "key": { "a": 1 }, "collation": { "locale": "simple" } },
+            &doc! { "key": { "a": 1 } }
+        ));
     }
 }

@@ -30,10 +30,21 @@ pub(crate) struct Declarations {
 impl Declarations {
     /// Adds the declarations of a model, for the collection of that name.
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
-        self.add_indexes(D::NAME, &format!("{database}.{collection}"), collection, D::indexes());
+        self.add_indexes(
+            D::NAME,
+            &format!("{database}.{collection}"),
+            collection,
+            D::indexes(),
+        );
     }
 
-    fn add_indexes(&mut self, model: &'static str, namespace: &str, collection: &str, indexes: Vec<IndexDeclaration>) {
+    fn add_indexes(
+        &mut self,
+        model: &'static str,
+        namespace: &str,
+        collection: &str,
+        indexes: Vec<IndexDeclaration>,
+    ) {
         let declared = self.collections.entry(collection.to_owned()).or_default();
         for index in indexes {
             if let Err(e) = merge(declared, model, namespace, &index) {
@@ -62,7 +73,11 @@ fn merge(
     index: &IndexDeclaration,
 ) -> Result<(), SchemaError> {
     let name = index.index_name();
-    let invalid = |reason| SchemaError::InvalidIndex { model, index: name.clone(), reason };
+    let invalid = |reason| SchemaError::InvalidIndex {
+        model,
+        index: name.clone(),
+        reason,
+    };
     index.check().map_err(invalid)?;
     let specification = index.specification();
     let normal = normalise(&specification);
@@ -72,15 +87,30 @@ fn merge(
     {
         return Err(invalid("every collection has an index on `_id`".to_owned()));
     }
-    let known = declared.iter().find(|d| d.name == name || d.normal.same_signature(&normal));
+    let known = declared
+        .iter()
+        .find(|d| d.name == name || d.normal.same_signature(&normal));
     if let Some(known) = known {
         let differences = known.normal.differences(&normal);
-        let (namespace, have, want) =
-            (namespace.to_owned(), Box::new(known.specification.clone()), Box::new(specification));
+        let (namespace, have, want) = (
+            namespace.to_owned(),
+            Box::new(known.specification.clone()),
+            Box::new(specification),
+        );
         return match differences.first() {
             None if known.name == name => Ok(()),
-            Some(d) if d == "key" => Err(SchemaError::KeySpecsConflict { namespace, index: name, have, want }),
-            _ => Err(SchemaError::OptionsConflict { namespace, index: name, have, want }),
+            Some(d) if d == "key" => Err(SchemaError::KeySpecsConflict {
+                namespace,
+                index: name,
+                have,
+                want,
+            }),
+            _ => Err(SchemaError::OptionsConflict {
+                namespace,
+                index: name,
+                have,
+                want,
+            }),
         };
     }
     declared.push(Declared {
@@ -113,8 +143,14 @@ mod tests {
     fn models_on_one_collection_are_merged() {
         assert_eq!(merged(index("a"), index("b")).unwrap(), 2);
         assert_eq!(merged(index("a"), index("a")).unwrap(), 1);
-        assert!(matches!(merged(index("a"), index("a").unique()), Err(SchemaError::OptionsConflict { .. })));
-        assert!(matches!(merged(index("a"), index("a").name("x")), Err(SchemaError::OptionsConflict { .. })));
+        assert!(matches!(
+            merged(index("a"), index("a").unique()),
+            Err(SchemaError::OptionsConflict { .. })
+        ));
+        assert!(matches!(
+            merged(index("a"), index("a").name("x")),
+            Err(SchemaError::OptionsConflict { .. })
+        ));
         let same_name = merged(index("a").name("x"), index("b").name("x"));
         assert!(matches!(same_name, Err(SchemaError::KeySpecsConflict { .. })));
     }
@@ -127,7 +163,9 @@ mod tests {
         let root = Path::<(), ()>::root();
         let (tags, parts) = (root.step::<Vec<i32>>("tags"), root.step::<Vec<i32>>("parts"));
         let any = |p: &Path<(), Vec<i32>>| crate::PathOps::any(p);
-        let two = IndexDeclaration::new().ascending(&any(&tags)).ascending(&any(&parts));
+        let two = IndexDeclaration::new()
+            .ascending(&any(&tags))
+            .ascending(&any(&parts));
         assert!(reason(two).contains("both arrays"));
     }
 }

@@ -33,7 +33,10 @@ pub struct Schema {
 
 impl Schema {
     pub(crate) fn new(database: driver::Database) -> Self {
-        Schema { database, declarations: Declarations::default() }
+        Schema {
+            database,
+            declarations: Declarations::default(),
+        }
     }
 
     /// Adds a model.
@@ -55,11 +58,20 @@ impl Schema {
         let mut plan = Plan::default();
         for (collection, declared) in self.declarations.collections()? {
             let handle = self.database.collection::<Document>(collection);
-            let listed = handle.list_indexes().with_type::<Document>().await?.try_collect().await?;
+            let listed = handle
+                .list_indexes()
+                .with_type::<Document>()
+                .await?
+                .try_collect()
+                .await?;
             let namespace = format!("{}.{collection}", self.database.name());
-            plan.collections.push(plan::compare(&namespace, collection, declared, &listed));
+            plan.collections
+                .push(plan::compare(&namespace, collection, declared, &listed));
         }
-        Ok(SchemaPlan { plan, database: self.database })
+        Ok(SchemaPlan {
+            plan,
+            database: self.database,
+        })
     }
 }
 
@@ -94,7 +106,9 @@ pub struct Apply {
 impl Apply {
     /// Creates what is missing; changes and drops nothing. A plan with a conflict is refused before anything is written.
     pub fn additive() -> Self {
-        Apply { allow_conflicts: false }
+        Apply {
+            allow_conflicts: false,
+        }
     }
 
     /// Whether to create what is missing even though other indexes are in conflict. Default: no.
@@ -128,7 +142,11 @@ impl SchemaPlan {
         let mut applied = Applied::default();
         for collection in &self.plan.collections {
             let created = self.create(collection).await?;
-            applied.created.extend(created.into_iter().map(|name| (collection.namespace.clone(), name)));
+            applied.created.extend(
+                created
+                    .into_iter()
+                    .map(|name| (collection.namespace.clone(), name)),
+            );
         }
         Ok(applied)
     }
@@ -136,7 +154,9 @@ impl SchemaPlan {
     /// Creates the missing indexes of a collection in one command, so that its documents are read once.
     async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
         let missing = collection.steps.iter().filter_map(|s| match s {
-            Step::Create { name, specification } => Some((name.clone(), Bson::Document(specification.clone()))),
+            Step::Create { name, specification } => {
+                Some((name.clone(), Bson::Document(specification.clone())))
+            }
             _ => None,
         });
         let (names, specifications): (Vec<String>, Vec<Bson>) = missing.unzip();

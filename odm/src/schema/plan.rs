@@ -75,20 +75,40 @@ impl Plan {
 
     /// All steps with their collections.
     pub fn steps(&self) -> impl Iterator<Item = (&CollectionPlan, &Step)> {
-        self.collections.iter().flat_map(|c| c.steps.iter().map(move |s| (c, s)))
+        self.collections
+            .iter()
+            .flat_map(|c| c.steps.iter().map(move |s| (c, s)))
     }
 
     /// The first conflict as an error; none if there is no conflict.
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
         self.steps().find_map(|(collection, step)| {
-            let Step::Conflict { name, have, want, differences } = step else { return None };
+            let Step::Conflict {
+                name,
+                have,
+                want,
+                differences,
+            } = step
+            else {
+                return None;
+            };
             let (namespace, index) = (collection.namespace.clone(), name.clone());
             let (have, want) = (Box::new(have.clone()), Box::new(want.clone()));
             Some(if differences.iter().any(|d| d == "key") {
-                SchemaError::KeySpecsConflict { namespace, index, have, want }
+                SchemaError::KeySpecsConflict {
+                    namespace,
+                    index,
+                    have,
+                    want,
+                }
             } else {
-                SchemaError::OptionsConflict { namespace, index, have, want }
+                SchemaError::OptionsConflict {
+                    namespace,
+                    index,
+                    have,
+                    want,
+                }
             })
         })
     }
@@ -102,23 +122,35 @@ struct Listed<'a> {
 }
 
 /// Compares what is declared for a collection with the indexes that the server lists for it.
-pub(crate) fn compare(namespace: &str, collection: &str, declared: &[Declared], listed: &[Document]) -> CollectionPlan {
+pub(crate) fn compare(
+    namespace: &str,
+    collection: &str,
+    declared: &[Declared],
+    listed: &[Document],
+) -> CollectionPlan {
     let mut listed: Vec<Listed<'_>> = listed
         .iter()
         .filter_map(|specification| {
             let name = specification.get_str("name").ok()?;
             let own = name == "_id_" || specification.get_bool("clustered").unwrap_or(false);
-            (!own).then(|| Listed { name, specification, normal: normalise(specification), known: false })
+            (!own).then(|| Listed {
+                name,
+                specification,
+                normal: normalise(specification),
+                known: false,
+            })
         })
         .collect();
     let mut steps: Vec<Step> = declared.iter().map(|d| step(d, &mut listed)).collect();
-    steps.extend(
-        listed
-            .iter()
-            .filter(|l| !l.known)
-            .map(|l| Step::Unknown { name: l.name.to_owned(), have: l.specification.clone() }),
-    );
-    CollectionPlan { collection: collection.to_owned(), namespace: namespace.to_owned(), steps }
+    steps.extend(listed.iter().filter(|l| !l.known).map(|l| Step::Unknown {
+        name: l.name.to_owned(),
+        have: l.specification.clone(),
+    }));
+    CollectionPlan {
+        collection: collection.to_owned(),
+        namespace: namespace.to_owned(),
+        steps,
+    }
 }
 
 fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
@@ -128,18 +160,26 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
     let former = declared.former_name.as_deref();
     let found = find(&|l| l.name == declared.name)
         .or_else(|| find(&|l| Some(l.name) == former && differences(l).is_empty()))
-        .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal) && differences(l).is_empty()))
+        .or_else(|| {
+            find(&|l| !l.known && l.normal.same_signature(&declared.normal) && differences(l).is_empty())
+        })
         .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal)))
         .or_else(|| find(&|l| !l.known && is_text(&l.normal) && is_text(&declared.normal)));
     let Some(found) = found.and_then(|i| listed.get_mut(i)) else {
-        return Step::Create { name: declared.name.clone(), specification: declared.specification.clone() };
+        return Step::Create {
+            name: declared.name.clone(),
+            specification: declared.specification.clone(),
+        };
     };
     found.known = true;
     let mut differences = declared.normal.differences(&found.normal);
     let renamed = found.name != declared.name;
     if differences.is_empty() && (!renamed || !declared.named || Some(found.name) == former) {
         let declared_as = renamed.then(|| declared.name.clone());
-        return Step::Keep { name: found.name.to_owned(), declared_as };
+        return Step::Keep {
+            name: found.name.to_owned(),
+            declared_as,
+        };
     }
     if renamed {
         differences.push("name".to_owned());
@@ -168,9 +208,20 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Step::Create { specification, .. } => write!(f, "+ create   {}", Shown(specification)),
-            Step::Keep { name, declared_as: None } => write!(f, "= keep     {name}"),
-            Step::Keep { name, declared_as: Some(as_) } => write!(f, "= keep     {name}, declared as {as_}"),
-            Step::Conflict { have, want, differences, .. } => write!(
+            Step::Keep {
+                name,
+                declared_as: None,
+            } => write!(f, "= keep     {name}"),
+            Step::Keep {
+                name,
+                declared_as: Some(as_),
+            } => write!(f, "= keep     {name}, declared as {as_}"),
+            Step::Conflict {
+                have,
+                want,
+                differences,
+                ..
+            } => write!(
                 f,
                 "! conflict {}: have {} (differs in {}; nothing is changed)",
                 Shown(want),
@@ -178,7 +229,11 @@ impl fmt::Display for Step {
                 differences.join(", ")
             ),
             Step::Unknown { have, .. } => {
-                write!(f, "? unknown  {}: no registered model declares it; it is kept", Shown(have))
+                write!(
+                    f,
+                    "? unknown  {}: no registered model declares it; it is kept",
+                    Shown(have)
+                )
             }
         }
     }
@@ -193,7 +248,10 @@ impl fmt::Display for Shown<'_> {
         if let Ok(keys) = self.0.get_document("key") {
             write!(f, " {}", RelaxedDocument(keys))?;
         }
-        let options = self.0.iter().filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
+        let options = self
+            .0
+            .iter()
+            .filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
         for (name, value) in options {
             write!(f, " {name}: {}", crate::json::Relaxed(value))?;
         }
@@ -223,12 +281,18 @@ mod tests {
     }
 
     fn keep(name: &str, declared_as: Option<&str>) -> Step {
-        Step::Keep { name: name.to_owned(), declared_as: declared_as.map(str::to_owned) }
+        Step::Keep {
+            name: name.to_owned(),
+            declared_as: declared_as.map(str::to_owned),
+        }
     }
 
     #[test]
     fn missing_indexes_are_created_and_unknown_ones_kept() {
-        let want = [declared("a_1", &doc! { "key": { "a": 1 } }), declared("b_1", &doc! { "key": { "b": 1 } })];
+        let want = [
+            declared("a_1", &doc! { "key": { "a": 1 } }),
+            declared("b_1", &doc! { "key": { "b": 1 } }),
+        ];
         let listed = [
             doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" },
             doc! { "v": 2, "key": { "b": 1.0 }, "name": "b_1" },
@@ -238,12 +302,20 @@ mod tests {
         assert_eq!(
             steps,
             [
-                Step::Create { name: "a_1".into(), specification: want[0].specification.clone() },
+                Step::Create {
+                    name: "a_1".into(),
+                    specification: want[0].specification.clone()
+                },
                 keep("b_1", None),
-                Step::Unknown { name: "old_1".into(), have: listed[2].clone() },
+                Step::Unknown {
+                    name: "old_1".into(),
+                    have: listed[2].clone()
+                },
             ]
         );
-        let plan = Plan { collections: vec![compare("db.c", "c", &want, &listed)] };
+        let plan = Plan {
+            collections: vec![compare("db.c", "c", &want, &listed)],
+        };
         assert_eq!(
             plan.to_string(),
             "db.c\n  + create   a_1 {\"a\": 1}\n  = keep     b_1\n  \
@@ -258,28 +330,46 @@ mod tests {
         let want = [declared("a_1", &doc! { "key": { "a": 1 }, "unique": true })];
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" }];
         let steps = plan(&want, &listed);
-        assert!(matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["unique"]), "{steps:?}");
+        assert!(
+            matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["unique"]),
+            "{steps:?}"
+        );
         let other_keys = [doc! { "v": 2, "key": { "b": 1 }, "name": "a_1" }];
-        let whole = Plan { collections: vec![compare("db.c", "c", &want, &other_keys)] };
-        assert!(matches!(whole.conflict(), Some(SchemaError::KeySpecsConflict { .. })));
+        let whole = Plan {
+            collections: vec![compare("db.c", "c", &want, &other_keys)],
+        };
+        assert!(matches!(
+            whole.conflict(),
+            Some(SchemaError::KeySpecsConflict { .. })
+        ));
     }
 
     #[test]
     fn names_matter_only_where_given() {
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "legacy" }];
         let plain = doc! { "key": { "a": 1 } };
-        assert_eq!(plan(&[declared("a_1", &plain)], &listed), [keep("legacy", Some("a_1"))]);
+        assert_eq!(
+            plan(&[declared("a_1", &plain)], &listed),
+            [keep("legacy", Some("a_1"))]
+        );
         let named = declared("by_a", &plain);
         let steps = plan(std::slice::from_ref(&named), &listed);
-        assert!(matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["name"]), "{steps:?}");
-        let renamed = Declared { former_name: Some("legacy".to_owned()), ..named };
+        assert!(
+            matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["name"]),
+            "{steps:?}"
+        );
+        let renamed = Declared {
+            former_name: Some("legacy".to_owned()),
+            ..named
+        };
         assert_eq!(plan(&[renamed], &listed), [keep("legacy", Some("by_a"))]);
     }
 
     #[test]
     fn there_is_one_text_index() {
         let want = [declared("t", &doc! { "key": { "title": "text" } })];
-        let listed = [doc! { "v": 2, "key": { "_fts": "text", "_ftsx": 1 }, "weights": { "body": 1 }, "name": "u" }];
+        let listed =
+            [doc! { "v": 2, "key": { "_fts": "text", "_ftsx": 1 }, "weights": { "body": 1 }, "name": "u" }];
         let steps = plan(&want, &listed);
         assert!(
             matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["weights", "name"]),
@@ -294,6 +384,9 @@ mod tests {
         let mut listed = filter(2);
         listed.insert("name", "two");
         let steps = plan(&want, &[listed]);
-        assert!(matches!(&steps[..], [Step::Create { .. }, Step::Keep { .. }]), "{steps:?}");
+        assert!(
+            matches!(&steps[..], [Step::Create { .. }, Step::Keep { .. }]),
+            "{steps:?}"
+        );
     }
 }

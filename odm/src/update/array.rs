@@ -32,8 +32,14 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         let raw = self.raw();
-        let modifiers = array(values).map(|v| doc! { "$each": v }).map_err(|e| Error::encode(raw.dotted(), e));
-        PushEach { path: raw.clone(), modifiers, types: PhantomData }
+        let modifiers = array(values)
+            .map(|v| doc! { "$each": v })
+            .map_err(|e| Error::encode(raw.dotted(), e));
+        PushEach {
+            path: raw.clone(),
+            modifiers,
+            types: PhantomData,
+        }
     }
 
     /// `$addToSet`: appends the value unless the array holds it.
@@ -52,7 +58,11 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
-        operation(self, "$addToSet", array(values).map(|v| Bson::Document(doc! { "$each": v })))
+        operation(
+            self,
+            "$addToSet",
+            array(values).map(|v| Bson::Document(doc! { "$each": v })),
+        )
     }
 
     /// `$pull`: removes the elements that meet the condition.
@@ -64,7 +74,9 @@ pub trait ArrayUpdateOps: AsPath + Sized {
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
         ) -> Filter<<Self::Value as Array>::Element>,
     {
-        let element = condition(<<Self::Value as Array>::Element as Field>::nav(crate::Path::root()));
+        let element = condition(<<Self::Value as Array>::Element as Field>::nav(
+            crate::Path::root(),
+        ));
         let condition = element.into_unplaced().and_then(element_condition);
         Update::one("$pull", self.raw(), condition.map(Bson::Document))
     }

@@ -24,7 +24,10 @@ pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
     let mut operations = Vec::new();
     for (operator, fields) in update {
         let Bson::Document(fields) = fields else {
-            return Err(Error::update("", format!("`{operator}` of a raw update is not a document")));
+            return Err(Error::update(
+                "",
+                format!("`{operator}` of a raw update is not a document"),
+            ));
         };
         if !operator.starts_with('$') {
             return Err(Error::update(operator, "a raw update holds operators only"));
@@ -63,7 +66,10 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
             check_path(to)?;
             changed.push(to.clone());
         }
-        match update.entry(operation.operator).or_insert_with(|| Bson::Document(Document::new())) {
+        match update
+            .entry(operation.operator)
+            .or_insert_with(|| Bson::Document(Document::new()))
+        {
             Bson::Document(fields) => {
                 fields.insert(path, operation.value);
             }
@@ -71,8 +77,14 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
         }
     }
     check_overlap(&changed)?;
-    let array_filters = placed.iter().map(|p| prefixed(&p.condition, &p.id)).collect::<Result<_>>()?;
-    Ok(Compiled::Operators { update, array_filters })
+    let array_filters = placed
+        .iter()
+        .map(|p| prefixed(&p.condition, &p.id))
+        .collect::<Result<_>>()?;
+    Ok(Compiled::Operators {
+        update,
+        array_filters,
+    })
 }
 
 /// The path with the identifiers of the whole update in place of its own. The same condition on the same array gets
@@ -83,7 +95,10 @@ fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
     }
     let mut path = String::new();
     for segment in operation.path.split('.') {
-        let own = segment.strip_prefix("$[f").and_then(|s| s.strip_suffix(']')).and_then(|n| n.parse::<usize>().ok());
+        let own = segment
+            .strip_prefix("$[f")
+            .and_then(|s| s.strip_suffix(']'))
+            .and_then(|n| n.parse::<usize>().ok());
         let segment = match own.and_then(|n| operation.array_filters.get(n)) {
             None => segment.to_owned(),
             Some(condition) => {
@@ -91,12 +106,21 @@ fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
                     return Err(Error::update(path, reason));
                 }
                 if condition.is_empty() {
-                    return Err(Error::update(path, "an array filter without a condition; use `all_positional()`"));
+                    return Err(Error::update(
+                        path,
+                        "an array filter without a condition; use `all_positional()`",
+                    ));
                 }
-                let known = placed.iter().find(|p| p.array == path && p.condition == *condition);
+                let known = placed
+                    .iter()
+                    .find(|p| p.array == path && p.condition == *condition);
                 let id = known.map_or_else(|| format!("f{}", placed.len()), |p| p.id.clone());
                 if known.is_none() {
-                    placed.push(Placed { array: path.clone(), condition: condition.clone(), id: id.clone() });
+                    placed.push(Placed {
+                        array: path.clone(),
+                        condition: condition.clone(),
+                        id: id.clone(),
+                    });
                 }
                 format!("$[{id}]")
             }
@@ -111,7 +135,10 @@ fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
 
 fn check_path(path: &str) -> Result<()> {
     if path.is_empty() {
-        return Err(Error::update("", "a document cannot be updated as a whole; update its fields or replace it"));
+        return Err(Error::update(
+            "",
+            "a document cannot be updated as a whole; update its fields or replace it",
+        ));
     }
     if path.split('.').filter(|s| *s == "$").count() > 1 {
         return Err(Error::update(path, "only one segment can be the positional `$`"));
@@ -130,7 +157,10 @@ fn check_overlap(changed: &[String]) -> Result<()> {
             let reason = if shorter == longer {
                 "two operators change this field".to_owned()
             } else {
-                format!("another operator changes `{}`, which is a part of it", longer.join("."))
+                format!(
+                    "another operator changes `{}`, which is a part of it",
+                    longer.join(".")
+                )
             };
             return Err(Error::update(shorter.join("."), reason));
         }

@@ -46,7 +46,10 @@ pub struct Update<R> {
 
 impl<R> Update<R> {
     fn new(body: Result<Body, Error>) -> Self {
-        Update { body: body.map_err(Box::new), root: PhantomData }
+        Update {
+            body: body.map_err(Box::new),
+            root: PhantomData,
+        }
     }
 
     fn one(operator: &str, path: &RawPath, value: Result<Bson, Error>) -> Self {
@@ -87,7 +90,10 @@ impl<R> Update<R> {
             }
             (Body::Operations(a), b) if a.is_empty() => Ok(b),
             (a, Body::Operations(b)) if b.is_empty() => Ok(a),
-            _ => Err(Error::update("", "a pipeline cannot be joined with another update")),
+            _ => Err(Error::update(
+                "",
+                "a pipeline cannot be joined with another update",
+            )),
         };
         match (self.body, other.into_update().body) {
             (Ok(a), Ok(b)) => Self::new(join(a, b)),
@@ -110,14 +116,20 @@ impl<R> Update<R> {
 
 impl<R> Clone for Update<R> {
     fn clone(&self) -> Self {
-        Update { body: self.body.clone(), root: PhantomData }
+        Update {
+            body: self.body.clone(),
+            root: PhantomData,
+        }
     }
 }
 
 impl<R> fmt::Display for Update<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.clone().compile() {
-            Ok(Compiled::Operators { update, array_filters }) => {
+            Ok(Compiled::Operators {
+                update,
+                array_filters,
+            }) => {
                 RelaxedDocument(&update).fmt(f)?;
                 if array_filters.is_empty() {
                     return Ok(());

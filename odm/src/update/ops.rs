@@ -66,7 +66,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Numeric,
     {
-        operation(self, "$inc", by.into_value().and_then(negated))
+        operation(self, "$inc", by.into_value().and_then(|v| negated(&v)))
     }
 
     /// `$mul`: multiplies the field; a missing one becomes 0.
@@ -97,7 +97,10 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$rename`: moves the value to another field of the same type.
-    fn rename(&self, to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode = Self::Mode>) -> Update<Self::Root>
+    fn rename(
+        &self,
+        to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode = Self::Mode>,
+    ) -> Update<Self::Root>
     where
         Self::Mode: Writable,
     {
@@ -126,7 +129,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "and": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "and": m })),
+        )
     }
 
     /// `$bit: {or: …}`: sets the bits of the mask.
@@ -135,7 +142,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "or": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "or": m })),
+        )
     }
 
     /// `$bit: {xor: …}`: flips the bits of the mask.
@@ -144,7 +155,11 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Integer,
     {
-        operation(self, "$bit", mask.into_value().map(|m| Bson::Document(doc! { "xor": m })))
+        operation(
+            self,
+            "$bit",
+            mask.into_value().map(|m| Bson::Document(doc! { "xor": m })),
+        )
     }
 
     /// An operator as it is, unchecked: `{operator: {field: value}}`.
@@ -158,7 +173,7 @@ pub trait UpdateOps: AsPath + Sized {
 
 impl<A: AsPath> UpdateOps for A {}
 
-fn negated(value: Bson) -> Result<Bson, ValueError> {
+fn negated(value: &Bson) -> Result<Bson, ValueError> {
     let range = || ValueError::new("the negated number is out of range");
     match value {
         Bson::Int32(v) => v.checked_neg().map(Bson::Int32).ok_or_else(range),
