@@ -28,23 +28,26 @@ mod types;
 
 pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
 pub use error::{
-    BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_WRITE_ERROR, Result,
-    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+    BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError,
+    RETRYABLE_WRITE_ERROR, Result, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
+    WriteError, WriteFailure,
 };
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
-    find_and_modify::ReturnDocument,
     list::{CollectionSpecification, DatabaseSpecification},
     write_result::{DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
-pub use types::{address::ServerAddress, namespace::Namespace};
+pub use types::{
+    address::{AddressError, ServerAddress},
+    namespace::Namespace,
+};
 
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
     pub use crate::api::{
-        Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection,
-        DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
-        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes, RunCommand,
-        Update,
+        Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
+        DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
+        InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
+        ListIndexNames, ListIndexes, RunCommand, Update,
     };
 }

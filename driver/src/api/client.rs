@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{
-    Database, ListDatabaseNames, ListDatabases,
-    database::Concerns,
-};
+use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns, settings};
 use crate::{
     Error, Result,
     bson::{Bson, Document, doc},
-    connection::ConnectionSettings,
-    execution::{ExecutionSettings, Executor},
+    execution::Executor,
     operation::run_command::RunCommand,
     options::ClientOptions,
-    proto::handshake::client_metadata,
-    topology::{Topology, TopologySettings},
+    topology::Topology,
     types::read_preference::PRIMARY,
 };
 
@@ -66,18 +61,12 @@ impl Client {
         options.validate()?;
         options.check_supported()?;
         if tokio::runtime::Handle::try_current().is_err() {
-            return Err(Error::invalid_argument("a client must be made within a tokio runtime"));
+            return Err(Error::invalid_argument(
+                "a client must be made within a tokio runtime",
+            ));
         }
-        let connection = ConnectionSettings {
-            connect_timeout: options.connect_timeout,
-            metadata: client_metadata(options.app_name.as_deref())?,
-        };
-        let execution = ExecutionSettings {
-            retry_reads: options.retry_reads,
-            retry_writes: options.retry_writes,
-            socket_timeout: options.socket_timeout,
-        };
-        let topology = Topology::start(TopologySettings::new(&options, connection));
+        let execution = settings::execution(&options);
+        let topology = Topology::start(settings::topology(&options)?);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),
@@ -104,7 +93,10 @@ impl Client {
     /// The database that the connection string names, if it names one.
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
-        self.inner.default_database.as_deref().map(|name| self.database(name))
+        self.inner
+            .default_database
+            .as_deref()
+            .map(|name| self.database(name))
     }
 
     /// Lists the databases with their sizes.
@@ -131,7 +123,10 @@ impl Client {
             if !self.executor().has_server() {
                 return;
             }
-            let ids: Vec<Bson> = batch.iter().map(|id| Bson::Document(session_document(*id))).collect();
+            let ids: Vec<Bson> = batch
+                .iter()
+                .map(|id| Bson::Document(session_document(*id)))
+                .collect();
             let Ok(command) = crate::bson::to_raw_document(&doc! { "endSessions": ids }) else {
                 return;
             };

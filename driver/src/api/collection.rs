@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Aggregate, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection, DropIndex,
-    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes,
-    Update, UpdateModification,
+    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames,
+    ListIndexes, Update, UpdateModification,
     database::{Concerns, Database},
 };
 use crate::{
@@ -252,7 +252,7 @@ impl<T> Collection<T> {
     }
 }
 
-impl<T: DeserializeOwned> Collection<T> {
+impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Finds one document; awaited, it gives `None` when nothing matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         FindOne::new(self, filter)
@@ -260,7 +260,11 @@ impl<T: DeserializeOwned> Collection<T> {
 
     /// Updates one document and returns it, as it was before unless
     /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> FindOneAnd<'_, T> {
+    pub fn find_one_and_update(
+        &self,
+        filter: impl IntoDocument,
+        update: impl IntoUpdate,
+    ) -> FindOneAnd<'_, T> {
         FindOneAnd::new(self, filter, Some(update.into_update()))
     }
 
@@ -289,7 +293,7 @@ impl<T: Serialize> Collection<T> {
     }
 }
 
-impl<T: Serialize + DeserializeOwned> Collection<T> {
+impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     /// Replaces one document and returns it, as it was before unless
     /// [`return_document`](FindOneAnd::return_document) says otherwise.
     pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {

@@ -17,7 +17,7 @@ use crate::{
     bson::{Bson, RawDocument},
     operation::{
         cursor::{Batch, CursorReply},
-        decode,
+        decode, decode_owned,
         get_more::GetMore,
         kill_cursors::KillCursors,
     },
@@ -69,7 +69,12 @@ struct State {
 }
 
 impl<T> Cursor<T> {
-    pub(crate) fn new(client: &Client, reply: CursorReply, batch_size: Option<u32>, comment: Option<Bson>) -> Self {
+    pub(crate) fn new(
+        client: &Client,
+        reply: CursorReply,
+        batch_size: Option<u32>,
+        comment: Option<Bson>,
+    ) -> Self {
         Self {
             state: Some(Box::new(State {
                 client: client.clone(),
@@ -172,7 +177,11 @@ impl<T> Cursor<T> {
     /// # Errors
     /// When there is none, or when it does not fit `D`; the error names the field.
     pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
-        decode(self.state_with_document()?.reply.batch.current())
+        decode(self.current_bytes()?)
+    }
+
+    fn current_bytes(&self) -> Result<&[u8]> {
+        Ok(self.state_with_document()?.reply.batch.current())
     }
 
     fn state_with_document(&self) -> Result<&State> {
@@ -183,14 +192,14 @@ impl<T> Cursor<T> {
     }
 }
 
-impl<T: DeserializeOwned> Cursor<T> {
+impl<T: DeserializeOwned + 'static> Cursor<T> {
     /// The next document, or `None` at the end. Dropping the future is as with [`advance`](Self::advance).
     ///
     /// # Errors
     /// As [`advance`](Self::advance); and a document that does not fit `T`, after which the next one can be read.
     pub async fn try_next(&mut self) -> Result<Option<T>> {
         if self.advance().await? {
-            self.deserialize_current().map(Some)
+            decode_owned(self.current_bytes()?).map(Some)
         } else {
             Ok(None)
         }
@@ -203,7 +212,7 @@ impl<T: DeserializeOwned> Cursor<T> {
     pub async fn try_collect(mut self) -> Result<Vec<T>> {
         let mut documents = Vec::new();
         while self.advance().await? {
-            documents.push(self.deserialize_current()?);
+            documents.push(decode_owned(self.current_bytes()?)?);
         }
         Ok(documents)
     }
@@ -305,7 +314,7 @@ async fn kill(
     let _ = client.executor().run(&mut operation).await;
 }
 
-impl<T: DeserializeOwned> Stream for Cursor<T> {
+impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -322,7 +331,7 @@ impl<T: DeserializeOwned> Stream for Cursor<T> {
                 return Poll::Ready(None);
             };
             match state.advance_in_batch() {
-                Ok(true) => return Poll::Ready(Some(decode(state.reply.batch.current()))),
+                Ok(true) => return Poll::Ready(Some(decode_owned(state.reply.batch.current()))),
                 Err(error) => return Poll::Ready(Some(Err(error))),
                 Ok(false) if state.is_exhausted() => return Poll::Ready(None),
                 Ok(false) => {}
@@ -337,7 +346,7 @@ impl<T: DeserializeOwned> Stream for Cursor<T> {
     }
 }
 
-impl<T: DeserializeOwned> FusedStream for Cursor<T> {
+impl<T: DeserializeOwned + 'static> FusedStream for Cursor<T> {
     fn is_terminated(&self) -> bool {
         self.is_exhausted()
     }

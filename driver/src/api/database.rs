@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections, RunCommand,
-    collection::CollectionInner,
+    Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections,
+    RunCommand, collection::CollectionInner,
 };
 use crate::{
     bson::IntoDocument,
@@ -80,7 +80,9 @@ impl Database {
     fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
         let mut inner = DatabaseInner::clone(&self.inner);
         change(&mut inner.concerns);
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The same database with another read concern. Default: the client's.

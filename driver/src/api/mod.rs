@@ -5,6 +5,7 @@ mod client;
 mod collection;
 mod cursor;
 mod database;
+mod settings;
 
 pub use action::{
     aggregate::Aggregate,

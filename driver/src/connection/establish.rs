@@ -134,7 +134,10 @@ async fn open_tcp(host: &str, port: u16) -> Result<Stream> {
 }
 
 fn timed_out(phase: NetworkPhase, settings: &ConnectionSettings) -> Error {
-    let message = format!("no answer within connectTimeoutMS ({:?})", settings.connect_timeout);
+    let message = format!(
+        "no answer within connectTimeoutMS ({:?})",
+        settings.connect_timeout
+    );
     Error::network(phase, io::Error::new(io::ErrorKind::TimedOut, message))
 }
 

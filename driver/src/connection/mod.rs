@@ -14,12 +14,11 @@ use crate::{
     error::NetworkPhase,
     proto::{
         description::HelloReply,
-        wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, parse_op_msg},
+        wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer, parse_op_msg},
     },
     types::deadline::Deadline,
 };
 pub(crate) use establish::ConnectionSettings;
-pub(crate) use read_buffer::ReplyBuffer;
 use read_buffer::ReadBuffer;
 use stream::Stream;
 
@@ -87,7 +86,10 @@ impl Connection {
     pub(crate) fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
         self.write.clear();
         self.last_request = self.last_request.wrapping_add(1);
-        (MessageWriter::begin(&mut self.write, self.last_request), &self.hello)
+        (
+            MessageWriter::begin(&mut self.write, self.last_request),
+            &self.hello,
+        )
     }
 
     /// Sends the request, in one system call when the socket takes it.
@@ -131,7 +133,10 @@ impl Connection {
     async fn read_message(&mut self) -> Result<(Range<usize>, bool)> {
         let network = |error| Error::network(NetworkPhase::Read, error);
         self.read.discard_message();
-        self.read.fill(&mut self.stream, HEADER_LENGTH).await.map_err(network)?;
+        self.read
+            .fill(&mut self.stream, HEADER_LENGTH)
+            .await
+            .map_err(network)?;
         let limit = self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
         let header = Header::parse(self.read.header(), limit)?;
         if header.response_to != self.last_request && !self.exhaust {
@@ -140,7 +145,10 @@ impl Connection {
                 header.response_to, self.last_request
             )));
         }
-        self.read.fill(&mut self.stream, header.length).await.map_err(network)?;
+        self.read
+            .fill(&mut self.stream, header.length)
+            .await
+            .map_err(network)?;
         self.read.set_message(header.length);
         let message = parse_op_msg(self.read.message())?;
         self.exhaust = message.more_to_come;

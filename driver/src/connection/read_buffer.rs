@@ -3,7 +3,7 @@
 use std::{io, ops::Range};
 
 use super::stream::Stream;
-use crate::proto::wire::HEADER_LENGTH;
+use crate::proto::wire::{HEADER_LENGTH, ReplyBuffer};
 
 /// Enough for most replies, so that they need one read.
 const INITIAL: usize = 4 << 10;
@@ -19,20 +19,6 @@ pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     filled: usize,
     message: usize,
-}
-
-/// A reply's body that outlives its connection.
-#[derive(Debug, Default)]
-pub(crate) struct ReplyBuffer {
-    bytes: Vec<u8>,
-    body: Range<usize>,
-}
-
-impl ReplyBuffer {
-    /// The body document.
-    pub(crate) fn body(&self) -> &[u8] {
-        self.bytes.get(self.body.clone()).unwrap_or_default()
-    }
 }
 
 impl ReadBuffer {
@@ -62,7 +48,9 @@ impl ReadBuffer {
     }
 
     fn make_room(&mut self, wanted: usize) {
-        if self.filled < self.bytes.len() && (wanted <= self.bytes.len() || self.filled < self.bytes.len() / 2) {
+        if self.filled < self.bytes.len()
+            && (wanted <= self.bytes.len() || self.filled < self.bytes.len() / 2)
+        {
             return;
         }
         let affordable = (self.filled * 2).max(TRUSTED);
@@ -94,10 +82,10 @@ impl ReadBuffer {
             bytes.truncate(self.message);
             self.filled = 0;
             self.message = 0;
-            return ReplyBuffer { bytes, body };
+            return ReplyBuffer::new(bytes, body);
         }
         let bytes = self.message().get(body).unwrap_or_default().to_vec();
         let body = 0..bytes.len();
-        ReplyBuffer { bytes, body }
+        ReplyBuffer::new(bytes, body)
     }
 }

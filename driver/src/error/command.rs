@@ -29,10 +29,7 @@ impl CommandError {
 }
 
 pub(super) fn is_state_change_code(code: i32) -> bool {
-    matches!(
-        code,
-        10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91
-    )
+    matches!(code, 10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91)
 }
 
 impl fmt::Display for CommandError {

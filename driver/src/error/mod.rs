@@ -32,9 +32,9 @@ pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 /// Anything that can go wrong in the driver.
 ///
 /// ```
-/// use marula_driver::{ErrorKind, ServerAddress};
-/// let error = "a:0".parse::<ServerAddress>().unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)));
+/// use marula_driver::{ErrorKind, options::ClientOptions};
+/// let error = ClientOptions::parse("mongodb://a:0").unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::ConnectionString(_)));
 /// assert!(error.to_string().contains("between 1 and 65535"));
 /// ```
 #[derive(Clone)]
@@ -62,8 +62,6 @@ pub enum ErrorKind {
     Decode(DecodeError),
     /// A socket could not be opened, or failed while in use.
     Network(NetworkError),
-    /// An operation was not done within the time allowed; the text says which limit.
-    Timeout(String),
     /// No suitable server was found in time.
     ServerSelection(ServerSelectionError),
     /// No connection could be had from the pool.
@@ -106,10 +104,6 @@ impl Error {
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported(message.into()))
-    }
-
-    pub(crate) fn timeout(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Timeout(message.into()))
     }
 
     pub(crate) fn network(phase: NetworkPhase, error: std::io::Error) -> Self {
@@ -198,7 +192,9 @@ impl Error {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
-            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => &e.write_concern_error.as_ref()?.code_name,
+            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => {
+                &e.write_concern_error.as_ref()?.code_name
+            }
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -225,7 +221,7 @@ impl Error {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {
-            ErrorKind::Timeout(_) | ErrorKind::ServerSelection(_) => true,
+            ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
             _ => self.code() == Some(50),
@@ -268,7 +264,6 @@ impl fmt::Display for Error {
             ErrorKind::Encode(e) => write!(f, "cannot write as BSON: {e}")?,
             ErrorKind::Decode(e) => write!(f, "cannot read from BSON: {e}")?,
             ErrorKind::Network(e) => write!(f, "{e}")?,
-            ErrorKind::Timeout(message) => write!(f, "timed out: {message}")?,
             ErrorKind::ServerSelection(e) => write!(f, "{e}")?,
             ErrorKind::Pool(e) => write!(f, "{e}")?,
             ErrorKind::Protocol(message) => write!(f, "the server broke the wire protocol: {message}")?,

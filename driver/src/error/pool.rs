@@ -37,7 +37,10 @@ impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cleared { address, cause } => {
-                write!(f, "the connection pool of {address} was cleared because the server failed")?;
+                write!(
+                    f,
+                    "the connection pool of {address} was cleared because the server failed"
+                )?;
                 cause.as_ref().map_or(Ok(()), |cause| write!(f, ": {cause}"))
             }
             Self::Closed { address } => write!(f, "the connection pool of {address} is closed"),

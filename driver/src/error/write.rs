@@ -63,7 +63,11 @@ pub struct BulkWriteError {
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write error {} at statement {}: {}", self.code, self.index, self.message)
+        write!(
+            f,
+            "write error {} at statement {}: {}",
+            self.code, self.index, self.message
+        )
     }
 }
 
@@ -101,7 +105,9 @@ impl fmt::Display for BulkWriteError {
         if let Some(error) = &self.write_concern_error {
             write!(f, "; {error}")?;
         }
-        self.interrupted_by.as_ref().map_or(Ok(()), |e| write!(f, "; interrupted by: {e}"))
+        self.interrupted_by
+            .as_ref()
+            .map_or(Ok(()), |e| write!(f, "; interrupted by: {e}"))
     }
 }
 

@@ -46,7 +46,11 @@ impl<'a> Attempt<'a> {
             transaction_number: None,
         };
         // An unacknowledged write has no session: nobody would notice the server forgetting it.
-        if attempt.lsid.is_some() || timeout.is_none() || !operation.uses_session() || !operation.expects_reply() {
+        if attempt.lsid.is_some()
+            || timeout.is_none()
+            || !operation.uses_session()
+            || !operation.expects_reply()
+        {
             return attempt;
         }
         let first_try = session.is_none();
@@ -94,7 +98,9 @@ impl<'a> Attempt<'a> {
                 O::attach_reply(&mut output, || connection.take_reply(body));
                 Ok(output)
             }
-            Err(error) if matches!(error.kind(), crate::ErrorKind::Protocol(_)) => Err(connection.fail(error)),
+            Err(error) if matches!(error.kind(), crate::ErrorKind::Protocol(_)) => {
+                Err(connection.fail(error))
+            }
             Err(error) => Err(error.with_address(self.server.address())),
         }
     }

@@ -68,7 +68,9 @@ impl Executor {
                 }
                 Err(failure) => failure,
             };
-            if error.is_network() && let Some(session) = &mut session {
+            if error.is_network()
+                && let Some(session) = &mut session
+            {
                 session.mark_dirty();
             }
             match (first_failure.take(), self.may_retry(operation, &error)) {
@@ -104,7 +106,10 @@ impl Executor {
         session: &mut Option<ServerSession>,
         avoid: &[ServerAddress],
     ) -> Result<O::Output, (Error, Option<ServerAddress>)> {
-        let server = self.select(operation.target(), avoid).await.map_err(|e| (e, None))?;
+        let server = self
+            .select(operation.target(), avoid)
+            .await
+            .map_err(|e| (e, None))?;
         let checked_out = match server.try_check_out() {
             Some(connection) => Ok(connection),
             None => server.check_out(Deadline::NEVER).await,
@@ -122,7 +127,8 @@ impl Executor {
         let attempt = Attempt::new(self, &server, operation, &connection, session);
         let result = attempt.run(operation, &mut connection).await;
         result.map_err(|error| {
-            self.topology.handle_error(&server, connection.generation(), &error);
+            self.topology
+                .handle_error(&server, connection.generation(), &error);
             (error, Some(server.address().clone()))
         })
     }

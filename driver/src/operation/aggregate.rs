@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, Retry, cursor, find::ReadScope, hint::Hint, write_result};
+use super::{Operation, ReplyContext, Retry, cursor, find::ReadScope, write_result};
 use crate::{
     Result,
     bson::{Bson, RawDocumentBuf},
-    connection::ReplyBuffer,
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
+        wire::ReplyBuffer,
     },
-    types::{collation::Collation, concern::WriteConcern},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint},
 };
 
 /// Options of an aggregation.
@@ -66,7 +66,11 @@ impl Operation for Aggregate<'_> {
     }
 
     fn retry(&self) -> Retry {
-        if self.options.writes() { Retry::No } else { Retry::Read }
+        if self.options.writes() {
+            Retry::No
+        } else {
+            Retry::Read
+        }
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
@@ -86,7 +90,7 @@ impl Operation for Aggregate<'_> {
         command.optional_bool("allowDiskUse", options.allow_disk_use);
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
         command.max_time(options.max_time);
-        Hint::write(options.hint.as_ref(), command);
+        command.hint(options.hint.as_ref());
         command.collation(options.collation.as_ref());
         command.optional_bson("comment", options.comment.as_ref());
         command.optional_document("let", options.let_vars.as_deref());

@@ -56,6 +56,10 @@ impl Operation for Count<'_> {
 
     /// A missing collection holds nothing.
     fn recover(&mut self, error: Error) -> Result<u64> {
-        if error.code() == Some(26) { Ok(0) } else { Err(error) }
+        if error.code() == Some(26) {
+            Ok(0)
+        } else {
+            Err(error)
+        }
     }
 }

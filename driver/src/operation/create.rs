@@ -80,7 +80,10 @@ impl Operation for Create<'_> {
             ("validator", &options.validator),
             ("timeseries", &options.timeseries),
             ("clusteredIndex", &options.clustered_index),
-            ("changeStreamPreAndPostImages", &options.change_stream_pre_and_post_images),
+            (
+                "changeStreamPreAndPostImages",
+                &options.change_stream_pre_and_post_images,
+            ),
             ("indexOptionDefaults", &options.index_option_defaults),
         ] {
             command.optional_document(key, value.as_deref());

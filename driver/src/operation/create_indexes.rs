@@ -105,7 +105,9 @@ pub struct IndexOptions {
 
 #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
 fn write_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.map(|v| i64::try_from(v.as_secs()).unwrap_or(i64::MAX)).serialize(serializer)
+    value
+        .map(|v| i64::try_from(v.as_secs()).unwrap_or(i64::MAX))
+        .serialize(serializer)
 }
 
 /// Servers send any numeric type, and old ones even values out of range.
@@ -222,7 +224,9 @@ impl Operation for CreateIndexes<'_> {
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         if self.models.is_empty() {
-            return Err(crate::Error::invalid_argument("create_indexes needs at least one index"));
+            return Err(crate::Error::invalid_argument(
+                "create_indexes needs at least one index",
+            ));
         }
         command.str("createIndexes", &self.namespace.collection);
         let named: Vec<IndexModel> = self

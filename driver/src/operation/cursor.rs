@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::{
     Error, Result, ServerAddress,
     bson::{RawDocument, RawElement, RawElements, find_element},
-    connection::ReplyBuffer,
     operation::ReplyContext,
     proto::{
         command::{Reply, array_bytes, document_bytes},
         session::ServerSession,
+        wire::ReplyBuffer,
     },
 };
 
@@ -46,7 +46,9 @@ impl Batch {
             return Ok(false);
         };
         let Some(document) = document_bytes(element.value) else {
-            return Err(Error::protocol("a cursor's batch holds something else than documents"));
+            return Err(Error::protocol(
+                "a cursor's batch holds something else than documents",
+            ));
         };
         // A document's bytes are the end of its element.
         self.rest.start += elements.offset();

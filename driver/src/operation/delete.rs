@@ -1,6 +1,6 @@
 //! `delete`, of one statement.
 
-use super::{Operation, ReplyContext, Retry, hint::Hint, write_result};
+use super::{Operation, ReplyContext, Retry, write_result};
 use crate::{
     Namespace, Result,
     bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
@@ -11,7 +11,7 @@ use crate::{
         server_selection::Criteria,
         wire::MessageWriter,
     },
-    types::{collation::Collation, concern::WriteConcern},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint},
 };
 
 /// Options of a delete.

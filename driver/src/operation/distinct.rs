@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, Retry, find::ReadScope, hint::Hint};
+use super::{Operation, ReplyContext, Retry, find::ReadScope};
 use crate::{
     Error, Result,
     bson::{Bson, RawDocumentBuf, find_element, from_slice},
@@ -11,7 +11,7 @@ use crate::{
         description::HelloReply,
         server_selection::Criteria,
     },
-    types::collation::Collation,
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Options of a distinct.
@@ -54,7 +54,7 @@ impl Operation for Distinct<'_> {
         command.max_time(self.options.max_time);
         command.collation(self.options.collation.as_ref());
         command.optional_bson("comment", self.options.comment.as_ref());
-        Hint::write(self.options.hint.as_ref(), command);
+        command.hint(self.options.hint.as_ref());
         command.read_concern(self.scope.read_concern);
         Ok(())
     }

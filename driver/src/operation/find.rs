@@ -4,19 +4,19 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{Operation, ReplyContext, Retry, cursor, hint::Hint};
+use super::{Operation, ReplyContext, Retry, cursor};
 use crate::{
     Namespace, Result,
     bson::{Bson, RawDocumentBuf},
-    connection::ReplyBuffer,
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
+        wire::ReplyBuffer,
     },
-    types::{collation::Collation, concern::ReadConcern, read_preference::ReadPreference},
+    types::{collation::Collation, concern::ReadConcern, hint::Hint, read_preference::ReadPreference},
 };
 
 /// Options of a `find`, by their specified names.
@@ -56,7 +56,7 @@ impl FindOptions {
         command.document("filter", &self.filter);
         command.optional_document("sort", self.sort.as_deref());
         command.optional_document("projection", self.projection.as_deref());
-        Hint::write(self.hint.as_ref(), command);
+        command.hint(self.hint.as_ref());
         if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
             command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
         }
@@ -145,7 +145,7 @@ pub(crate) struct FindOne<'a, T> {
     pub(crate) document: PhantomData<fn() -> T>,
 }
 
-impl<T: DeserializeOwned> Operation for FindOne<'_, T> {
+impl<T: DeserializeOwned + 'static> Operation for FindOne<'_, T> {
     type Output = Option<T>;
     const NAME: &'static str = "find";
 
@@ -167,7 +167,7 @@ impl<T: DeserializeOwned> Operation for FindOne<'_, T> {
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {
         match cursor::first_document(reply)? {
-            Some(bytes) => super::decode(bytes).map(Some),
+            Some(bytes) => super::decode_owned(bytes).map(Some),
             None => Ok(None),
         }
     }

@@ -4,12 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{
-    Operation, ReplyContext, Retry,
-    hint::Hint,
-    update::Modification,
-    write_result,
-};
+use super::{Operation, ReplyContext, Retry, update::Modification, write_result};
 use crate::{
     Error, Namespace, Result,
     bson::{Bson, RawDocument, RawDocumentBuf, find_element},
@@ -18,19 +13,8 @@ use crate::{
         description::HelloReply,
         server_selection::Criteria,
     },
-    types::{collation::Collation, concern::WriteConcern},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint, return_document::ReturnDocument},
 };
-
-/// Which state of the document a find-and-modify returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReturnDocument {
-    /// As it was before the change. The default.
-    #[default]
-    Before,
-    /// As it is after the change.
-    After,
-}
 
 /// Options of a find-and-modify.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +56,7 @@ impl<T> FindAndModify<'_, T> {
     }
 }
 
-impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
+impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
     type Output = Option<T>;
     const NAME: &'static str = "findAndModify";
 
@@ -102,7 +86,7 @@ impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
         if let Some(filters) = &options.array_filters {
             command.documents("arrayFilters", filters.iter().map(|filter| &**filter));
         }
-        Hint::write(options.hint.as_ref(), command);
+        command.hint(options.hint.as_ref());
         command.collation(options.collation.as_ref());
         command.optional_document("let", options.let_vars.as_deref());
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
@@ -117,7 +101,7 @@ impl<T: DeserializeOwned> Operation for FindAndModify<'_, T> {
         let value = find_element(reply.body, "value")?
             .ok_or_else(|| Error::protocol("the reply to findAndModify has no value"))?;
         match document_bytes(value.value) {
-            Some(bytes) => super::decode(bytes).map(Some),
+            Some(bytes) => super::decode_owned(bytes).map(Some),
             None => Ok(None),
         }
     }

@@ -6,13 +6,13 @@ use super::{Operation, ReplyContext, cursor};
 use crate::{
     Namespace, Result, ServerAddress,
     bson::Bson,
-    connection::ReplyBuffer,
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
+        wire::ReplyBuffer,
     },
 };
 

@@ -54,7 +54,8 @@ const HEADROOM: usize = 16 << 10;
 impl<T: Serialize> Insert<'_, T> {
     fn append_document(&mut self, index: usize, document: &T, message: &mut MessageWriter<'_>) -> Result<()> {
         let start = message.buffer.len();
-        bson::append(document, message.buffer).map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
+        bson::append(document, message.buffer)
+            .map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
         let own_id = match find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
             Some(element) => Some(element.value.to_bson()?),
             None => None,
@@ -116,7 +117,10 @@ impl<T: Serialize> Operation for Insert<'_, T> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("insert", &self.namespace.collection);
         command.bool("ordered", self.options.ordered.unwrap_or(true));
-        command.optional_bool("bypassDocumentValidation", self.options.bypass_document_validation);
+        command.optional_bool(
+            "bypassDocumentValidation",
+            self.options.bypass_document_validation,
+        );
         command.optional_bson("comment", self.options.comment.as_ref());
         command.write_concern(self.write_concern);
         Ok(())
@@ -124,11 +128,17 @@ impl<T: Serialize> Operation for Insert<'_, T> {
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, server: &HelloReply) -> Result<()> {
         let sequence = message.begin_sequence("documents");
-        let limit = server.max_message_size().unwrap_or(crate::proto::wire::DEFAULT_MAX_MESSAGE_SIZE);
+        let limit = server
+            .max_message_size()
+            .unwrap_or(crate::proto::wire::DEFAULT_MAX_MESSAGE_SIZE);
         let largest = server.max_document_size() + HEADROOM;
         let documents = self.documents.get(self.offset..).unwrap_or_default();
         // A retry sends exactly what the first try sent.
-        let most = if self.ids.is_empty() { server.max_batch_size() } else { self.ids.len() };
+        let most = if self.ids.is_empty() {
+            server.max_batch_size()
+        } else {
+            self.ids.len()
+        };
         for (index, document) in documents.iter().take(most).enumerate() {
             let before = message.buffer.len();
             self.append_document(index, document, message)?;

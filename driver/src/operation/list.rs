@@ -4,13 +4,13 @@ use super::{Operation, ReplyContext, Retry, cursor};
 use crate::{
     Error, Namespace, Result,
     bson::{Bson, Document, RawDocumentBuf, from_slice},
-    connection::ReplyBuffer,
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
+        wire::ReplyBuffer,
     },
     types::read_preference::ReadPreference,
 };
@@ -148,7 +148,11 @@ impl Operation for ListIndexes<'_> {
 
     /// A missing collection has no indexes.
     fn recover(&mut self, error: Error) -> Result<Option<CursorReply>> {
-        if error.code() == Some(26) { Ok(None) } else { Err(error) }
+        if error.code() == Some(26) {
+            Ok(None)
+        } else {
+            Err(error)
+        }
     }
 
     fn attach_reply(output: &mut Option<CursorReply>, take: impl FnOnce() -> ReplyBuffer) {
@@ -196,7 +200,11 @@ impl Operation for ListDatabases<'_> {
         Ok(())
     }
 
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<DatabaseSpecification>> {
+    fn parse(
+        &mut self,
+        reply: &Reply<'_>,
+        _context: &ReplyContext<'_>,
+    ) -> Result<Vec<DatabaseSpecification>> {
         #[derive(serde::Deserialize)]
         struct Databases {
             databases: Vec<DatabaseSpecification>,

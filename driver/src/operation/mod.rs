@@ -11,7 +11,6 @@ pub(crate) mod drop;
 pub(crate) mod find;
 pub(crate) mod find_and_modify;
 pub(crate) mod get_more;
-pub(crate) mod hint;
 pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
@@ -21,13 +20,12 @@ pub(crate) mod write_result;
 
 use crate::{
     Result, ServerAddress,
-    connection::ReplyBuffer,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
         session::ServerSession,
-        wire::MessageWriter,
+        wire::{MessageWriter, ReplyBuffer},
     },
     types::concern::WriteConcern,
 };
@@ -121,10 +119,19 @@ pub(crate) struct ReplyContext<'a> {
     pub(crate) address: &'a ServerAddress,
 }
 
-/// Decodes a document that the server returned. The error carries the document's bytes as response, so that callers can
+/// Decodes a document that the server returned; `T` may borrow from it. The error carries the document's bytes as response, so that callers can
 /// say which document it was.
 pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
-    crate::bson::from_slice(bytes).map_err(|error| {
+    with_document(crate::bson::from_slice(bytes), bytes)
+}
+
+/// As [`decode`], for types that own what they hold: documents as trees are built without serde, at any depth.
+pub(crate) fn decode_owned<T: serde::de::DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T> {
+    with_document(crate::bson::from_slice_owned(bytes), bytes)
+}
+
+fn with_document<T>(decoded: Result<T, crate::bson::DecodeError>, bytes: &[u8]) -> Result<T> {
+    decoded.map_err(|error| {
         let error = crate::Error::from(error);
         match crate::bson::RawDocument::from_bytes(bytes) {
             Ok(document) => error.with_response(document),

@@ -3,7 +3,7 @@
 use super::{Operation, ReplyContext};
 use crate::{
     Result,
-    bson::{Document, RawDocument, RawElement, RawElements, from_slice},
+    bson::{Document, RawDocument, RawElement, RawElements, decode_document},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -26,7 +26,9 @@ impl RunCommand<'_> {
     fn validate(&self) -> Result<()> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
-            return Err(crate::Error::invalid_argument("a command needs at least its name"));
+            return Err(crate::Error::invalid_argument(
+                "a command needs at least its name",
+            ));
         }
         while let Some(RawElement { key, .. }) = elements.next_element()? {
             if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
@@ -62,6 +64,6 @@ impl Operation for RunCommand<'_> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Document> {
-        Ok(from_slice(reply.body)?)
+        Ok(decode_document(reply.body)?)
     }
 }

@@ -1,6 +1,6 @@
 //! `update`, of one statement.
 
-use super::{Operation, ReplyContext, Retry, hint::Hint, write_result};
+use super::{Operation, ReplyContext, Retry, write_result};
 use crate::{
     Namespace, Result,
     bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
@@ -11,7 +11,7 @@ use crate::{
         server_selection::Criteria,
         wire::MessageWriter,
     },
-    types::{collation::Collation, concern::WriteConcern},
+    types::{collation::Collation, concern::WriteConcern, hint::Hint},
 };
 
 /// What an update does to the documents it matches.
@@ -32,21 +32,25 @@ impl Modification {
             match document.iter().next() {
                 None => Ok(None),
                 Some(Ok((key, _))) => Ok(Some(key.as_str().to_owned())),
-                Some(Err(e)) => Err(crate::Error::invalid_argument(format!("the update is no valid BSON: {e}"))),
+                Some(Err(e)) => Err(crate::Error::invalid_argument(format!(
+                    "the update is no valid BSON: {e}"
+                ))),
             }
         };
         match self {
             Self::Operators(document) => match first(document)? {
-                None => Err(crate::Error::invalid_argument("an update needs at least one operator, such as $set")),
+                None => Err(crate::Error::invalid_argument(
+                    "an update needs at least one operator, such as $set",
+                )),
                 Some(key) if !key.starts_with('$') => Err(crate::Error::invalid_argument(format!(
                     "an update must begin with an operator such as $set, found the field \"{key}\"; use replace_one to \
                      replace a whole document"
                 ))),
                 Some(_) => Ok(()),
             },
-            Self::Pipeline(stages) if stages.is_empty() => {
-                Err(crate::Error::invalid_argument("an update pipeline needs at least one stage"))
-            }
+            Self::Pipeline(stages) if stages.is_empty() => Err(crate::Error::invalid_argument(
+                "an update pipeline needs at least one stage",
+            )),
             Self::Pipeline(_) => Ok(()),
             Self::Replacement(document) => match first(document)? {
                 Some(key) if key.starts_with('$') => Err(crate::Error::invalid_argument(format!(
@@ -111,7 +115,10 @@ impl Operation for Update<'_> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("update", &self.namespace.collection);
         command.bool("ordered", true);
-        command.optional_bool("bypassDocumentValidation", self.options.bypass_document_validation);
+        command.optional_bool(
+            "bypassDocumentValidation",
+            self.options.bypass_document_validation,
+        );
         command.optional_bson("comment", self.options.comment.as_ref());
         command.optional_document("let", self.options.let_vars.as_deref());
         command.write_concern(self.write_concern);
@@ -131,7 +138,11 @@ impl Operation for Update<'_> {
             writer.bool("upsert", upsert);
         }
         if let Some(filters) = &self.options.array_filters {
-            write_documents(&mut writer, "arrayFilters", filters.iter().map(|filter| &**filter));
+            write_documents(
+                &mut writer,
+                "arrayFilters",
+                filters.iter().map(|filter| &**filter),
+            );
         }
         if let Some(hint) = &self.options.hint {
             writer.bson("hint", &hint.to_bson());

@@ -137,7 +137,10 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         Self {
-            hosts: vec![ServerAddress::tcp("localhost", crate::types::address::DEFAULT_PORT)],
+            hosts: vec![ServerAddress::tcp(
+                "localhost",
+                crate::types::address::DEFAULT_PORT,
+            )],
             srv: false,
             srv_max_hosts: 0,
             srv_service_name: "mongodb".into(),
@@ -235,13 +238,21 @@ impl ClientOptions {
         for (given, what) in [
             (self.srv, "the scheme mongodb+srv"),
             (self.tls.enabled == Some(true), "tls=true (encrypted connections)"),
-            (self.credential.is_some(), "authentication (a user name or authMechanism)"),
+            (
+                self.credential.is_some(),
+                "authentication (a user name or authMechanism)",
+            ),
             (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
             (self.load_balanced, "loadBalanced=true"),
-            (self.timeout.is_some_and(|timeout| !timeout.is_zero()), "timeoutMS"),
+            (
+                self.timeout.is_some_and(|timeout| !timeout.is_zero()),
+                "timeoutMS",
+            ),
         ] {
             if given {
-                return Err(Error::unsupported(format!("{what} is not available in this version of marula-driver")));
+                return Err(Error::unsupported(format!(
+                    "{what} is not available in this version of marula-driver"
+                )));
             }
         }
         Ok(())
@@ -271,7 +282,10 @@ mod tests {
         let mut options = ClientOptions::default();
         options.credential = Some(Credential::default().with_password("hunter2"));
         options.tls.set_certificate_key_file_password("hunter2");
-        options.proxy = Some(Proxy { password: Some(Secret::new("hunter2")), ..Proxy::default() });
+        options.proxy = Some(Proxy {
+            password: Some(Secret::new("hunter2")),
+            ..Proxy::default()
+        });
         assert!(!format!("{options:?}").contains("hunter2"));
     }
 }

@@ -4,13 +4,12 @@ mod client;
 mod credential;
 mod tls;
 
-pub use crate::{
-    operation::hint::Hint,
-    types::{
-        collation::Collation,
-        concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
-        read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
-    },
+pub use crate::types::{
+    collation::Collation,
+    concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+    hint::Hint,
+    read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
+    return_document::ReturnDocument,
 };
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};

@@ -69,7 +69,10 @@ impl fmt::Debug for TlsOptions {
             .field("allow_invalid_hostnames", &self.allow_invalid_hostnames)
             .field("ca_file", &self.ca_file)
             .field("certificate_key_file", &self.certificate_key_file)
-            .field("certificate_key_file_password", &self.certificate_key_file_password)
+            .field(
+                "certificate_key_file_password",
+                &self.certificate_key_file_password,
+            )
             .finish_non_exhaustive()
     }
 }

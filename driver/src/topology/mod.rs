@@ -13,9 +13,7 @@ mod snapshot;
 use std::sync::Arc;
 
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
-    error::ServerSelectionError,
-    proto::server_selection::Criteria,
+    Error, ErrorKind, Result, ServerAddress, error::ServerSelectionError, proto::server_selection::Criteria,
     types::deadline::Deadline,
 };
 pub(crate) use server::SelectedServer;
@@ -37,7 +35,11 @@ impl Topology {
     }
 
     /// A server that suits, if one is known now.
-    pub(crate) fn try_select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Option<SelectedServer> {
+    pub(crate) fn try_select(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Option<SelectedServer> {
         self.shared.try_select(criteria, avoid)
     }
 

@@ -32,7 +32,11 @@ pub(super) struct Monitor {
 
 impl Monitor {
     /// Starts a monitor on the runtime of the deployment.
-    pub(super) fn start(topology: &Arc<Shared>, address: ServerAddress, check_request: Arc<Notify>) -> AbortHandle {
+    pub(super) fn start(
+        topology: &Arc<Shared>,
+        address: ServerAddress,
+        check_request: Arc<Notify>,
+    ) -> AbortHandle {
         let monitor = Self {
             address,
             topology: Arc::downgrade(topology),
@@ -59,7 +63,7 @@ impl Monitor {
                 Err(error) => {
                     self.connection = None;
                     self.round_trip_time.reset();
-                    topology.on_check_failed(&self.address, error);
+                    topology.on_check_failed(&self.address, &error);
                 }
             }
             drop(topology);
@@ -73,8 +77,7 @@ impl Monitor {
     fn report(&mut self, topology: &Arc<Shared>, hello: HelloReply, sample: Duration) {
         self.was_known = true;
         let average = self.round_trip_time.add(sample);
-        let description =
-            ServerDescription::from_hello(self.address.clone(), hello, average, Instant::now());
+        let description = ServerDescription::from_hello(self.address.clone(), hello, average, Instant::now());
         topology.on_check_succeeded(description);
     }
 

@@ -73,7 +73,11 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    pub(super) fn try_select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Option<SelectedServer> {
+    pub(super) fn try_select(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Option<SelectedServer> {
         let snapshot = self.snapshot.load();
         if snapshot.description.compatibility_error.is_some() {
             return None;
@@ -120,14 +124,14 @@ impl Shared {
         self.publish_and_check(&guard, description, &check_now);
     }
 
-    pub(super) fn on_check_failed(&self, address: &ServerAddress, error: Error) {
+    pub(super) fn on_check_failed(&self, address: &ServerAddress, error: &Error) {
         let verdict = Verdict {
             mark_unknown: true,
             clear_pool: true,
             ..Verdict::default()
         };
         let guard = self.lock();
-        self.execute(&guard, address, verdict, &error);
+        self.execute(&guard, address, verdict, error);
     }
 
     pub(super) fn handle_error(&self, address: &ServerAddress, generation: u64, error: &Error) {
@@ -146,9 +150,10 @@ impl Shared {
     ) {
         let guard = self.lock();
         let snapshot = self.snapshot.load_full();
-        let (Some(server), Some(description)) =
-            (snapshot.servers.get(address), snapshot.description.servers.get(address))
-        else {
+        let (Some(server), Some(description)) = (
+            snapshot.servers.get(address),
+            snapshot.description.servers.get(address),
+        ) else {
             return;
         };
         // An error of a connection that was given up already is no news.
@@ -163,7 +168,7 @@ impl Shared {
         let server = self.snapshot.load().servers.get(address).cloned();
         if verdict.mark_unknown {
             let description =
-                ServerDescription::failed(address.clone(), error.clone(), verdict.topology_version, Instant::now());
+                ServerDescription::failed(address.clone(), error, verdict.topology_version, Instant::now());
             let (description, check_now) = self.apply(description);
             self.publish_and_check(guard, description, &check_now);
         }
@@ -257,6 +262,8 @@ impl Shared {
 
 impl PoolListener for Shared {
     fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error) {
-        self.judge(address, generation, error, |error, _| sdam::judge_handshake(error));
+        self.judge(address, generation, error, |error, _| {
+            sdam::judge_handshake(error)
+        });
     }
 }

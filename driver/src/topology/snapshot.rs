@@ -21,9 +21,15 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(description: TopologyDescription, servers: BTreeMap<ServerAddress, Arc<Server>>) -> Self {
+    pub(super) fn new(
+        description: TopologyDescription,
+        servers: BTreeMap<ServerAddress, Arc<Server>>,
+    ) -> Self {
         let primary = match description.kind {
-            TopologyType::Single => description.servers.values().find(|server| !server.kind.is_unknown()),
+            TopologyType::Single => description
+                .servers
+                .values()
+                .find(|server| !server.kind.is_unknown()),
             _ => description.primary(),
         };
         let primary = primary.and_then(|server| servers.get(&server.address)).cloned();
@@ -60,7 +66,10 @@ impl Snapshot {
         in_latency_window(&mut suitable, limits.local_threshold);
         let handle = |server: &ServerDescription| self.servers.get(&server.address);
         let chosen = choose(suitable.len(), random, |index| {
-            suitable.get(index).and_then(|server| handle(server)).map_or(usize::MAX, |server| server.running())
+            suitable
+                .get(index)
+                .and_then(|server| handle(server))
+                .map_or(usize::MAX, |server| server.running())
         })?;
         let server = handle(suitable.get(chosen)?)?;
         Some(SelectedServer::new(server, self.is_direct()))

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, str::FromStr};
 
 /// The port MongoDB servers listen on unless told otherwise.
-pub const DEFAULT_PORT: u16 = 27017;
+pub(crate) const DEFAULT_PORT: u16 = 27017;
 
 /// The address of a `mongod` or `mongos`: a host and port, or the path of a Unix domain socket.
 ///
@@ -13,7 +13,7 @@ pub const DEFAULT_PORT: u16 = 27017;
 /// use marula_driver::ServerAddress;
 /// let address: ServerAddress = "DB1.example.com".parse()?;
 /// assert_eq!(address.to_string(), "db1.example.com:27017");
-/// # Ok::<(), marula_driver::Error>(())
+/// # Ok::<(), marula_driver::AddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub enum ServerAddress {
 
 /// Why a text is not a server address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AddressError(pub(crate) String);
+pub struct AddressError(pub(crate) String);
 
 impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,10 +123,10 @@ impl ServerAddress {
 }
 
 impl FromStr for ServerAddress {
-    type Err = crate::Error;
+    type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::parse(text).map_err(|e| crate::Error::invalid_argument(e.0))
+        Self::parse(text)
     }
 }
 
@@ -156,7 +156,9 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_address() {
-        for bad in ["", ":1", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[zz]", "[::1]x", "a/b", "a:+1"] {
+        for bad in [
+            "", ":1", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[zz]", "[::1]x", "a/b", "a:+1",
+        ] {
             assert!(ServerAddress::parse(bad).is_err(), "{bad} was accepted");
         }
     }

@@ -74,11 +74,6 @@ impl ReadConcern {
     pub fn majority() -> Self {
         Self::new(ReadConcernLevel::Majority)
     }
-
-    /// The server's default is not sent.
-    pub(crate) fn is_server_default(&self) -> bool {
-        self.level.is_none()
-    }
 }
 
 /// What must have happened before a write is acknowledged.
@@ -145,7 +140,10 @@ impl WriteConcern {
         if self.w == Some(Acknowledgment::Nodes(0)) && self.journal == Some(true) {
             return Err("write concern w: 0 cannot be combined with journal: true".into());
         }
-        if self.w_timeout.is_some_and(|t| i64::try_from(t.as_millis()).is_err()) {
+        if self
+            .w_timeout
+            .is_some_and(|t| i64::try_from(t.as_millis()).is_err())
+        {
             return Err("wTimeoutMS is too large".into());
         }
         Ok(())

@@ -16,7 +16,11 @@ impl Deadline {
 
     /// `None` and zero mean "no limit", as the specifications' timeout options do.
     pub(crate) fn after(timeout: Option<Duration>) -> Self {
-        Self(timeout.filter(|t| !t.is_zero()).and_then(|t| Instant::now().checked_add(t)))
+        Self(
+            timeout
+                .filter(|t| !t.is_zero())
+                .and_then(|t| Instant::now().checked_add(t)),
+        )
     }
 
     pub(crate) fn instant(self) -> Option<Instant> {
@@ -29,10 +33,6 @@ impl Deadline {
             (Some(a), Some(b)) => Self(Some(a.min(b))),
             (a, b) => Self(a.or(b)),
         }
-    }
-
-    pub(crate) fn has_passed(self) -> bool {
-        self.0.is_some_and(|at| Instant::now() >= at)
     }
 
     /// Runs `future` until the deadline. No timer is armed when there is none.

@@ -4,6 +4,8 @@ pub(crate) mod address;
 pub(crate) mod collation;
 pub(crate) mod concern;
 pub(crate) mod deadline;
+pub(crate) mod hint;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
+pub(crate) mod return_document;
 pub(crate) mod secret;

@@ -1,1 +1,7 @@
-//! Keeps the layers, sizes and habits of the code.
+//! Reads the sources of the workspace: which files there are, what each imports, and where it breaks the house's rules.
+
+mod imports;
+mod source;
+
+pub use imports::{Import, imports_of, root_exports};
+pub use source::{Source, sources_of, workspace_root};

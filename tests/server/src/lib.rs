@@ -1,1 +1,36 @@
 //! An in-process, in-memory MongoDB-compatible server for tests, examples and other clients.
+//!
+//! It speaks OP_MSG on loopback ports and plays a standalone or a three-member replica set at a chosen server version.
+//! Where it answers it behaves as MongoDB does; what it does not have it refuses with a typed error, never with a silent
+//! wrong answer. Nothing is stored on disk.
+//!
+//! ```no_run
+//! # async fn example() -> std::io::Result<()> {
+//! let server = marula_test_server::TestServer::builder().replica_set().version("8.2.0").start().await?;
+//! println!("{}", server.uri());
+//! # Ok(())
+//! # }
+//! ```
+
+mod aggregate;
+mod builder;
+mod command;
+mod cursor;
+mod deployment;
+mod error;
+mod events;
+mod expression;
+mod fail_point;
+mod member;
+mod query;
+mod replica_set;
+mod server;
+mod session;
+mod storage;
+mod update;
+mod value;
+mod version;
+mod wire;
+
+pub use builder::TestServerBuilder;
+pub use server::TestServer;

@@ -1,2 +1,61 @@
-//! Command line of the test server.
-fn main() {}
+//! The test server as a program: prints its connection string, and runs until interrupted or until its input ends.
+
+use marula_test_server::TestServer;
+use std::io::Write;
+use std::process::ExitCode;
+use tokio::io::AsyncReadExt;
+
+const USAGE: &str = "usage: marula-test-server [--port N] [--replica-set] [--version X.Y.Z]";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("marula-test-server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let mut builder = TestServer::builder();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || {
+            arguments
+                .next()
+                .ok_or_else(|| format!("{argument} needs a value\n{USAGE}"))
+        };
+        builder = match argument.as_str() {
+            "--port" => builder.port(
+                value()?
+                    .parse()
+                    .map_err(|_| format!("--port needs a port number\n{USAGE}"))?,
+            ),
+            "--version" => builder.version(value()?),
+            "--replica-set" => builder.replica_set(),
+            "--standalone" => builder.standalone(),
+            "--help" => {
+                println!("{USAGE}");
+                return Ok(());
+            }
+            other => return Err(format!("unknown argument {other}\n{USAGE}").into()),
+        };
+    }
+    let server = builder.start().await?;
+    println!("{}", server.uri());
+    std::io::stdout().flush()?;
+    let input_ended = async {
+        let mut input = tokio::io::stdin();
+        let mut buffer = [0; 256];
+        while input.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+    };
+    tokio::select! {
+        () = input_ended => {}
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+    }
+    server.stop().await;
+    // Reading standard input blocks a thread that cannot be interrupted.
+    std::process::exit(0);
+}

@@ -7,11 +7,8 @@ use crate::{
     Cursor, Result,
     api::collection::CollectionInner,
     bson::{Bson, Document, IntoDocument},
-    operation::{
-        aggregate::{self, AggregateOptions},
-        hint::Hint,
-    },
-    types::collation::Collation,
+    operation::aggregate::{self, AggregateOptions},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`](crate::Collection::aggregate).

@@ -9,11 +9,8 @@ use crate::{
     Result,
     api::{action::aggregate::Aggregate, collection::CollectionInner},
     bson::{Bson, Document, IntoDocument, RawDocumentBuf, doc},
-    operation::{
-        count::{self, CountOptions},
-        hint::Hint,
-    },
-    types::collation::Collation,
+    operation::count::{self, CountOptions},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Counts exactly. Await it; see [`Collection::count_documents`](crate::Collection::count_documents).
@@ -77,7 +74,8 @@ impl<'a> CountDocuments<'a> {
             }
         }
         pipeline.push((&doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } }).into_raw_document()?);
-        let mut aggregate = Aggregate::new(Cow::Borrowed(self.collection), false, pipeline).with_type::<Counted>();
+        let mut aggregate =
+            Aggregate::new(Cow::Borrowed(self.collection), false, pipeline).with_type::<Counted>();
         let options = self.options;
         if let Some(hint) = options.hint {
             aggregate = aggregate.hint(hint);

@@ -7,10 +7,9 @@ use crate::{
     bson::{Bson, IntoDocument, RawDocumentBuf},
     operation::{
         delete::{self, DeleteOptions},
-        hint::Hint,
         write_result::DeleteResult,
     },
-    types::collation::Collation,
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Deletes documents. Await it; see [`Collection::delete_one`](crate::Collection::delete_one).

@@ -7,11 +7,8 @@ use crate::{
     Result,
     api::collection::CollectionInner,
     bson::{Bson, IntoDocument},
-    operation::{
-        distinct::{self, DistinctOptions},
-        hint::Hint,
-    },
-    types::collation::Collation,
+    operation::distinct::{self, DistinctOptions},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Finds the distinct values of a field. Await it; see [`Collection::distinct`](crate::Collection::distinct).

@@ -8,11 +8,8 @@ use super::{Deferred, awaitable, setters};
 use crate::{
     Collection, Cursor, Result,
     bson::{Bson, IntoDocument},
-    operation::{
-        find::{self, FindOptions},
-        hint::Hint,
-    },
-    types::collation::Collation,
+    operation::find::{self, FindOptions},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Finds documents. Await it for a [`Cursor`]; see [`Collection::find`].
@@ -105,13 +102,18 @@ impl<'a, T> Find<'a, T> {
             options: &self.options,
         };
         let reply = inner.executor().run(&mut operation).await?;
-        let mut cursor = Cursor::new(inner.client(), reply, self.options.batch_size, self.options.comment);
+        let mut cursor = Cursor::new(
+            inner.client(),
+            reply,
+            self.options.batch_size,
+            self.options.comment,
+        );
         cursor.limit_total(self.options.limit);
         Ok(cursor)
     }
 }
 
-impl<'a, T: DeserializeOwned> FindOne<'a, T> {
+impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     pub(crate) fn new(collection: &'a Collection<T>, filter: impl IntoDocument) -> Self {
         let (options, deferred) = options(filter);
         Self {
@@ -136,4 +138,4 @@ impl<'a, T: DeserializeOwned> FindOne<'a, T> {
 }
 
 awaitable!(['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOne<'a, T> => Option<T>);
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);

@@ -10,11 +10,10 @@ use crate::{
     api::action::update::UpdateModification,
     bson::{Bson, IntoDocument, RawDocumentBuf},
     operation::{
-        find_and_modify::{FindAndModify, FindAndModifyOptions, ReturnDocument},
-        hint::Hint,
+        find_and_modify::{FindAndModify, FindAndModifyOptions},
         update::Modification,
     },
-    types::collation::Collation,
+    types::{collation::Collation, hint::Hint, return_document::ReturnDocument},
 };
 
 /// Changes or deletes one document and returns it. Await it; see [`Collection::find_one_and_update`].
@@ -28,7 +27,7 @@ pub struct FindOneAnd<'a, T> {
     deferred: Deferred,
 }
 
-impl<'a, T: DeserializeOwned> FindOneAnd<'a, T> {
+impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
     pub(crate) fn new(
         collection: &'a Collection<T>,
         filter: impl IntoDocument,
@@ -98,4 +97,4 @@ impl<'a, T: DeserializeOwned> FindOneAnd<'a, T> {
     }
 }
 
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'a] FindOneAnd<'a, T> => Option<T>);
+awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOneAnd<'a, T> => Option<T>);

@@ -164,7 +164,9 @@ impl Progress {
             }
         }
         if let (Some(failures), Some(error)) = (failures, error) {
-            let (all, _) = self.failures.get_or_insert_with(|| (BulkWriteError::default(), error));
+            let (all, _) = self
+                .failures
+                .get_or_insert_with(|| (BulkWriteError::default(), error));
             all.write_errors.extend(failures.write_errors);
             if failures.write_concern_error.is_some() {
                 all.write_concern_error = failures.write_concern_error;
@@ -187,7 +189,9 @@ impl Progress {
 
     /// The error of a command that failed as a whole, with what the commands before it did.
     fn into_error(self, error: Error) -> Error {
-        let (mut failures, _) = self.failures.unwrap_or_else(|| (BulkWriteError::default(), error.clone()));
+        let (mut failures, _) = self
+            .failures
+            .unwrap_or_else(|| (BulkWriteError::default(), error.clone()));
         failures.inserted_ids = self.inserted_ids;
         failures.interrupted_by = Some(error.clone());
         error.with_kind(ErrorKind::BulkWrite(Box::new(failures)))

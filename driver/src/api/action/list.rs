@@ -52,7 +52,12 @@ impl<'a> ListCollections<'a> {
         };
         let client = self.database.client();
         let reply = client.executor().run(&mut operation).await?;
-        Ok(Cursor::new(client, reply, self.options.batch_size, self.options.comment))
+        Ok(Cursor::new(
+            client,
+            reply,
+            self.options.batch_size,
+            self.options.comment,
+        ))
     }
 }
 
@@ -79,7 +84,9 @@ impl<'a> ListCollectionNames<'a> {
     async fn run(mut self) -> Result<Vec<String>> {
         // A filter on anything but the name needs the whole specification.
         let by_name_only = self.options.filter.as_ref().is_none_or(|filter| {
-            filter.iter().all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
+            filter
+                .iter()
+                .all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
         });
         self.options.name_only = by_name_only.then_some(true);
         let mut cursor = ListCollections {

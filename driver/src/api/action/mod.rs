@@ -24,7 +24,7 @@ use crate::{
 
 /// The first argument that could not be written, kept until the action is awaited.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deferred(Option<Error>);
+pub(crate) struct Deferred(Option<Error>);
 
 impl Deferred {
     /// The document as bytes; an empty one when it cannot be written.

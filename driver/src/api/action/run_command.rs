@@ -31,7 +31,8 @@ impl<'a> RunCommand<'a> {
 
     /// Which member runs the command; the primary unless this is set, whatever the database's preference.
     pub fn read_preference(mut self, preference: ReadPreference) -> Self {
-        self.deferred.check(preference.validate().map_err(crate::Error::invalid_argument));
+        self.deferred
+            .check(preference.validate().map_err(crate::Error::invalid_argument));
         self.read_preference = Some(preference);
         self
     }

@@ -6,11 +6,10 @@ use crate::{
     api::collection::CollectionInner,
     bson::{Bson, Document, IntoDocument, RawDocument, RawDocumentBuf},
     operation::{
-        hint::Hint,
         update::{self, Modification, UpdateOptions},
         write_result::UpdateResult,
     },
-    types::collation::Collation,
+    types::{collation::Collation, hint::Hint},
 };
 
 /// An update in the form the server takes: operators or a pipeline.

@@ -7,6 +7,7 @@ use crate::{
     types::{
         collation::Collation,
         concern::{Acknowledgment, ReadConcern, WriteConcern},
+        hint::Hint,
         read_preference::ReadPreference,
     },
 };
@@ -74,6 +75,14 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
+    pub(crate) fn hint(&mut self, value: Option<&Hint>) {
+        match value {
+            None => {}
+            Some(Hint::Name(name)) => self.str("hint", name),
+            Some(Hint::Keys(keys)) => self.serialize("hint", keys),
+        }
+    }
+
     /// `maxTimeMS`, rounded down but never to zero, which would mean "no limit".
     pub(crate) fn max_time(&mut self, value: Option<std::time::Duration>) {
         if let Some(value) = value {
@@ -119,7 +128,10 @@ impl<'b> CommandBuilder<'b> {
             self.serialize("tags", &preference.tag_sets);
         }
         if let Some(bound) = preference.max_staleness {
-            self.i64("maxStalenessSeconds", i64::try_from(bound.as_secs()).unwrap_or(i64::MAX));
+            self.i64(
+                "maxStalenessSeconds",
+                i64::try_from(bound.as_secs()).unwrap_or(i64::MAX),
+            );
         }
         self.end(start);
     }

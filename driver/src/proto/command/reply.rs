@@ -77,7 +77,8 @@ impl<'a> Reply<'a> {
 
     /// `cursor`, and where it begins in the body.
     pub(crate) fn cursor(&self) -> Result<(&'a [u8], usize)> {
-        self.cursor.ok_or_else(|| Error::protocol("a reply that should have a cursor has none"))
+        self.cursor
+            .ok_or_else(|| Error::protocol("a reply that should have a cursor has none"))
     }
 
     /// `upserted`, the bytes of an array of documents.
@@ -94,7 +95,10 @@ impl<'a> Reply<'a> {
     pub(crate) fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.error_labels.map(strings).unwrap_or_default();
         if let Some(bytes) = self.write_concern_error {
-            let nested = find_element(bytes, "errorLabels").ok().flatten().and_then(|e| array_bytes(e.value));
+            let nested = find_element(bytes, "errorLabels")
+                .ok()
+                .flatten()
+                .and_then(|e| array_bytes(e.value));
             labels.extend(nested.map(strings).unwrap_or_default());
         }
         labels

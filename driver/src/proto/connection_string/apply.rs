@@ -5,8 +5,8 @@ use std::{collections::HashSet, time::Duration};
 use super::{split::Parts, value::Reader};
 use crate::{
     options::{
-        Acknowledgment, AuthMechanism, ClientOptions, Compressor, Credential, Proxy, ReadConcern, ReadConcernLevel,
-        ReadPreferenceMode, ServerMonitoringMode, TagSet,
+        Acknowledgment, AuthMechanism, ClientOptions, Compressor, Credential, Proxy, ReadConcern,
+        ReadConcernLevel, ReadPreferenceMode, ServerMonitoringMode, TagSet,
     },
     types::secret::Secret,
 };
@@ -24,23 +24,27 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
             ..ClientOptions::default()
         },
         reader: Reader::default(),
-        auth: Credential {
-            username: parts.username,
-            ..Credential::default()
-        },
+        auth: Credential::default(),
         proxy: Proxy::default(),
     };
+    state.auth.username = parts.username;
     if let Some(password) = parts.password {
         state.auth.set_password(password);
     }
     let mut seen = HashSet::new();
     for (key, value) in &parts.options {
         if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
-            state.reader.warnings.push(format!("{key} is given more than once; the last value holds"));
+            state
+                .reader
+                .warnings
+                .push(format!("{key} is given more than once; the last value holds"));
         }
         // Empty numbers and flags are ignored; an empty tag set means "any server".
         if value.is_empty() && !matches!(key.as_str(), "readpreferencetags" | "authsource" | "replicaset") {
-            state.reader.warnings.push(format!("{key} has no value and is ignored"));
+            state
+                .reader
+                .warnings
+                .push(format!("{key} has no value and is ignored"));
             continue;
         }
         state.option(key, value)?;
@@ -72,7 +76,10 @@ impl State {
             "zlibcompressionlevel" => {
                 self.options.zlib_compression_level = self.reader.integer(key, value, -1, 9);
             }
-            _ => self.reader.warnings.push(format!("unknown option {key} is ignored")),
+            _ => self
+                .reader
+                .warnings
+                .push(format!("unknown option {key} is ignored")),
         }
         Ok(())
     }
@@ -96,7 +103,10 @@ impl State {
             "connecttimeoutms" => set(&mut options.connect_timeout, reader.millis(key, value, 0)),
             "sockettimeoutms" => options.socket_timeout = limit(reader.millis(key, value, 0)),
             "timeoutms" => options.timeout = reader.millis(key, value, 0),
-            "serverselectiontimeoutms" => set(&mut options.server_selection_timeout, reader.millis(key, value, 1)),
+            "serverselectiontimeoutms" => set(
+                &mut options.server_selection_timeout,
+                reader.millis(key, value, 1),
+            ),
             "localthresholdms" => set(&mut options.local_threshold, reader.millis(key, value, 0)),
             "heartbeatfrequencyms" => set(&mut options.heartbeat_frequency, reader.millis(key, value, 500)),
             _ => return false,
@@ -151,7 +161,9 @@ impl State {
     fn topology(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "replicaset" if value.is_empty() => drop::<Option<()>>(reader.ignore(key, "the name of a replica set")),
+            "replicaset" if value.is_empty() => {
+                drop::<Option<()>>(reader.ignore(key, "the name of a replica set"))
+            }
             "replicaset" => options.replica_set = Some(value.to_owned()),
             "directconnection" => options.direct_connection = reader.boolean(key, value),
             "loadbalanced" => set(&mut options.load_balanced, reader.boolean(key, value)),
@@ -230,7 +242,9 @@ impl State {
                 "zlib" => Compressor::Zlib,
                 "zstd" => Compressor::Zstd,
                 _ => {
-                    self.reader.warnings.push(format!("unknown compressor \"{name}\" is ignored"));
+                    self.reader
+                        .warnings
+                        .push(format!("unknown compressor \"{name}\" is ignored"));
                     continue;
                 }
             };
@@ -242,7 +256,11 @@ impl State {
         if self.options.srv && self.options.tls.enabled.is_none() {
             self.options.tls.enabled = Some(true);
         }
-        let given = [self.proxy.port.is_some(), self.proxy.username.is_some(), self.proxy.password.is_some()];
+        let given = [
+            self.proxy.port.is_some(),
+            self.proxy.username.is_some(),
+            self.proxy.password.is_some(),
+        ];
         if !self.proxy.host.is_empty() {
             if self.proxy.username.is_some() != self.proxy.password.is_some() {
                 return Err("proxyUsername and proxyPassword go together".into());
@@ -284,7 +302,8 @@ mod tests {
 
     #[test]
     fn typed_options_are_read_whatever_their_case() {
-        let options = parse("MAXPOOLSIZE=7&connectTimeoutMS=250&w=majority&readPreference=nearest&retryWrites=false");
+        let options =
+            parse("MAXPOOLSIZE=7&connectTimeoutMS=250&w=majority&readPreference=nearest&retryWrites=false");
         assert_eq!(options.max_pool_size, 7);
         assert_eq!(options.connect_timeout, Duration::from_millis(250));
         assert_eq!(options.write_concern.w, Some(Acknowledgment::Majority));
@@ -295,10 +314,24 @@ mod tests {
 
     #[test]
     fn wrong_values_and_unknown_names_are_warnings() {
-        for query in ["maxPoolSize=many", "retryReads=perhaps", "w=-2", "nonsense=1", "maxStalenessSeconds=-7", "journal="] {
+        for query in [
+            "maxPoolSize=many",
+            "retryReads=perhaps",
+            "w=-2",
+            "nonsense=1",
+            "maxStalenessSeconds=-7",
+            "journal=",
+        ] {
             let options = parse(query);
             assert_eq!(options.warnings().len(), 1, "{query}: {:?}", options.warnings());
-            assert_eq!(ClientOptions { warnings: Vec::new(), ..options }, parse(""), "{query}");
+            assert_eq!(
+                ClientOptions {
+                    warnings: Vec::new(),
+                    ..options
+                },
+                parse(""),
+                "{query}"
+            );
         }
     }
 
@@ -313,9 +346,19 @@ mod tests {
 
     #[test]
     fn contradictions_are_errors() {
-        for query in ["tls=true&ssl=false", "tlsInsecure=true&tlsAllowInvalidHostnames=true", "proxyPort=1", "w=0&journal=true",
-            "readPreferenceTags=a:b", "loadBalanced=true&replicaSet=rs", "minPoolSize=9&maxPoolSize=3"] {
-            assert!(ClientOptions::parse(&format!("mongodb://h/?{query}")).is_err(), "{query}");
+        for query in [
+            "tls=true&ssl=false",
+            "tlsInsecure=true&tlsAllowInvalidHostnames=true",
+            "proxyPort=1",
+            "w=0&journal=true",
+            "readPreferenceTags=a:b",
+            "loadBalanced=true&replicaSet=rs",
+            "minPoolSize=9&maxPoolSize=3",
+        ] {
+            assert!(
+                ClientOptions::parse(&format!("mongodb://h/?{query}")).is_err(),
+                "{query}"
+            );
         }
         assert!(ClientOptions::parse("mongodb://a,b/?directConnection=true").is_err());
     }

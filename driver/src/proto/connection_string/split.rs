@@ -63,10 +63,16 @@ fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), Strin
     if name.is_empty() {
         return Err("the user name is empty".into());
     }
-    let name = decode(name).ok_or(format!("{ADVICE}; the user name has a '%' without two hexadecimal digits"))?;
+    let name = decode(name).ok_or(format!(
+        "{ADVICE}; the user name has a '%' without two hexadecimal digits"
+    ))?;
     let password = password
         .map(|password| decode(password).map(Secret::new))
-        .map(|password| password.ok_or(format!("{ADVICE}; the password has a '%' without two hexadecimal digits")))
+        .map(|password| {
+            password.ok_or(format!(
+                "{ADVICE}; the password has a '%' without two hexadecimal digits"
+            ))
+        })
         .transpose()?;
     Ok((Some(name), password))
 }
@@ -82,7 +88,9 @@ fn split_hosts(text: &str, srv: bool) -> Result<Vec<ServerAddress>, String> {
         }
         let decoded = decode(part).ok_or(format!("the host \"{part}\" is not percent-encoded correctly"))?;
         if decoded.contains('/') && !decoded.ends_with(".sock") {
-            return Err(format!("the host \"{decoded}\" is no valid address; a Unix socket must end in .sock"));
+            return Err(format!(
+                "the host \"{decoded}\" is no valid address; a Unix socket must end in .sock"
+            ));
         }
         let address = ServerAddress::parse(&decoded).map_err(|error| error.0)?;
         if !hosts.contains(&address) {
@@ -145,7 +153,12 @@ mod tests {
     use super::*;
 
     fn hosts(uri: &str) -> Vec<String> {
-        split(uri).unwrap().hosts.iter().map(ToString::to_string).collect()
+        split(uri)
+            .unwrap()
+            .hosts
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -161,12 +174,20 @@ mod tests {
         assert_eq!(parts.username.as_deref(), Some("al:ice"));
         assert_eq!(parts.password, Some(Secret::new("p@ss")));
         assert_eq!(parts.database.as_deref(), Some("my.db"));
-        assert_eq!(parts.options, [("appname".into(), "a b".into()), ("w".into(), "1".into())]);
+        assert_eq!(
+            parts.options,
+            [("appname".into(), "a b".into()), ("w".into(), "1".into())]
+        );
     }
 
     #[test]
     fn errors_never_quote_the_password() {
-        for uri in ["mongodb://u:hunter2:x@h", "mongodb://u:hunter2%zz@h", "mongodb://u:hunter2@@h", "mongodb://:hunter2@h"] {
+        for uri in [
+            "mongodb://u:hunter2:x@h",
+            "mongodb://u:hunter2%zz@h",
+            "mongodb://u:hunter2@@h",
+            "mongodb://:hunter2@h",
+        ] {
             let error = split(uri).unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");
         }
@@ -175,9 +196,20 @@ mod tests {
     #[test]
     fn refuses_what_is_malformed() {
         for uri in [
-            "", "http://h", "mongodb://", "mongodb:///db", "mongodb://a,,b", "mongodb://a:0", "mongodb://a:b",
-            "mongodb://h/d$b", "mongodb://h/?novalue", "mongodb://h/?a=%", "mongodb+srv://a,b", "mongodb+srv://a:1",
-            "mongodb://a%", "mongodb:///tmp/mongodb.sock",
+            "",
+            "http://h",
+            "mongodb://",
+            "mongodb:///db",
+            "mongodb://a,,b",
+            "mongodb://a:0",
+            "mongodb://a:b",
+            "mongodb://h/d$b",
+            "mongodb://h/?novalue",
+            "mongodb://h/?a=%",
+            "mongodb+srv://a,b",
+            "mongodb+srv://a:1",
+            "mongodb://a%",
+            "mongodb:///tmp/mongodb.sock",
         ] {
             assert!(split(uri).is_err(), "{uri} was accepted");
         }

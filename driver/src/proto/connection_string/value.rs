@@ -11,7 +11,8 @@ pub(super) struct Reader {
 impl Reader {
     /// Notes that a value was ignored. Values can be secrets, so they are not repeated.
     pub(super) fn ignore<T>(&mut self, key: &str, expected: &str) -> Option<T> {
-        self.warnings.push(format!("the value of {key} is ignored: expected {expected}"));
+        self.warnings
+            .push(format!("the value of {key} is ignored: expected {expected}"));
         None
     }
 
@@ -23,7 +24,8 @@ impl Reader {
             "0" | "-1" | "no" | "n" | "f" => (false, "false"),
             _ => return self.ignore(key, "true or false"),
         };
-        self.warnings.push(format!("the value of {key} is deprecated: write {key}={current}"));
+        self.warnings
+            .push(format!("the value of {key} is deprecated: write {key}={current}"));
         Some(meant)
     }
 
@@ -37,11 +39,13 @@ impl Reader {
     }
 
     pub(super) fn count(&mut self, key: &str, value: &str, least: i32) -> Option<u32> {
-        self.integer(key, value, least, i32::MAX).and_then(|number| u32::try_from(number).ok())
+        self.integer(key, value, least, i32::MAX)
+            .and_then(|number| u32::try_from(number).ok())
     }
 
     pub(super) fn millis(&mut self, key: &str, value: &str, least: i32) -> Option<Duration> {
-        self.count(key, value, least).map(|millis| Duration::from_millis(u64::from(millis)))
+        self.count(key, value, least)
+            .map(|millis| Duration::from_millis(u64::from(millis)))
     }
 
     /// `a:1,b:2`. An empty value is an empty map.

@@ -32,12 +32,10 @@ pub(crate) enum ServerType {
 impl ServerType {
     /// Whether operations can run there.
     pub(crate) fn is_data_bearing(self) -> bool {
-        matches!(self, Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary)
-    }
-
-    /// Whether writes can run there.
-    pub(crate) fn is_writable(self) -> bool {
-        matches!(self, Self::Standalone | Self::Mongos | Self::RsPrimary)
+        matches!(
+            self,
+            Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary
+        )
     }
 
     /// Whether nothing is known of it.
@@ -91,7 +89,7 @@ pub(crate) struct ServerDescription {
     pub(crate) address: ServerAddress,
     pub(crate) kind: ServerType,
     /// Why the server is unknown.
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<String>,
     /// The average of the last checks.
     pub(crate) round_trip_time: Option<Duration>,
     pub(crate) last_update: Option<Instant>,
@@ -123,12 +121,12 @@ impl ServerDescription {
     /// A server whose check, or whose use by an operation, failed.
     pub(crate) fn failed(
         address: ServerAddress,
-        error: Error,
+        error: &Error,
         topology_version: Option<TopologyVersion>,
         now: Instant,
     ) -> Self {
         Self {
-            error: Some(error),
+            error: Some(error.to_string()),
             last_update: Some(now),
             topology_version,
             ..Self::unknown(address)
@@ -215,13 +213,56 @@ mod tests {
             ..HelloReply::default()
         };
         assert_eq!(kind(HelloReply::default()), ServerType::Standalone);
-        assert_eq!(kind(HelloReply { msg: Some("isdbgrid".into()), ..HelloReply::default() }), ServerType::Mongos);
-        assert_eq!(kind(HelloReply { isreplicaset: true, ..HelloReply::default() }), ServerType::RsGhost);
-        assert_eq!(kind(HelloReply { ismaster: true, ..member() }), ServerType::RsPrimary);
-        assert_eq!(kind(HelloReply { is_writable_primary: true, ..member() }), ServerType::RsPrimary);
-        assert_eq!(kind(HelloReply { secondary: true, ..member() }), ServerType::RsSecondary);
-        assert_eq!(kind(HelloReply { secondary: true, hidden: true, ..member() }), ServerType::RsOther);
-        assert_eq!(kind(HelloReply { arbiter_only: true, ..member() }), ServerType::RsArbiter);
+        assert_eq!(
+            kind(HelloReply {
+                msg: Some("isdbgrid".into()),
+                ..HelloReply::default()
+            }),
+            ServerType::Mongos
+        );
+        assert_eq!(
+            kind(HelloReply {
+                isreplicaset: true,
+                ..HelloReply::default()
+            }),
+            ServerType::RsGhost
+        );
+        assert_eq!(
+            kind(HelloReply {
+                ismaster: true,
+                ..member()
+            }),
+            ServerType::RsPrimary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                is_writable_primary: true,
+                ..member()
+            }),
+            ServerType::RsPrimary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                secondary: true,
+                ..member()
+            }),
+            ServerType::RsSecondary
+        );
+        assert_eq!(
+            kind(HelloReply {
+                secondary: true,
+                hidden: true,
+                ..member()
+            }),
+            ServerType::RsOther
+        );
+        assert_eq!(
+            kind(HelloReply {
+                arbiter_only: true,
+                ..member()
+            }),
+            ServerType::RsArbiter
+        );
         assert_eq!(kind(member()), ServerType::RsOther);
     }
 }

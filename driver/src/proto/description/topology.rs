@@ -18,12 +18,6 @@ pub(crate) enum TopologyType {
     ReplicaSetWithPrimary,
 }
 
-impl TopologyType {
-    pub(crate) fn is_replica_set(self) -> bool {
-        matches!(self, Self::ReplicaSetNoPrimary | Self::ReplicaSetWithPrimary)
-    }
-}
-
 impl fmt::Display for TopologyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -79,7 +73,9 @@ impl TopologyDescription {
     }
 
     pub(crate) fn primary(&self) -> Option<&ServerDescription> {
-        self.servers.values().find(|server| server.kind == ServerType::RsPrimary)
+        self.servers
+            .values()
+            .find(|server| server.kind == ServerType::RsPrimary)
     }
 }
 

@@ -53,13 +53,19 @@ mod tests {
     use crate::error::{CommandError, NetworkPhase};
 
     fn command(code: i32) -> Error {
-        Error::new(ErrorKind::Command(CommandError { code, ..CommandError::default() }))
+        Error::new(ErrorKind::Command(CommandError {
+            code,
+            ..CommandError::default()
+        }))
     }
 
     #[test]
     fn reads_are_retried_after_elections_and_lost_sockets() {
         assert!(is_retryable_read(&command(10107)));
-        assert!(is_retryable_read(&Error::network(NetworkPhase::Read, std::io::ErrorKind::TimedOut.into())));
+        assert!(is_retryable_read(&Error::network(
+            NetworkPhase::Read,
+            std::io::ErrorKind::TimedOut.into()
+        )));
         assert!(!is_retryable_read(&command(11000)));
     }
 
@@ -68,6 +74,8 @@ mod tests {
         let network = Error::network(NetworkPhase::Write, std::io::ErrorKind::BrokenPipe.into());
         assert!(is_retryable_write(&label_write_failure(network)));
         assert!(!is_retryable_write(&label_write_failure(command(10107))));
-        assert!(is_retryable_write(&command(10107).with_labels([RETRYABLE_WRITE_ERROR.to_owned()])));
+        assert!(is_retryable_write(
+            &command(10107).with_labels([RETRYABLE_WRITE_ERROR.to_owned()])
+        ));
     }
 }

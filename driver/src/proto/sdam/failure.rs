@@ -97,7 +97,11 @@ mod tests {
 
     fn not_primary(code: i32, counter: i64) -> Error {
         let reply = rawdoc! { "ok": 0, "topologyVersion": { "processId": ObjectId::from_bytes([1; 12]), "counter": counter } };
-        Error::new(ErrorKind::Command(CommandError { code, ..CommandError::default() })).with_response(&reply)
+        Error::new(ErrorKind::Command(CommandError {
+            code,
+            ..CommandError::default()
+        }))
+        .with_response(&reply)
     }
 
     #[test]
@@ -115,7 +119,10 @@ mod tests {
     #[test]
     fn news_already_known_changes_nothing() {
         for known in [2, 3] {
-            assert_eq!(judge(&not_primary(10107, 2), &server(Some(known))), Verdict::default());
+            assert_eq!(
+                judge(&not_primary(10107, 2), &server(Some(known))),
+                Verdict::default()
+            );
         }
     }
 
@@ -123,8 +130,14 @@ mod tests {
     fn lost_sockets_count_and_slow_replies_do_not() {
         let error = |kind: std::io::ErrorKind| Error::network(NetworkPhase::Read, kind.into());
         assert!(judge(&error(std::io::ErrorKind::ConnectionReset), &server(None)).clear_pool);
-        assert_eq!(judge(&error(std::io::ErrorKind::TimedOut), &server(None)), Verdict::default());
-        let other = Error::new(ErrorKind::Command(CommandError { code: 11000, ..CommandError::default() }));
+        assert_eq!(
+            judge(&error(std::io::ErrorKind::TimedOut), &server(None)),
+            Verdict::default()
+        );
+        let other = Error::new(ErrorKind::Command(CommandError {
+            code: 11000,
+            ..CommandError::default()
+        }));
         assert_eq!(judge(&other, &server(None)), Verdict::default());
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::compare_topology_versions;
 use crate::{
-    Error, ServerAddress,
+    ServerAddress,
     proto::{
         description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
         handshake::{MAX_WIRE_VERSION, MIN_WIRE_VERSION},
@@ -124,7 +124,9 @@ impl Update<'_> {
         self.retire_other_primaries(&server.address);
         self.add_members(server);
         let members: BTreeSet<&ServerAddress> = server.members.iter().collect();
-        self.topology.servers.retain(|address, _| members.contains(address));
+        self.topology
+            .servers
+            .retain(|address, _| members.contains(address));
         self.check_if_has_primary();
     }
 
@@ -180,7 +182,10 @@ impl Update<'_> {
     }
 
     fn note_possible_primary(&mut self, server: &ServerDescription) {
-        let primary = server.primary.as_ref().and_then(|address| self.topology.servers.get_mut(address));
+        let primary = server
+            .primary
+            .as_ref()
+            .and_then(|address| self.topology.servers.get_mut(address));
         if let Some(primary) = primary.filter(|primary| primary.kind == ServerType::Unknown) {
             primary.kind = ServerType::PossiblePrimary;
         }
@@ -213,16 +218,21 @@ impl Update<'_> {
 /// A primary that is none any more. Its state is unknown until it is checked again.
 fn stale(server: &ServerDescription, why: String) -> ServerDescription {
     let mut unknown = ServerDescription::unknown(server.address.clone());
-    unknown.error = Some(Error::unsupported(why));
+    unknown.error = Some(why);
     unknown.last_update = server.last_update;
     unknown
 }
 
 /// A direct connection to a server of another replica set than the one asked for.
 fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescription {
-    let found = server.set_name().map_or("no replica set".to_owned(), |name| format!("replica set \"{name}\""));
+    let found = server.set_name().map_or("no replica set".to_owned(), |name| {
+        format!("replica set \"{name}\"")
+    });
     let wanted = wanted.unwrap_or_default();
-    stale(server, format!("the server belongs to {found}, but replicaSet={wanted} was asked for"))
+    stale(
+        server,
+        format!("the server belongs to {found}, but replicaSet={wanted} was asked for"),
+    )
 }
 
 /// What follows from all servers together.
@@ -259,3 +269,6 @@ fn incompatibility(server: &ServerDescription) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,11 @@ pub(crate) fn suitable_servers<'t>(
         filter(topology, candidates, criteria, heartbeat_frequency)
     };
     let found = find(avoid);
-    if found.is_empty() && !avoid.is_empty() { find(&[]) } else { found }
+    if found.is_empty() && !avoid.is_empty() {
+        find(&[])
+    } else {
+        found
+    }
 }
 
 fn filter<'t>(
@@ -57,7 +61,11 @@ fn by_preference<'t>(
     heartbeat_frequency: Duration,
 ) -> Vec<&'t ServerDescription> {
     let of_kind = |kinds: &[ServerType]| -> Vec<&'t ServerDescription> {
-        candidates.iter().copied().filter(|server| kinds.contains(&server.kind)).collect()
+        candidates
+            .iter()
+            .copied()
+            .filter(|server| kinds.contains(&server.kind))
+            .collect()
     };
     let eligible = |kinds: &[ServerType]| {
         let mut servers = of_kind(kinds);
@@ -85,11 +93,18 @@ fn with_tags<'t>(servers: Vec<&'t ServerDescription>, tag_sets: &[TagSet]) -> Ve
         return servers;
     }
     let matches = |server: &ServerDescription, set: &TagSet| {
-        set.iter().all(|(name, value)| server.tags().get(name) == Some(value))
+        set.iter()
+            .all(|(name, value)| server.tags().get(name) == Some(value))
     };
     tag_sets
         .iter()
-        .map(|set| servers.iter().copied().filter(|server| matches(server, set)).collect::<Vec<_>>())
+        .map(|set| {
+            servers
+                .iter()
+                .copied()
+                .filter(|server| matches(server, set))
+                .collect::<Vec<_>>()
+        })
         .find(|matching| !matching.is_empty())
         .unwrap_or_default()
 }
@@ -114,7 +129,11 @@ pub(crate) fn choose(count: usize, random: u64, running: impl Fn(usize) -> usize
             // Any but the first, each equally likely.
             let second = (first + 1 + (random / count) % (count - 1)) % count;
             let (first, second) = (first as usize, second as usize);
-            Some(if running(second) < running(first) { second } else { first })
+            Some(if running(second) < running(first) {
+                second
+            } else {
+                first
+            })
         }
     }
 }
@@ -136,7 +155,12 @@ mod tests {
             max_wire_version: 25,
             ..HelloReply::default()
         };
-        ServerDescription::from_hello(ServerAddress::tcp(name, 1), hello, Duration::from_millis(rtt), Instant::now())
+        ServerDescription::from_hello(
+            ServerAddress::tcp(name, 1),
+            hello,
+            Duration::from_millis(rtt),
+            Instant::now(),
+        )
     }
 
     fn set(servers: Vec<ServerDescription>) -> TopologyDescription {
@@ -150,8 +174,17 @@ mod tests {
         servers.iter().map(|s| s.address.host().into_owned()).collect()
     }
 
-    fn read(topology: &TopologyDescription, preference: &ReadPreference, avoid: &[ServerAddress]) -> Vec<String> {
-        names(&suitable_servers(topology, Criteria::Read(preference), avoid, BEAT))
+    fn read(
+        topology: &TopologyDescription,
+        preference: &ReadPreference,
+        avoid: &[ServerAddress],
+    ) -> Vec<String> {
+        names(&suitable_servers(
+            topology,
+            Criteria::Read(preference),
+            avoid,
+            BEAT,
+        ))
     }
 
     #[test]
@@ -164,14 +197,20 @@ mod tests {
         assert_eq!(by_mode(Mode::Secondary), ["s"]);
         assert_eq!(by_mode(Mode::SecondaryPreferred), ["s"]);
         assert_eq!(by_mode(Mode::Nearest), ["p", "s"]);
-        assert_eq!(names(&suitable_servers(&topology, Criteria::Writable, &[], BEAT)), ["p"]);
+        assert_eq!(
+            names(&suitable_servers(&topology, Criteria::Writable, &[], BEAT)),
+            ["p"]
+        );
     }
 
     #[test]
     fn tag_sets_are_tried_in_order() {
         let topology = set(vec![member("a", false, "x", 1), member("b", false, "y", 1)]);
         let tags = |values: &[&str]| {
-            let sets = values.iter().map(|v| TagSet::from([("dc".to_owned(), (*v).to_owned())])).collect();
+            let sets = values
+                .iter()
+                .map(|v| TagSet::from([("dc".to_owned(), (*v).to_owned())]))
+                .collect();
             ReadPreference::new(ReadPreferenceMode::Secondary).with_tag_sets(sets)
         };
         assert_eq!(read(&topology, &tags(&["z", "y"]), &[]), ["b"]);
@@ -185,12 +224,19 @@ mod tests {
         let preference = ReadPreference::new(ReadPreferenceMode::SecondaryPreferred);
         assert_eq!(read(&topology, &preference, &avoid), ["p"]);
         let primary = [ServerAddress::tcp("p", 1)];
-        assert_eq!(names(&suitable_servers(&topology, Criteria::Writable, &primary, BEAT)), ["p"]);
+        assert_eq!(
+            names(&suitable_servers(&topology, Criteria::Writable, &primary, BEAT)),
+            ["p"]
+        );
     }
 
     #[test]
     fn the_latency_window_starts_at_the_nearest() {
-        let (near, middle, far) = (member("a", false, "", 5), member("b", false, "", 20), member("c", false, "", 21));
+        let (near, middle, far) = (
+            member("a", false, "", 5),
+            member("b", false, "", 20),
+            member("c", false, "", 21),
+        );
         let mut servers = vec![&near, &middle, &far];
         in_latency_window(&mut servers, Duration::from_millis(15));
         assert_eq!(names(&servers), ["a", "b"]);

@@ -65,7 +65,11 @@ impl SessionStack {
 
     /// Gives a session back, unless it is dirty or about to expire.
     pub(crate) fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
-        let expired = self.sessions.iter().take_while(|s| !s.is_usable(now, timeout)).count();
+        let expired = self
+            .sessions
+            .iter()
+            .take_while(|s| !s.is_usable(now, timeout))
+            .count();
         self.sessions.drain(..expired);
         if session.is_usable(now, timeout) {
             self.sessions.push(session);

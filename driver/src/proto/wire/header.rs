@@ -39,7 +39,9 @@ impl Header {
         }
         // Flags, one section of kind 0, and an empty document.
         if length < HEADER_LENGTH + 4 + 1 + 5 {
-            return Err(WireError(format!("a message claims a length of {length} bytes, too short for a reply")));
+            return Err(WireError(format!(
+                "a message claims a length of {length} bytes, too short for a reply"
+            )));
         }
         Ok(Self { length, response_to })
     }
@@ -60,13 +62,29 @@ mod tests {
     #[test]
     fn reads_a_header() {
         let parsed = Header::parse(&header(100, 2013), 48_000_000).unwrap();
-        assert_eq!(parsed, Header { length: 100, response_to: 7 });
+        assert_eq!(
+            parsed,
+            Header {
+                length: 100,
+                response_to: 7
+            }
+        );
     }
 
     #[test]
     fn refuses_absurd_lengths_and_foreign_protocols() {
-        for (length, opcode) in [(-1, 2013), (i32::MAX, 2013), (15, 2013), (25, 2013), (100, 1), (100, 2012)] {
-            assert!(Header::parse(&header(length, opcode), 48_000_000).is_err(), "{length} {opcode}");
+        for (length, opcode) in [
+            (-1, 2013),
+            (i32::MAX, 2013),
+            (15, 2013),
+            (25, 2013),
+            (100, 1),
+            (100, 2012),
+        ] {
+            assert!(
+                Header::parse(&header(length, opcode), 48_000_000).is_err(),
+                "{length} {opcode}"
+            );
         }
         let http = *b"HTTP/1.1 400 Bad";
         assert!(Header::parse(&http, 48_000_000).is_err());

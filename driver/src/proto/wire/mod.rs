@@ -3,9 +3,11 @@
 mod crc32c;
 mod header;
 mod op_msg;
+mod reply_buffer;
 
 pub(crate) use header::{HEADER_LENGTH, Header};
 pub(crate) use op_msg::{MessageWriter, parse_op_msg};
+pub(crate) use reply_buffer::ReplyBuffer;
 
 /// What a server allows unless its hello says otherwise.
 pub(crate) const DEFAULT_MAX_MESSAGE_SIZE: usize = 48_000_000;

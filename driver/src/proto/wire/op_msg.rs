@@ -1,10 +1,6 @@
 //! OP_MSG: writing requests in place and reading replies (OP_MSG specification).
 
-use super::{
-    HEADER_LENGTH, WireError,
-    crc32c::crc32c,
-    header::OP_MSG,
-};
+use super::{HEADER_LENGTH, WireError, crc32c::crc32c, header::OP_MSG};
 
 const CHECKSUM_PRESENT: u32 = 1;
 const MORE_TO_COME: u32 = 1 << 1;
@@ -89,7 +85,9 @@ pub(crate) struct OpMsg {
 pub(crate) fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
-        return Err(WireError(format!("a reply has unknown required flag bits: {flags:#x}")));
+        return Err(WireError(format!(
+            "a reply has unknown required flag bits: {flags:#x}"
+        )));
     }
     let mut end = message.len();
     if flags & CHECKSUM_PRESENT != 0 {
@@ -117,7 +115,11 @@ pub(crate) fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
             KIND_BODY => return Err(WireError("a reply has two bodies".to_owned())),
             // Servers don't send sequences today; one that does repeats nothing of the body, so it can be skipped.
             KIND_SEQUENCE => {}
-            other => return Err(WireError(format!("a reply has a section of unknown kind {other}"))),
+            other => {
+                return Err(WireError(format!(
+                    "a reply has a section of unknown kind {other}"
+                )));
+            }
         }
         position = section_end;
     }
@@ -167,7 +169,10 @@ mod tests {
         writer.expect_no_reply();
         writer.finish().unwrap();
         let message = &buffer[2..];
-        assert_eq!(message.len(), i32::from_le_bytes(*message.first_chunk().unwrap()) as usize);
+        assert_eq!(
+            message.len(),
+            i32::from_le_bytes(*message.first_chunk().unwrap()) as usize
+        );
         let parsed = parse_op_msg(message).unwrap();
         assert!(parsed.more_to_come);
         assert_eq!(message[parsed.body], EMPTY);
@@ -197,7 +202,10 @@ mod tests {
             (1 << 2, body()),
             (CHECKSUM_PRESENT, vec![]),
         ] {
-            assert!(parse_op_msg(&message(flags, &sections)).is_err(), "{flags} {sections:?}");
+            assert!(
+                parse_op_msg(&message(flags, &sections)).is_err(),
+                "{flags} {sections:?}"
+            );
         }
         // Optional bits may be ignored.
         assert!(parse_op_msg(&message(1 << 16, &body())).is_ok());

@@ -1,9 +1,6 @@
 //! The index an operation must use.
 
-use crate::{
-    bson::{Bson, Document},
-    proto::command::CommandBuilder,
-};
+use crate::bson::{Bson, Document};
 
 /// An index, by name or by its keys.
 ///
@@ -45,14 +42,6 @@ impl Hint {
         match self {
             Self::Name(name) => Bson::String(name.clone()),
             Self::Keys(keys) => Bson::Document(keys.clone()),
-        }
-    }
-
-    pub(crate) fn write(hint: Option<&Self>, command: &mut CommandBuilder<'_>) {
-        match hint {
-            None => {}
-            Some(Self::Name(name)) => command.str("hint", name),
-            Some(Self::Keys(keys)) => command.serialize("hint", keys),
         }
     }
 }

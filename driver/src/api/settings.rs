@@ -1,0 +1,45 @@
+//! A client's options, taken apart for the layers below: each sees only its own.
+
+use std::time::Duration;
+
+use crate::{
+    Result, connection::ConnectionSettings, execution::ExecutionSettings, options::ClientOptions,
+    pool::PoolSettings, proto::handshake::client_metadata, topology::TopologySettings,
+};
+
+/// No server is checked more often than this, whatever the option says.
+const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
+
+pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
+    ExecutionSettings {
+        retry_reads: options.retry_reads,
+        retry_writes: options.retry_writes,
+        socket_timeout: options.socket_timeout,
+    }
+}
+
+pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
+    Ok(TopologySettings {
+        seeds: options.hosts.clone(),
+        direct: options.direct_connection.unwrap_or(false),
+        replica_set: options.replica_set.clone(),
+        server_selection_timeout: options.server_selection_timeout,
+        local_threshold: options.local_threshold,
+        heartbeat_frequency: options.heartbeat_frequency.max(MIN_HEARTBEAT_FREQUENCY),
+        connection: ConnectionSettings {
+            connect_timeout: options.connect_timeout,
+            metadata: client_metadata(options.app_name.as_deref())?,
+        },
+        pool: pool(options),
+    })
+}
+
+fn pool(options: &ClientOptions) -> PoolSettings {
+    PoolSettings {
+        max_pool_size: options.max_pool_size,
+        min_pool_size: options.min_pool_size,
+        max_connecting: options.max_connecting,
+        max_idle_time: options.max_idle_time,
+        wait_queue_timeout: options.wait_queue_timeout,
+    }
+}

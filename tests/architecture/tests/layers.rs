@@ -1,0 +1,215 @@
+//! Who may import whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use marula_architecture_tests::{Source, imports_of, root_exports, sources_of};
+
+/// The driver's rooms, from the ground up: a room may use those before it.
+const DRIVER: [&str; 11] = [
+    "bson",
+    "types",
+    "error",
+    "options",
+    "proto",
+    "operation",
+    "connection",
+    "pool",
+    "topology",
+    "execution",
+    "api",
+];
+
+/// The derives: expand → model → parse → diagnostics.
+const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
+
+/// Machines that must not know one another.
+const APART: [&str; 4] = ["cmap", "retry", "sdam", "server_selection"];
+
+fn crate_root(sources: &[Source]) -> &Source {
+    sources
+        .iter()
+        .find(|source| source.module.is_empty())
+        .expect("a crate has a root")
+}
+
+/// Every import between two top-level rooms: (from, to, where).
+fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
+    let exports = root_exports(crate_root(sources));
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| !source.module.is_empty()) {
+        for import in imports_of(source) {
+            let Some(first) = import.path.first() else {
+                continue;
+            };
+            let to = exports.get(first).unwrap_or(first);
+            let from = &source.module[0];
+            if to != from {
+                found.push((
+                    from.clone(),
+                    to.clone(),
+                    format!("{}:{}", source.path, import.line),
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn upward(folder: &str, layers: &[&str]) -> Vec<String> {
+    let level = |room: &str| layers.iter().position(|layer| *layer == room);
+    crossings(&sources_of(folder))
+        .into_iter()
+        .filter(|(from, to, _)| match (level(from), level(to)) {
+            (Some(from), Some(to)) => to > from,
+            // A room nobody placed is a mistake of its own.
+            (None, _) => true,
+            (_, None) => false,
+        })
+        .map(|(from, to, place)| format!("{place}: {from} uses {to}"))
+        .collect()
+}
+
+#[test]
+fn the_driver_imports_downwards_only() {
+    assert_eq!(upward("driver/src", &DRIVER), Vec::<String>::new());
+}
+
+#[test]
+fn the_macros_import_downwards_only() {
+    assert_eq!(upward("macros/src", &MACROS), Vec::<String>::new());
+}
+
+#[test]
+fn every_room_of_the_driver_has_a_place() {
+    let rooms: BTreeSet<String> = sources_of("driver/src")
+        .into_iter()
+        .filter_map(|s| s.module.first().cloned())
+        .collect();
+    let placed: BTreeSet<String> = DRIVER.iter().map(|room| (*room).to_owned()).collect();
+    assert_eq!(rooms, placed);
+}
+
+#[test]
+fn machines_do_not_know_one_another() {
+    let mut wrong = Vec::new();
+    for source in sources_of("driver/src/proto") {
+        let Some(room) = source
+            .module
+            .first()
+            .filter(|room| APART.contains(&room.as_str()))
+            .cloned()
+        else {
+            continue;
+        };
+        // Here modules count from proto, so paths of the crate begin with "proto".
+        for import in imports_of(&source) {
+            if let [proto, other, ..] = import.path.as_slice()
+                && proto == "proto"
+                && *other != room
+                && APART.contains(&other.as_str())
+            {
+                wrong.push(format!("{}:{}: {room} uses {other}", source.path, import.line));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The rooms of `proto` form no cycle, nor do those of the other packages.
+#[test]
+fn no_package_has_a_cycle_of_rooms() {
+    for folder in ["driver/src", "macros/src", "odm/src", "tests/server/src"] {
+        let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
+            .into_iter()
+            .map(|(from, to, _)| (from, to))
+            .collect();
+        assert_eq!(cycle(&edges), None, "{folder} has a cycle");
+    }
+    let proto: BTreeSet<(String, String)> = sources_of("driver/src/proto")
+        .iter()
+        .filter_map(|source| Some((source.module.first()?.clone(), imports_of(source))))
+        .flat_map(|(from, imports)| {
+            imports
+                .into_iter()
+                .filter_map(move |import| match import.path.as_slice() {
+                    [proto, to, ..] if proto == "proto" && *to != from => Some((from.clone(), to.clone())),
+                    _ => None,
+                })
+        })
+        .collect();
+    assert_eq!(cycle(&proto), None, "driver/src/proto has a cycle");
+}
+
+/// A cycle among the edges, found by taking away whatever leads nowhere.
+fn cycle(edges: &BTreeSet<(String, String)>) -> Option<BTreeSet<String>> {
+    let mut left = edges.clone();
+    loop {
+        let sources: BTreeSet<String> = left.iter().map(|(from, _)| from.clone()).collect();
+        let before = left.len();
+        left.retain(|(_, to)| sources.contains(to));
+        if left.is_empty() {
+            return None;
+        }
+        if left.len() == before {
+            return Some(sources);
+        }
+    }
+}
+
+#[test]
+fn only_the_api_sees_all_options_of_a_client() {
+    let mut seen = BTreeMap::new();
+    for source in sources_of("driver/src") {
+        for import in imports_of(&source) {
+            if import.path.last().is_some_and(|name| name == "ClientOptions") {
+                seen.insert(source.path.clone(), import.line);
+            }
+        }
+    }
+    let allowed = [
+        "driver/src/api/",
+        "driver/src/options/",
+        "driver/src/proto/connection_string/",
+    ];
+    seen.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
+    assert_eq!(seen, BTreeMap::new());
+}
+
+/// The product never depends on a driver of others, and the test server on none at all.
+#[test]
+fn packages_depend_on_what_they_may() {
+    let manifest = |package: &str| {
+        let path = marula_architecture_tests::workspace_root()
+            .join(package)
+            .join("Cargo.toml");
+        std::fs::read_to_string(path).expect("a manifest")
+    };
+    let names = |text: &str| -> BTreeSet<String> {
+        text.lines()
+            .filter_map(|line| line.split(['.', ' ', '=']).next())
+            .map(str::to_owned)
+            .collect()
+    };
+    for package in [
+        "driver",
+        "macros",
+        "odm",
+        "examples",
+        "tests/server",
+        "tests/driver",
+        "tests/odm",
+    ] {
+        assert!(
+            !names(&manifest(package)).contains("mongodb"),
+            "{package} depends on a driver of others"
+        );
+    }
+    assert!(
+        !names(&manifest("tests/server")).contains("marula-driver"),
+        "the test server is to be independent"
+    );
+    assert!(
+        !names(&manifest("driver")).contains("marula"),
+        "the driver knows nothing of the ODM"
+    );
+}

@@ -1,0 +1,114 @@
+//! The machines in `proto` do no I/O, read no clock and roll no dice.
+
+use marula_architecture_tests::{Source, sources_of};
+use syn::visit::Visit;
+
+/// Path endings that a machine may not mention.
+const FORBIDDEN: [&[&str]; 8] = [
+    &["tokio"],
+    &["std", "net"],
+    &["std", "thread"],
+    &["Instant", "now"],
+    &["SystemTime"],
+    &["rand"],
+    &["RandomState"],
+    &["std", "fs"],
+];
+
+struct Mentions {
+    found: Vec<(usize, String)>,
+}
+
+impl Mentions {
+    fn check(&mut self, segments: &[String], line: usize) {
+        for forbidden in FORBIDDEN {
+            let here = segments
+                .windows(forbidden.len())
+                .any(|window| window.iter().zip(forbidden).all(|(a, b)| a == b));
+            if here {
+                self.found.push((line, forbidden.join("::")));
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Mentions {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if module.ident != "tests" {
+            syn::visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
+        if let Some(first) = path.segments.first() {
+            self.check(&segments, first.ident.span().start().line);
+        }
+        syn::visit::visit_path(self, path);
+    }
+
+    fn visit_use_path(&mut self, path: &'ast syn::UsePath) {
+        self.walk(path, &mut Vec::new());
+    }
+}
+
+impl Mentions {
+    fn walk(&mut self, path: &syn::UsePath, prefix: &mut Vec<String>) {
+        prefix.push(path.ident.to_string());
+        let line = path.ident.span().start().line;
+        self.leaves(&path.tree, prefix, line);
+        prefix.pop();
+    }
+
+    fn leaves(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, line: usize) {
+        match tree {
+            syn::UseTree::Path(path) => self.walk(path, prefix),
+            syn::UseTree::Group(group) => group
+                .items
+                .iter()
+                .for_each(|tree| self.leaves(tree, prefix, line)),
+            syn::UseTree::Name(name) => {
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+            }
+            syn::UseTree::Rename(name) => {
+                self.check(&[prefix.as_slice(), &[name.ident.to_string()]].concat(), line)
+            }
+            syn::UseTree::Glob(_) => self.check(prefix, line),
+        }
+    }
+}
+
+fn mentions(source: &Source) -> Vec<String> {
+    let mut mentions = Mentions { found: Vec::new() };
+    mentions.visit_file(&source.tree);
+    mentions
+        .found
+        .into_iter()
+        .map(|(line, what)| format!("{}:{line}: {what}", source.path))
+        .collect()
+}
+
+#[test]
+fn machines_are_pure() {
+    let wrong: Vec<String> = sources_of("driver/src/proto").iter().flat_map(mentions).collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_check_finds_what_it_looks_for() {
+    let text = "//! x\nuse std::{net::TcpStream, time::Instant};\nfn f() { let _ = Instant::now(); }\nuse tokio::sync::Notify;";
+    let source = Source {
+        path: "x".into(),
+        module: vec![],
+        text: text.into(),
+        tree: syn::parse_file(text).expect("Rust"),
+    };
+    assert_eq!(
+        mentions(&source),
+        ["x:2: std::net", "x:3: Instant::now", "x:4: tokio"]
+    );
+}

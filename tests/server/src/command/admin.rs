@@ -1,0 +1,162 @@
+//! Commands about the server itself, connections, sessions and fail points.
+
+use super::Call;
+use crate::error::{Error, Result, code};
+use bson::{Bson, DateTime, Document, doc};
+
+pub(crate) fn ping(_: &Call<'_>) -> Result<Document> {
+    Ok(Document::new())
+}
+
+pub(crate) fn build_info(call: &Call<'_>) -> Result<Document> {
+    let version = call.deployment.version;
+    Ok(doc! {
+        "version": version.to_string(),
+        "versionArray": [version.major as i32, version.minor as i32, version.patch as i32, 0],
+        "gitVersion": "marula-test-server",
+        "modules": [],
+        "bits": 64,
+        "debug": false,
+        "maxBsonObjectSize": crate::storage::collection::MAX_DOCUMENT_SIZE as i32,
+        "storageEngines": ["marula-memory"],
+    })
+}
+
+fn parameters(call: &Call<'_>) -> Document {
+    let version = call.deployment.version;
+    doc! {
+        "acceptApiVersion2": false,
+        "authenticationMechanisms": ["SCRAM-SHA-1", "SCRAM-SHA-256"],
+        "enableTestCommands": true,
+        "featureCompatibilityVersion": { "version": format!("{}.{}", version.major, version.minor) },
+        "localLogicalSessionTimeoutMinutes": 30,
+        "requireApiVersion": false,
+    }
+}
+
+pub(crate) fn get_parameter(call: &Call<'_>) -> Result<Document> {
+    let all = parameters(call);
+    if matches!(call.body.get(call.key), Some(Bson::String(text)) if text == "*") {
+        return Ok(all);
+    }
+    let asked = call
+        .body
+        .iter()
+        .skip(1)
+        .filter(|(name, _)| all.contains_key(name.as_str()));
+    let found: Document = asked
+        .filter_map(|(name, _)| Some((name.clone(), all.get(name)?.clone())))
+        .collect();
+    if found.is_empty() {
+        return Err(Error::new(code::INVALID_OPTIONS, "no option found to get"));
+    }
+    Ok(found)
+}
+
+pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
+    let all = parameters(call);
+    let Some((name, value)) = call
+        .body
+        .iter()
+        .skip(1)
+        .find(|(name, _)| !name.starts_with('$') && *name != "lsid")
+    else {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "no option found to set, use help:true to see options",
+        ));
+    };
+    match all.get(name) {
+        // Setting what already holds changes nothing.
+        Some(held) if held == value => Ok(doc! { "was": held.clone() }),
+        Some(_) => Err(Error::not_served(format!("setting the server parameter {name}"))),
+        None => Err(Error::new(
+            code::INVALID_OPTIONS,
+            format!("attempted to set unrecognized parameter [{name}], use help:true to see options"),
+        )),
+    }
+}
+
+pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
+    match call.body.get(call.key) {
+        Some(Bson::Array(ids)) => {
+            call.deployment.sessions.end(ids);
+            Ok(Document::new())
+        }
+        _ => Err(Error::type_mismatch(format!(
+            "BSON field '{}' must be an array of sessions",
+            call.name
+        ))),
+    }
+}
+
+pub(crate) fn sessions_ok(_: &Call<'_>) -> Result<Document> {
+    Ok(Document::new())
+}
+
+pub(crate) fn start_session(_: &Call<'_>) -> Result<Document> {
+    Ok(doc! { "id": { "id": bson::Uuid::new() }, "timeoutMinutes": 30 })
+}
+
+pub(crate) fn host_info(call: &Call<'_>) -> Result<Document> {
+    Ok(doc! {
+        "system": { "currentTime": DateTime::now(), "hostname": call.member.address.to_string(), "cpuAddrSize": 64 },
+        "os": { "type": std::env::consts::OS, "name": std::env::consts::OS },
+        "extra": {},
+    })
+}
+
+pub(crate) fn server_status(call: &Call<'_>) -> Result<Document> {
+    let deployment = call.deployment;
+    let uptime = deployment.started.elapsed().unwrap_or_default();
+    let mut status = doc! {
+        "host": call.member.address.to_string(),
+        "version": deployment.version.to_string(),
+        "process": "mongod",
+        "pid": i64::from(std::process::id()),
+        "uptime": uptime.as_secs_f64(),
+        "uptimeMillis": uptime.as_millis() as i64,
+        "localTime": DateTime::now(),
+        "connections": {
+            "current": deployment.events.open_connections() as i32,
+            "available": 100_000,
+            "totalCreated": deployment.events.connections_created() as i32,
+        },
+        "metrics": { "cursor": { "open": { "total": call.member.cursors.len() as i64 } } },
+        "storageEngine": { "name": "marula-memory", "persistent": false },
+    };
+    if let Some(name) = &deployment.set_name {
+        status.insert(
+            "repl",
+            doc! { "setName": name, "isWritablePrimary": call.is_writable() },
+        );
+    }
+    Ok(status)
+}
+
+pub(crate) fn whats_my_uri(call: &Call<'_>) -> Result<Document> {
+    Ok(doc! { "you": &call.client.peer })
+}
+
+pub(crate) fn connection_status(_: &Call<'_>) -> Result<Document> {
+    Ok(doc! { "authInfo": { "authenticatedUsers": [], "authenticatedUserRoles": [] } })
+}
+
+pub(crate) fn command_line(_: &Call<'_>) -> Result<Document> {
+    Ok(doc! { "argv": ["marula-test-server"], "parsed": {} })
+}
+
+pub(crate) fn get_log(call: &Call<'_>) -> Result<Document> {
+    match call.body.get(call.key) {
+        Some(Bson::String(name)) if name == "*" => Ok(doc! { "names": ["global", "startupWarnings"] }),
+        Some(Bson::String(name)) if name == "global" || name == "startupWarnings" => {
+            Ok(doc! { "totalLinesWritten": 0, "log": [] })
+        }
+        _ => Err(Error::new(code::INVALID_OPTIONS, "No log named as asked")),
+    }
+}
+
+pub(crate) fn configure_fail_point(call: &Call<'_>) -> Result<Document> {
+    call.member.fail_points.configure(call.body)?;
+    Ok(doc! { "count": 0 })
+}

@@ -1,0 +1,49 @@
+//! `getMore` and `killCursors`.
+
+use super::Call;
+use crate::error::{Error, Result};
+use bson::{Bson, Document, doc};
+
+pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    let id = match call.body.get(call.key) {
+        Some(Bson::Int64(id)) => *id,
+        Some(other) => {
+            return Err(Error::type_mismatch(format!(
+                "BSON field 'getMore.getMore' is the wrong type '{}', expected type 'long'",
+                crate::value::type_name(other)
+            )));
+        }
+        None => return Err(Error::type_mismatch("getMore needs a cursor id")),
+    };
+    let collection = args.required_string("collection")?;
+    if collection.is_empty() {
+        return Err(Error::new(73, "Collection names cannot be empty"));
+    }
+    let batch_size = args.count("batchSize")?.filter(|size| *size > 0);
+    let namespace = format!("{}.{collection}", call.db);
+    let cursor = call.member.cursors.next_batch(id, &namespace, batch_size)?;
+    Ok(doc! { "cursor": cursor })
+}
+
+pub(crate) fn kill_cursors(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace_or_any()?;
+    let ids = call.args().required_array("cursors")?;
+    let (mut killed, mut not_found) = (Vec::new(), Vec::new());
+    for id in ids {
+        let Bson::Int64(number) = id else {
+            return Err(Error::type_mismatch(format!(
+                "BSON field 'killCursors.cursors' is the wrong type '{}', expected type 'long'",
+                crate::value::type_name(id)
+            )));
+        };
+        if call.member.cursors.kill(*number, &namespace) {
+            killed.push(id.clone());
+        } else {
+            not_found.push(id.clone());
+        }
+    }
+    Ok(
+        doc! { "cursorsKilled": killed, "cursorsNotFound": not_found, "cursorsAlive": [], "cursorsUnknown": [] },
+    )
+}

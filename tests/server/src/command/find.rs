@@ -1,0 +1,130 @@
+//! `find`.
+
+use super::Call;
+use super::plan::{Hint, Scan, resolve, select};
+use crate::error::{Error, Result};
+use crate::query::path;
+use crate::query::projection::Projection;
+use crate::query::sort::Sort;
+use crate::query::{Env, Filter};
+use crate::storage::{Collection, RecordId};
+use bson::{Bson, Document, doc};
+use std::sync::Arc;
+
+pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace()?;
+    let args = call.args();
+    for option in ["tailable", "awaitData", "oplogReplay"] {
+        if option != "oplogReplay" && args.flag(option, false)? {
+            return Err(Error::not_served(format!("find with {option}")));
+        }
+    }
+    let empty = Document::new();
+    let filter = args.document("filter")?.unwrap_or(&empty);
+    let sort = args.document("sort")?.map(Sort::parse).transpose()?;
+    let skip = args.count("skip")?.unwrap_or(0);
+    let limit = args.count("limit")?.filter(|limit| *limit > 0);
+    let batch_size = args.count("batchSize")?;
+    let single_batch = args.flag("singleBatch", false)?;
+    let return_key = args.flag("returnKey", false)?;
+    let show_record_id = args.flag("showRecordId", false)?;
+    let hint = args.get("hint");
+    let scan = Scan {
+        hint,
+        min: args.document("min")?,
+        max: args.document("max")?,
+    };
+
+    let catalog = call.deployment.catalog();
+    let collection = catalog.get(&namespace);
+    let env = call.env(collection)?;
+    let filter = Filter::parse(filter, &env)?;
+    let projection = args
+        .document("projection")?
+        .filter(|p| !p.is_empty())
+        .map(|p| Projection::parse_find(p, &env))
+        .transpose()?;
+    let rows = match collection {
+        None => Vec::new(),
+        Some(collection) => {
+            let ids = select(collection, &filter, scan, &env)?;
+            let found = order(collection, ids, sort.as_ref(), &env);
+            let page = found.into_iter().skip(skip).take(limit.unwrap_or(usize::MAX));
+            let mut rows = Vec::new();
+            for (id, document) in page {
+                rows.push(if return_key {
+                    Arc::new(index_key(collection, hint, &document)?)
+                } else {
+                    match &projection {
+                        Some(projection) => Arc::new(projection.apply_matched(&document, &filter, &env)?),
+                        None => document,
+                    }
+                });
+                if show_record_id && let Some(row) = rows.last_mut() {
+                    Arc::make_mut(row).insert("$recordId", id as i64);
+                }
+            }
+            rows
+        }
+    };
+    let cursor = call
+        .member
+        .cursors
+        .first_batch(&namespace.to_string(), rows, batch_size, single_batch);
+    Ok(doc! { "cursor": cursor })
+}
+
+/// Records with their ids, sorted.
+fn order(
+    collection: &Collection,
+    ids: Vec<RecordId>,
+    sort: Option<&Sort>,
+    env: &Env,
+) -> Vec<(RecordId, Arc<Document>)> {
+    let ids = sorted(collection, ids, sort, env);
+    ids.into_iter()
+        .filter_map(|id| collection.record(id).map(|document| (id, Arc::clone(document))))
+        .collect()
+}
+
+/// Record ids sorted by their documents.
+pub(crate) fn sorted(
+    collection: &Collection,
+    ids: Vec<RecordId>,
+    sort: Option<&Sort>,
+    env: &Env,
+) -> Vec<RecordId> {
+    struct Row<'d>(RecordId, &'d Document);
+    impl std::borrow::Borrow<Document> for Row<'_> {
+        fn borrow(&self) -> &Document {
+            self.1
+        }
+    }
+    let Some(sort) = sort else { return ids };
+    let mut rows: Vec<Row<'_>> = ids
+        .into_iter()
+        .filter_map(|id| Some(Row(id, collection.record(id)?.as_ref())))
+        .collect();
+    sort.sort(&mut rows, env);
+    rows.into_iter().map(|row| row.0).collect()
+}
+
+/// With `returnKey`: the fields of the index that was used, which is the hinted one.
+fn index_key(collection: &Collection, hint: Option<&Bson>, document: &Document) -> Result<Document> {
+    let Some(hint) = hint else {
+        return Ok(Document::new());
+    };
+    let Hint::Index(index) = resolve(collection, hint)? else {
+        return Ok(Document::new());
+    };
+    Ok(index
+        .key_pattern()
+        .keys()
+        .map(|name| {
+            (
+                name.clone(),
+                path::get(document, name).cloned().unwrap_or(Bson::Null),
+            )
+        })
+        .collect())
+}

@@ -1,0 +1,78 @@
+//! Commands: one file per command or family, and the table that finds them.
+
+pub(crate) mod admin;
+pub(crate) mod args;
+pub(crate) mod create;
+pub(crate) mod cursors;
+pub(crate) mod dispatch;
+pub(crate) mod find;
+pub(crate) mod generic;
+pub(crate) mod hello;
+pub(crate) mod insert;
+pub(crate) mod plan;
+pub(crate) mod repl_set;
+pub(crate) mod table;
+
+pub(crate) use dispatch::{Outcome, dispatch};
+
+use crate::deployment::Deployment;
+use crate::error::Result;
+use crate::member::Member;
+use crate::query::Env;
+use crate::storage::{Collection, Namespace};
+use crate::value::collation::Collation;
+use crate::wire::connection::Client;
+use args::Args;
+use bson::Document;
+use std::sync::Arc;
+
+/// One command to run.
+pub(crate) struct Call<'c> {
+    pub(crate) deployment: &'c Arc<Deployment>,
+    pub(crate) member: &'c Arc<Member>,
+    pub(crate) client: &'c Client,
+    /// The command's name as the table spells it.
+    pub(crate) name: &'static str,
+    /// The key of the command's first field, as the client spelled it.
+    pub(crate) key: &'c str,
+    pub(crate) db: &'c str,
+    pub(crate) body: &'c Document,
+}
+
+impl<'c> Call<'c> {
+    /// The command's fields.
+    pub(crate) fn args(&self) -> Args<'c> {
+        Args::new(self.name, self.body)
+    }
+
+    /// The collection that the command names.
+    pub(crate) fn namespace(&self) -> Result<Namespace> {
+        Namespace::of_command(self.db, self.key, self.body)
+    }
+
+    /// The namespace of a cursor, which may be a pseudo-collection such as `$cmd.aggregate`.
+    pub(crate) fn namespace_or_any(&self) -> Result<String> {
+        self.namespace().map(|namespace| namespace.to_string())
+    }
+
+    /// The environment of the command's expressions: its `let`, its collation or that of the collection.
+    pub(crate) fn env(&self, collection: Option<&Collection>) -> Result<Env> {
+        let mut env = Env::with_collation(match self.body.get("collation") {
+            Some(_) => Collation::parse_field(self.body)?,
+            None => collection.and_then(|collection| collection.collation.clone()),
+        });
+        crate::expression::define_let(self.args().document("let")?, &mut env)?;
+        Ok(env)
+    }
+
+    /// Whether this member is the primary, or a standalone.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.deployment
+            .topology(|topology| topology.primary == Some(self.member.index))
+    }
+
+    /// Notes a write: moves the clock on.
+    pub(crate) fn wrote(&self) {
+        self.deployment.tick();
+    }
+}

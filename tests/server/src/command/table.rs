@@ -1,0 +1,297 @@
+//! The table of commands.
+
+use super::{Call, admin, create, cursors, find, hello, insert, repl_set};
+use crate::error::Result;
+use bson::Document;
+
+/// Which members run a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Any.
+    Always,
+    /// The primary, or a secondary if the read preference allows.
+    Read,
+    /// The primary.
+    Write,
+}
+
+/// A command.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    pub(crate) aliases: &'static [&'static str],
+    /// The fields that it has beside the generic ones; `None` accepts any.
+    pub(crate) fields: Option<&'static [&'static str]>,
+    pub(crate) access: Access,
+    /// Part of API version 1.
+    pub(crate) api_v1: bool,
+    pub(crate) admin_only: bool,
+    pub(crate) retryable_write: bool,
+    pub(crate) run: fn(&Call<'_>) -> Result<Document>,
+}
+
+const COMMAND: Command = Command {
+    name: "",
+    aliases: &[],
+    fields: Some(&[]),
+    access: Access::Always,
+    api_v1: false,
+    admin_only: false,
+    retryable_write: false,
+    run: admin::ping,
+};
+
+const HELLO_FIELDS: Option<&[&str]> = Some(&[
+    "client",
+    "helloOk",
+    "topologyVersion",
+    "maxAwaitTimeMS",
+    "compression",
+    "saslSupportedMechs",
+    "speculativeAuthenticate",
+    "loadBalanced",
+    "hostInfo",
+    "internalClient",
+    "forShell",
+    "backpressure",
+]);
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "hello",
+        api_v1: true,
+        fields: HELLO_FIELDS,
+        run: hello::unreachable,
+        ..COMMAND
+    },
+    Command {
+        name: "isMaster",
+        aliases: &["ismaster"],
+        fields: HELLO_FIELDS,
+        run: hello::unreachable,
+        ..COMMAND
+    },
+    Command {
+        name: "ping",
+        api_v1: true,
+        ..COMMAND
+    },
+    Command {
+        name: "buildInfo",
+        aliases: &["buildinfo"],
+        run: admin::build_info,
+        ..COMMAND
+    },
+    Command {
+        name: "getParameter",
+        fields: None,
+        admin_only: true,
+        run: admin::get_parameter,
+        ..COMMAND
+    },
+    Command {
+        name: "setParameter",
+        fields: None,
+        admin_only: true,
+        run: admin::set_parameter,
+        ..COMMAND
+    },
+    Command {
+        name: "endSessions",
+        api_v1: true,
+        run: admin::end_sessions,
+        ..COMMAND
+    },
+    Command {
+        name: "refreshSessions",
+        api_v1: true,
+        run: admin::sessions_ok,
+        ..COMMAND
+    },
+    Command {
+        name: "killSessions",
+        api_v1: true,
+        run: admin::end_sessions,
+        ..COMMAND
+    },
+    Command {
+        name: "killAllSessions",
+        run: admin::sessions_ok,
+        ..COMMAND
+    },
+    Command {
+        name: "startSession",
+        run: admin::start_session,
+        ..COMMAND
+    },
+    Command {
+        name: "hostInfo",
+        run: admin::host_info,
+        ..COMMAND
+    },
+    Command {
+        name: "serverStatus",
+        fields: None,
+        run: admin::server_status,
+        ..COMMAND
+    },
+    Command {
+        name: "whatsmyuri",
+        run: admin::whats_my_uri,
+        ..COMMAND
+    },
+    Command {
+        name: "connectionStatus",
+        fields: Some(&["showPrivileges"]),
+        api_v1: true,
+        run: admin::connection_status,
+        ..COMMAND
+    },
+    Command {
+        name: "getCmdLineOpts",
+        admin_only: true,
+        run: admin::command_line,
+        ..COMMAND
+    },
+    Command {
+        name: "getLog",
+        admin_only: true,
+        run: admin::get_log,
+        ..COMMAND
+    },
+    Command {
+        name: "configureFailPoint",
+        fields: Some(&["mode", "data"]),
+        admin_only: true,
+        run: admin::configure_fail_point,
+        ..COMMAND
+    },
+    Command {
+        name: "replSetGetStatus",
+        fields: Some(&["initialSync"]),
+        admin_only: true,
+        run: repl_set::status,
+        ..COMMAND
+    },
+    Command {
+        name: "replSetGetConfig",
+        fields: Some(&["commitmentStatus"]),
+        admin_only: true,
+        run: repl_set::config,
+        ..COMMAND
+    },
+    Command {
+        name: "replSetStepDown",
+        fields: Some(&["secondaryCatchUpPeriodSecs", "force"]),
+        admin_only: true,
+        run: repl_set::step_down,
+        ..COMMAND
+    },
+    Command {
+        name: "replSetFreeze",
+        admin_only: true,
+        run: repl_set::freeze,
+        ..COMMAND
+    },
+    Command {
+        name: "insert",
+        fields: Some(&["documents", "ordered", "bypassDocumentValidation"]),
+        access: Access::Write,
+        api_v1: true,
+        retryable_write: true,
+        run: insert::run,
+        ..COMMAND
+    },
+    Command {
+        name: "find",
+        fields: Some(&[
+            "filter",
+            "sort",
+            "projection",
+            "hint",
+            "skip",
+            "limit",
+            "batchSize",
+            "singleBatch",
+            "max",
+            "min",
+            "returnKey",
+            "showRecordId",
+            "tailable",
+            "oplogReplay",
+            "noCursorTimeout",
+            "awaitData",
+            "allowPartialResults",
+            "collation",
+            "allowDiskUse",
+            "let",
+        ]),
+        access: Access::Read,
+        api_v1: true,
+        run: find::run,
+        ..COMMAND
+    },
+    Command {
+        name: "getMore",
+        fields: Some(&["collection", "batchSize", "term"]),
+        api_v1: true,
+        run: cursors::get_more,
+        ..COMMAND
+    },
+    Command {
+        name: "killCursors",
+        fields: Some(&["cursors"]),
+        api_v1: true,
+        run: cursors::kill_cursors,
+        ..COMMAND
+    },
+    Command {
+        name: "create",
+        fields: Some(&[
+            "capped",
+            "autoIndexId",
+            "idIndex",
+            "size",
+            "max",
+            "storageEngine",
+            "validator",
+            "validationLevel",
+            "validationAction",
+            "indexOptionDefaults",
+            "viewOn",
+            "pipeline",
+            "collation",
+            "changeStreamPreAndPostImages",
+            "timeseries",
+            "clusteredIndex",
+            "expireAfterSeconds",
+            "encryptedFields",
+            "temp",
+            "flags",
+        ]),
+        access: Access::Write,
+        api_v1: true,
+        run: create::create,
+        ..COMMAND
+    },
+    Command {
+        name: "drop",
+        access: Access::Write,
+        api_v1: true,
+        run: create::drop,
+        ..COMMAND
+    },
+    Command {
+        name: "dropDatabase",
+        access: Access::Write,
+        api_v1: true,
+        run: create::drop_database,
+        ..COMMAND
+    },
+];
+
+/// The command with this name or alias.
+pub(crate) fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS
+        .iter()
+        .find(|command| command.name == name || command.aliases.contains(&name))
+}

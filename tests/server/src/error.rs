@@ -1,0 +1,199 @@
+//! Command errors: the server's numeric codes, their names, and the reply document made of them.
+
+use bson::{Bson, Document, doc};
+
+/// What a command handler returns.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// A command (or one statement of a write command) that failed, in the server's terms.
+#[derive(Debug, Clone)]
+pub(crate) struct Error {
+    /// The server's error code.
+    pub(crate) code: i32,
+    /// The human readable message.
+    pub(crate) message: String,
+    /// Labels to add; `None` lets the server decide by the code.
+    pub(crate) labels: Option<Vec<String>>,
+    /// Further fields of the error, such as `keyPattern`.
+    pub(crate) extra: Document,
+}
+
+macro_rules! codes {
+    ($($constant:ident = $code:literal $name:literal;)*) => {
+        /// The codes that this server returns.
+        pub(crate) mod code {
+            $(pub(crate) const $constant: i32 = $code;)*
+        }
+        fn known_name(code: i32) -> Option<&'static str> {
+            match code { $($code => Some($name),)* _ => None }
+        }
+    };
+}
+
+codes! {
+    INTERNAL_ERROR = 1 "InternalError";
+    BAD_VALUE = 2 "BadValue";
+    HOST_UNREACHABLE = 6 "HostUnreachable";
+    HOST_NOT_FOUND = 7 "HostNotFound";
+    UNKNOWN_ERROR = 8 "UnknownError";
+    FAILED_TO_PARSE = 9 "FailedToParse";
+    UNAUTHORIZED = 13 "Unauthorized";
+    TYPE_MISMATCH = 14 "TypeMismatch";
+    OVERFLOW = 15 "Overflow";
+    PROTOCOL_ERROR = 17 "ProtocolError";
+    AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
+    ILLEGAL_OPERATION = 20 "IllegalOperation";
+    INVALID_BSON = 22 "InvalidBSON";
+    LOCK_TIMEOUT = 24 "LockTimeout";
+    NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";
+    INDEX_NOT_FOUND = 27 "IndexNotFound";
+    PATH_NOT_VIABLE = 28 "PathNotViable";
+    CONFLICTING_UPDATE_OPERATORS = 40 "ConflictingUpdateOperators";
+    CURSOR_NOT_FOUND = 43 "CursorNotFound";
+    NAMESPACE_EXISTS = 48 "NamespaceExists";
+    MAX_TIME_MS_EXPIRED = 50 "MaxTimeMSExpired";
+    INVALID_ID_FIELD = 53 "InvalidIdField";
+    DOLLAR_PREFIXED_FIELD_NAME = 52 "DollarPrefixedFieldName";
+    EMPTY_FIELD_NAME = 56 "EmptyFieldName";
+    COMMAND_NOT_FOUND = 59 "CommandNotFound";
+    WRITE_CONCERN_FAILED = 64 "WriteConcernFailed";
+    IMMUTABLE_FIELD = 66 "ImmutableField";
+    CANNOT_CREATE_INDEX = 67 "CannotCreateIndex";
+    INVALID_OPTIONS = 72 "InvalidOptions";
+    INVALID_NAMESPACE = 73 "InvalidNamespace";
+    NO_REPLICATION_ENABLED = 76 "NoReplicationEnabled";
+    INDEX_OPTIONS_CONFLICT = 85 "IndexOptionsConflict";
+    INDEX_KEY_SPECS_CONFLICT = 86 "IndexKeySpecsConflict";
+    NETWORK_TIMEOUT = 89 "NetworkTimeout";
+    SHUTDOWN_IN_PROGRESS = 91 "ShutdownInProgress";
+    NOT_SECONDARY = 95 "NotSecondary";
+    UNSATISFIABLE_WRITE_CONCERN = 100 "UnsatisfiableWriteConcern";
+    WRITE_CONFLICT = 112 "WriteConflict";
+    DOCUMENT_VALIDATION_FAILURE = 121 "DocumentValidationFailure";
+    NOT_A_REPLICA_SET = 123 "NotAReplicaSet";
+    READ_CONCERN_MAJORITY_NOT_AVAILABLE_YET = 134 "ReadConcernMajorityNotAvailableYet";
+    COMMAND_NOT_SUPPORTED = 115 "CommandNotSupported";
+    COMMAND_NOT_SUPPORTED_ON_VIEW = 166 "CommandNotSupportedOnView";
+    INVALID_PIPELINE_OPERATOR = 168 "InvalidPipelineOperator";
+    CANNOT_INDEX_PARALLEL_ARRAYS = 171 "CannotIndexParallelArrays";
+    INVALID_INDEX_SPECIFICATION_OPTION = 197 "InvalidIndexSpecificationOption";
+    PRIMARY_STEPPED_DOWN = 189 "PrimarySteppedDown";
+    ELECTION_IN_PROGRESS = 216 "ElectionInProgress";
+    ILLEGAL_OP_MSG_FLAG = 223 "IllegalOpMsgFlag";
+    TRANSACTION_TOO_OLD = 225 "TransactionTooOld";
+    INVALID_RESUME_TOKEN = 260 "InvalidResumeToken";
+    NOT_IMPLEMENTED = 238 "NotImplemented";
+    CONVERSION_FAILURE = 241 "ConversionFailure";
+    SNAPSHOT_UNAVAILABLE = 246 "SnapshotUnavailable";
+    NO_SUCH_TRANSACTION = 251 "NoSuchTransaction";
+    EXCEEDED_TIME_LIMIT = 262 "ExceededTimeLimit";
+    OPERATION_NOT_SUPPORTED_IN_TRANSACTION = 263 "OperationNotSupportedInTransaction";
+    UNKNOWN_REPL_WRITE_CONCERN = 79 "UnknownReplWriteConcern";
+    CHECKSUM_MISMATCH = 287 "ChecksumMismatch";
+    NO_QUERY_EXECUTION_PLANS = 291 "NoQueryExecutionPlans";
+    API_VERSION_ERROR = 322 "APIVersionError";
+    API_STRICT_ERROR = 323 "APIStrictError";
+    API_DEPRECATION_ERROR = 324 "APIDeprecationError";
+    CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
+    REAUTHENTICATION_REQUIRED = 391 "ReauthenticationRequired";
+    SOCKET_EXCEPTION = 9001 "SocketException";
+    NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";
+    BSON_OBJECT_TOO_LARGE = 10334 "BSONObjectTooLarge";
+    DUPLICATE_KEY = 11000 "DuplicateKey";
+    INTERRUPTED_AT_SHUTDOWN = 11600 "InterruptedAtShutdown";
+    INTERRUPTED = 11601 "Interrupted";
+    INTERRUPTED_DUE_TO_REPL_STATE_CHANGE = 11602 "InterruptedDueToReplStateChange";
+    NOT_PRIMARY_NO_SECONDARY_OK = 13435 "NotPrimaryNoSecondaryOk";
+    NOT_PRIMARY_OR_SECONDARY = 13436 "NotPrimaryOrSecondary";
+    MISSING_FIELD = 40414 "IDLFailedToParse";
+    UNKNOWN_FIELD = 40415 "IDLUnknownField";
+}
+
+/// The name that the server gives to a code; codes without a name are called by their location.
+pub(crate) fn code_name(code: i32) -> String {
+    known_name(code).map_or_else(|| format!("Location{code}"), str::to_owned)
+}
+
+impl Error {
+    /// An error with a code and a message.
+    pub(crate) fn new(code: i32, message: impl Into<String>) -> Self {
+        Error {
+            code,
+            message: message.into(),
+            labels: None,
+            extra: Document::new(),
+        }
+    }
+
+    /// 2 BadValue.
+    pub(crate) fn bad_value(message: impl Into<String>) -> Self {
+        Error::new(code::BAD_VALUE, message)
+    }
+
+    /// 9 FailedToParse.
+    pub(crate) fn failed_to_parse(message: impl Into<String>) -> Self {
+        Error::new(code::FAILED_TO_PARSE, message)
+    }
+
+    /// 14 TypeMismatch.
+    pub(crate) fn type_mismatch(message: impl Into<String>) -> Self {
+        Error::new(code::TYPE_MISMATCH, message)
+    }
+
+    /// 238 NotImplemented: a feature of MongoDB that this server does not have.
+    pub(crate) fn not_served(feature: impl std::fmt::Display) -> Self {
+        Error::new(
+            code::NOT_IMPLEMENTED,
+            format!("{feature} is not supported by this test server"),
+        )
+    }
+
+    /// Adds a field to the error document.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Bson>) -> Self {
+        self.extra.insert(name, value);
+        self
+    }
+
+    /// The reply of a failed command.
+    pub(crate) fn to_reply(&self) -> Document {
+        let mut reply = doc! {
+            "ok": 0.0,
+            "errmsg": &self.message,
+            "code": self.code,
+            "codeName": code_name(self.code),
+        };
+        reply.extend(self.extra.clone());
+        if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
+            reply.insert("errorLabels", labels.clone());
+        }
+        reply
+    }
+
+    /// The entry of a `writeErrors` array.
+    pub(crate) fn to_write_error(&self, index: usize) -> Document {
+        let mut error = doc! { "index": index as i32, "code": self.code };
+        error.extend(self.extra.clone());
+        error.insert("errmsg", &self.message);
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_known_and_unknown_codes() {
+        assert_eq!(code_name(11000), "DuplicateKey");
+        assert_eq!(code_name(40324), "Location40324");
+    }
+
+    #[test]
+    fn extra_fields_reach_the_reply() {
+        let reply = Error::new(code::DUPLICATE_KEY, "dup")
+            .with("keyValue", doc! {"a": 1})
+            .to_reply();
+        assert_eq!(reply.get_document("keyValue").unwrap(), &doc! {"a": 1});
+        assert_eq!(reply.get_i32("code").unwrap(), 11000);
+    }
+}

@@ -1,0 +1,433 @@
+//! Aggregation expressions: parsed once to a tree, then evaluated per document. A missing value is `Bson::Undefined` here; it
+//! never reaches a document or a client.
+
+pub(crate) mod arithmetic;
+pub(crate) mod array;
+pub(crate) mod array_order;
+pub(crate) mod convert;
+pub(crate) mod date;
+pub(crate) mod date_format;
+pub(crate) mod logic;
+pub(crate) mod object;
+pub(crate) mod parse;
+pub(crate) mod set;
+pub(crate) mod string;
+pub(crate) mod string_search;
+
+use crate::error::{Error, Result};
+use crate::query::Env;
+use crate::value::{is_nullish, truthy};
+use bson::{Bson, Document};
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub(crate) enum Expression {
+    Literal(Bson),
+    /// A path from a variable; `$a` is `$$CURRENT.a`.
+    Path(String, Vec<String>),
+    Object(Vec<(String, Expression)>),
+    Array(Vec<Expression>),
+    Call(&'static Function, Vec<Expression>),
+    CallNamed(&'static NamedFunction, Vec<(&'static str, Expression)>),
+    And(Vec<Expression>),
+    Or(Vec<Expression>),
+    IfNull(Vec<Expression>),
+    Cond(Box<[Expression; 3]>),
+    Switch(Vec<(Expression, Expression)>, Option<Box<Expression>>),
+    Let(Vec<(String, Expression)>, Box<Expression>),
+    /// Input, variable, body.
+    Map(Box<Expression>, String, Box<Expression>),
+    /// Input, variable, condition, limit.
+    Filter(Box<Expression>, String, Box<Expression>, Option<Box<Expression>>),
+    /// Input, initial value, body.
+    Reduce(Box<[Expression; 3]>),
+}
+
+/// An operator whose arguments are evaluated first.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) min: usize,
+    pub(crate) max: usize,
+    pub(crate) run: fn(&[Bson], &Scope<'_>) -> Result<Bson>,
+}
+
+/// An operator whose arguments are fields of an object.
+#[derive(Debug)]
+pub(crate) struct NamedFunction {
+    pub(crate) name: &'static str,
+    pub(crate) required: &'static [&'static str],
+    pub(crate) optional: &'static [&'static str],
+    pub(crate) run: fn(&Named, &Scope<'_>) -> Result<Bson>,
+}
+
+/// The evaluated arguments of a [`NamedFunction`].
+pub(crate) struct Named {
+    pub(crate) operator: &'static str,
+    values: Vec<(&'static str, Bson)>,
+}
+
+impl Named {
+    /// The value of an argument; `None` if it was not given.
+    pub(crate) fn get(&self, name: &str) -> Option<&Bson> {
+        self.values
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The value of a required argument.
+    pub(crate) fn required(&self, name: &str) -> &Bson {
+        self.get(name).unwrap_or(&Bson::Undefined)
+    }
+
+    /// Whether an argument was given and is null or missing.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        self.get(name).is_some_and(is_nullish)
+    }
+}
+
+/// A variable of `$let`, `$map` and the like, within those around it.
+pub(crate) struct Local<'s> {
+    name: &'s str,
+    value: &'s Bson,
+    outer: Option<&'s Local<'s>>,
+}
+
+/// What an expression is evaluated against.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'s> {
+    pub(crate) root: &'s Document,
+    pub(crate) env: &'s Env,
+    locals: Option<&'s Local<'s>>,
+}
+
+impl<'s> Scope<'s> {
+    pub(crate) fn new(root: &'s Document, env: &'s Env) -> Scope<'s> {
+        Scope {
+            root,
+            env,
+            locals: None,
+        }
+    }
+}
+
+impl Expression {
+    /// Parses an expression; the environment says which variables exist.
+    pub(crate) fn parse(value: &Bson, env: &Env) -> Result<Expression> {
+        parse::Parser::new(env).expression(value)
+    }
+
+    /// Evaluates against a document; `Undefined` is a missing value.
+    pub(crate) fn evaluate(&self, root: &Document, env: &Env) -> Result<Bson> {
+        self.eval(&Scope::new(root, env))
+    }
+
+    pub(crate) fn eval(&self, scope: &Scope<'_>) -> Result<Bson> {
+        match self {
+            Expression::Literal(value) => Ok(value.clone()),
+            Expression::Path(variable, parts) => Ok(resolve(variable, parts, scope)),
+            Expression::Object(fields) => {
+                let mut document = Document::new();
+                for (name, field) in fields {
+                    let value = field.eval(scope)?;
+                    if !matches!(value, Bson::Undefined) {
+                        document.insert(name, value);
+                    }
+                }
+                Ok(Bson::Document(document))
+            }
+            Expression::Array(items) => {
+                let null_for_missing = |value| {
+                    if matches!(value, Bson::Undefined) {
+                        Bson::Null
+                    } else {
+                        value
+                    }
+                };
+                let values = items.iter().map(|item| item.eval(scope).map(null_for_missing));
+                values.collect::<Result<Vec<_>>>().map(Bson::Array)
+            }
+            Expression::Call(function, arguments) => {
+                let values = arguments
+                    .iter()
+                    .map(|item| item.eval(scope))
+                    .collect::<Result<Vec<_>>>()?;
+                (function.run)(&values, scope)
+            }
+            Expression::CallNamed(function, arguments) => {
+                let values = arguments
+                    .iter()
+                    .map(|(name, item)| item.eval(scope).map(|value| (*name, value)))
+                    .collect::<Result<Vec<_>>>()?;
+                (function.run)(
+                    &Named {
+                        operator: function.name,
+                        values,
+                    },
+                    scope,
+                )
+            }
+            Expression::And(all) => {
+                for item in all {
+                    if !truthy(&item.eval(scope)?) {
+                        return Ok(Bson::Boolean(false));
+                    }
+                }
+                Ok(Bson::Boolean(true))
+            }
+            Expression::Or(any) => {
+                for item in any {
+                    if truthy(&item.eval(scope)?) {
+                        return Ok(Bson::Boolean(true));
+                    }
+                }
+                Ok(Bson::Boolean(false))
+            }
+            Expression::IfNull(choices) => {
+                let mut value = Bson::Undefined;
+                for choice in choices {
+                    value = choice.eval(scope)?;
+                    if !is_nullish(&value) {
+                        break;
+                    }
+                }
+                Ok(value)
+            }
+            Expression::Cond(parts) => {
+                let [condition, then, otherwise] = parts.as_ref();
+                if truthy(&condition.eval(scope)?) {
+                    then.eval(scope)
+                } else {
+                    otherwise.eval(scope)
+                }
+            }
+            Expression::Switch(branches, default) => {
+                for (case, then) in branches {
+                    if truthy(&case.eval(scope)?) {
+                        return then.eval(scope);
+                    }
+                }
+                match default {
+                    Some(default) => default.eval(scope),
+                    None => Err(Error::new(
+                        40066,
+                        "$switch could not find a matching branch for an input, and no default was specified.",
+                    )),
+                }
+            }
+            Expression::Let(variables, body) => {
+                let values = variables
+                    .iter()
+                    .map(|(name, value)| value.eval(scope).map(|value| (name.as_str(), value)))
+                    .collect::<Result<Vec<_>>>()?;
+                with_locals(&values, scope, |scope| body.eval(scope))
+            }
+            Expression::Map(input, name, body) => {
+                let Some(items) = input_array("$map", 16883, input.eval(scope)?)? else {
+                    return Ok(Bson::Null);
+                };
+                let null_for_missing = |value| {
+                    if matches!(value, Bson::Undefined) {
+                        Bson::Null
+                    } else {
+                        value
+                    }
+                };
+                let mapped = items.iter().map(|item| {
+                    let local = Local {
+                        name,
+                        value: item,
+                        outer: scope.locals,
+                    };
+                    body.eval(&Scope {
+                        locals: Some(&local),
+                        ..*scope
+                    })
+                    .map(null_for_missing)
+                });
+                mapped.collect::<Result<Vec<_>>>().map(Bson::Array)
+            }
+            Expression::Filter(input, name, condition, limit) => {
+                let Some(items) = input_array("$filter", 28651, input.eval(scope)?)? else {
+                    return Ok(Bson::Null);
+                };
+                let limit = match limit {
+                    None => usize::MAX,
+                    Some(limit) => array::filter_limit(&limit.eval(scope)?)?,
+                };
+                let mut kept = Vec::new();
+                for item in items {
+                    if kept.len() >= limit {
+                        break;
+                    }
+                    let local = Local {
+                        name,
+                        value: &item,
+                        outer: scope.locals,
+                    };
+                    if truthy(&condition.eval(&Scope {
+                        locals: Some(&local),
+                        ..*scope
+                    })?) {
+                        kept.push(item);
+                    }
+                }
+                Ok(Bson::Array(kept))
+            }
+            Expression::Reduce(parts) => {
+                let [input, initial, body] = parts.as_ref();
+                let Some(items) = input_array("$reduce", 40080, input.eval(scope)?)? else {
+                    return Ok(Bson::Null);
+                };
+                let mut value = initial.eval(scope)?;
+                for item in &items {
+                    let held = Local {
+                        name: "value",
+                        value: &value,
+                        outer: scope.locals,
+                    };
+                    let local = Local {
+                        name: "this",
+                        value: item,
+                        outer: Some(&held),
+                    };
+                    let next = body.eval(&Scope {
+                        locals: Some(&local),
+                        ..*scope
+                    })?;
+                    value = next;
+                }
+                Ok(value)
+            }
+        }
+    }
+}
+
+fn input_array(operator: &str, code: i32, value: Bson) -> Result<Option<Vec<Bson>>> {
+    match value {
+        Bson::Array(items) => Ok(Some(items)),
+        value if is_nullish(&value) => Ok(None),
+        other => Err(Error::new(
+            code,
+            format!(
+                "input to {operator} must be an array not {}",
+                crate::value::type_name(&other)
+            ),
+        )),
+    }
+}
+
+fn with_locals<T>(
+    values: &[(&str, Bson)],
+    scope: &Scope<'_>,
+    run: impl FnOnce(&Scope<'_>) -> Result<T>,
+) -> Result<T> {
+    match values.split_first() {
+        None => run(scope),
+        Some(((name, value), rest)) => {
+            let local = Local {
+                name,
+                value,
+                outer: scope.locals,
+            };
+            with_locals_dyn(
+                rest,
+                &Scope {
+                    locals: Some(&local),
+                    ..*scope
+                },
+                Box::new(run),
+            )
+        }
+    }
+}
+
+/// One step of [`with_locals`], boxed so that the recursion has one type.
+fn with_locals_dyn<'r, T>(
+    values: &[(&str, Bson)],
+    scope: &Scope<'_>,
+    run: Box<dyn FnOnce(&Scope<'_>) -> Result<T> + 'r>,
+) -> Result<T> {
+    match values.split_first() {
+        None => run(scope),
+        Some(((name, value), rest)) => {
+            let local = Local {
+                name,
+                value,
+                outer: scope.locals,
+            };
+            with_locals_dyn(
+                rest,
+                &Scope {
+                    locals: Some(&local),
+                    ..*scope
+                },
+                run,
+            )
+        }
+    }
+}
+
+fn resolve(variable: &str, parts: &[String], scope: &Scope<'_>) -> Bson {
+    let mut local = scope.locals;
+    while let Some(found) = local {
+        if found.name == variable {
+            return descend(found.value, parts);
+        }
+        local = found.outer;
+    }
+    match variable {
+        "CURRENT" | "ROOT" => match parts.split_first() {
+            None => Bson::Document(scope.root.clone()),
+            Some((first, rest)) => scope
+                .root
+                .get(first)
+                .map_or(Bson::Undefined, |value| descend(value, rest)),
+        },
+        "REMOVE" => Bson::Undefined,
+        "NOW" => descend(&Bson::DateTime(scope.env.now), parts),
+        other => scope
+            .env
+            .variables
+            .get(other)
+            .map_or(Bson::Undefined, |value| descend(value, parts)),
+    }
+}
+
+/// Follows a path; over an array it gives the array of what the elements that are documents have there.
+fn descend(value: &Bson, parts: &[String]) -> Bson {
+    let Some((first, rest)) = parts.split_first() else {
+        return value.clone();
+    };
+    match value {
+        Bson::Document(document) => document
+            .get(first)
+            .map_or(Bson::Undefined, |value| descend(value, rest)),
+        Bson::Array(items) => Bson::Array(
+            items
+                .iter()
+                .filter(|item| matches!(item, Bson::Document(_)))
+                .map(|item| descend(item, parts))
+                .filter(|found| !matches!(found, Bson::Undefined))
+                .collect(),
+        ),
+        _ => Bson::Undefined,
+    }
+}
+
+/// Evaluates a command's `let` and adds its variables to the environment.
+pub(crate) fn define_let(variables: Option<&Document>, env: &mut Env) -> Result<()> {
+    let Some(variables) = variables else { return Ok(()) };
+    let mut values = Vec::with_capacity(variables.len());
+    for (name, value) in variables {
+        parse::check_variable_name(name)?;
+        let value = Expression::parse(value, env)?.evaluate(&Document::new(), env)?;
+        values.push((name.clone(), value));
+    }
+    env.variables.extend(values);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

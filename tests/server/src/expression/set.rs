@@ -1,0 +1,6 @@
+//! set operators.
+
+use super::{Function, NamedFunction};
+
+pub(super) const FUNCTIONS: &[Function] = &[];
+pub(super) const NAMED: &[NamedFunction] = &[];

@@ -1,0 +1,329 @@
+//! `configureFailPoint`: `failCommand` and `onPrimaryTransactionalWrite`, per member.
+
+use crate::deployment::lock;
+use crate::error::{Error, Result, code_name};
+use crate::value::number::Number;
+use bson::{Bson, Document};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// When a fail point fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Always,
+    /// So many more times, then never.
+    Times(i64),
+    /// Not the next so many times, then always.
+    Skip(i64),
+}
+
+#[derive(Debug, Clone)]
+struct FailCommand {
+    mode: Mode,
+    commands: Vec<String>,
+    app_name: Option<String>,
+    namespace: Option<String>,
+    effect: Effect,
+}
+
+/// What a fail point does to a command.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Effect {
+    /// Wait first.
+    pub(crate) block: Option<Duration>,
+    /// Close the connection instead of running the command.
+    pub(crate) close: bool,
+    /// Fail instead of running the command.
+    pub(crate) error_code: Option<i32>,
+    /// Labels of the error, in place of the server's own.
+    pub(crate) labels: Option<Vec<String>>,
+    /// Run the command, and add this to the reply.
+    pub(crate) write_concern_error: Option<Document>,
+}
+
+/// What `onPrimaryTransactionalWrite` does to a retryable write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TransactionalWrite {
+    /// Fail before the write instead of after it.
+    pub(crate) before_commit: Option<i32>,
+    pub(crate) close: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fail_command: Option<FailCommand>,
+    transactional_write: Option<(Mode, TransactionalWrite)>,
+}
+
+/// The fail points of one member.
+#[derive(Debug, Default)]
+pub(crate) struct FailPoints(Mutex<State>);
+
+impl FailPoints {
+    /// Runs a `configureFailPoint` command.
+    pub(crate) fn configure(&self, body: &Document) -> Result<()> {
+        let name = match body.get("configureFailPoint") {
+            Some(Bson::String(name)) => name.as_str(),
+            _ => {
+                return Err(Error::type_mismatch(
+                    "BSON field 'configureFailPoint' must be a string",
+                ));
+            }
+        };
+        let mode = parse_mode(body.get("mode"))?;
+        let empty = Document::new();
+        let data = match body.get("data") {
+            None => &empty,
+            Some(Bson::Document(data)) => data,
+            Some(_) => {
+                return Err(Error::type_mismatch(
+                    "BSON field 'configureFailPoint.data' must be an object",
+                ));
+            }
+        };
+        let mut state = lock(&self.0);
+        match name {
+            "failCommand" => {
+                state.fail_command = mode.map(|mode| FailCommand::parse(mode, data)).transpose()?;
+            }
+            "onPrimaryTransactionalWrite" => {
+                state.transactional_write = match mode {
+                    None => None,
+                    Some(mode) => Some((mode, transactional_write(data)?)),
+                };
+            }
+            other => return Err(Error::bad_value(format!("failpoint not found: {other}"))),
+        }
+        Ok(())
+    }
+
+    /// What `failCommand` does to this command, counting it.
+    pub(crate) fn on_command(
+        &self,
+        command: &str,
+        app_name: Option<&str>,
+        namespace: &str,
+    ) -> Option<Effect> {
+        let mut state = lock(&self.0);
+        let point = state.fail_command.as_mut()?;
+        let applies = point
+            .commands
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(command))
+            && point
+                .app_name
+                .as_deref()
+                .is_none_or(|name| Some(name) == app_name)
+            && point.namespace.as_deref().is_none_or(|name| name == namespace);
+        if !applies || !fires(&mut point.mode) {
+            return None;
+        }
+        Some(point.effect.clone())
+    }
+
+    /// What `onPrimaryTransactionalWrite` does to a retryable write, counting it.
+    pub(crate) fn on_transactional_write(&self) -> Option<TransactionalWrite> {
+        let mut state = lock(&self.0);
+        let (mode, effect) = state.transactional_write.as_mut()?;
+        fires(mode).then_some(*effect)
+    }
+
+    /// Switches all off.
+    pub(crate) fn clear(&self) {
+        *lock(&self.0) = State::default();
+    }
+}
+
+fn fires(mode: &mut Mode) -> bool {
+    match mode {
+        Mode::Always => true,
+        Mode::Times(left) => {
+            *left -= 1;
+            *left >= 0
+        }
+        Mode::Skip(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        Mode::Skip(_) => true,
+    }
+}
+
+/// `None` is `off`.
+fn parse_mode(mode: Option<&Bson>) -> Result<Option<Mode>> {
+    let count = |value: &Bson| {
+        Number::from_bson(value)
+            .and_then(Number::to_exact_i64)
+            .filter(|count| *count >= 0)
+            .ok_or_else(|| {
+                Error::bad_value("'times' and 'skip' options of a fail point must be non-negative integers")
+            })
+    };
+    match mode {
+        Some(Bson::String(mode)) if mode == "off" => Ok(None),
+        Some(Bson::String(mode)) if mode == "alwaysOn" => Ok(Some(Mode::Always)),
+        Some(Bson::Document(mode)) if mode.len() == 1 => match mode.iter().next() {
+            Some((name, value)) if name == "times" => Ok(Some(Mode::Times(count(value)?))),
+            Some((name, value)) if name == "skip" => Ok(Some(Mode::Skip(count(value)?))),
+            _ => Err(Error::bad_value(
+                "'mode' must be 'off', 'alwaysOn', {times: n} or {skip: n}",
+            )),
+        },
+        _ => Err(Error::bad_value(
+            "'mode' must be 'off', 'alwaysOn', {times: n} or {skip: n}",
+        )),
+    }
+}
+
+fn transactional_write(data: &Document) -> Result<TransactionalWrite> {
+    let before_commit = match data.get("failBeforeCommitExceptionCode") {
+        None => None,
+        Some(value) => Some(integer("failBeforeCommitExceptionCode", value)? as i32),
+    };
+    let close = data.get("closeConnection").is_none_or(crate::value::truthy);
+    Ok(TransactionalWrite { before_commit, close })
+}
+
+fn integer(name: &str, value: &Bson) -> Result<i64> {
+    Number::from_bson(value)
+        .and_then(Number::to_exact_i64)
+        .ok_or_else(|| Error::type_mismatch(format!("fail point option '{name}' must be an integer")))
+}
+
+impl FailCommand {
+    fn parse(mode: Mode, data: &Document) -> Result<FailCommand> {
+        let mut point = FailCommand {
+            mode,
+            commands: Vec::new(),
+            app_name: None,
+            namespace: None,
+            effect: Effect::default(),
+        };
+        let mut blocks = false;
+        let mut block_time = None;
+        let texts = |name: &str, value: &Bson| match value {
+            Bson::Array(items) => items
+                .iter()
+                .map(|item| match item {
+                    Bson::String(text) => Ok(text.clone()),
+                    _ => Err(Error::type_mismatch(format!(
+                        "'{name}' must be an array of strings"
+                    ))),
+                })
+                .collect::<Result<Vec<_>>>(),
+            _ => Err(Error::type_mismatch(format!(
+                "'{name}' must be an array of strings"
+            ))),
+        };
+        for (name, value) in data {
+            match (name.as_str(), value) {
+                ("failCommands", value) => point.commands = texts(name, value)?,
+                ("errorLabels", value) => point.effect.labels = Some(texts(name, value)?),
+                ("errorCode", value) => point.effect.error_code = Some(integer(name, value)? as i32),
+                ("closeConnection", Bson::Boolean(on)) => point.effect.close = *on,
+                ("blockConnection", Bson::Boolean(on)) => blocks = *on,
+                ("blockTimeMS", value) => block_time = Some(integer(name, value)?),
+                ("appName", Bson::String(app)) => point.app_name = Some(app.clone()),
+                ("namespace", Bson::String(namespace)) => point.namespace = Some(namespace.clone()),
+                ("writeConcernError", Bson::Document(error)) => {
+                    let mut error = error.clone();
+                    if let (Ok(code), false) = (error.get_i32("code"), error.contains_key("codeName")) {
+                        error.insert("codeName", code_name(code));
+                    }
+                    if !error.contains_key("errmsg") {
+                        error.insert("errmsg", "failCommand writeConcernError");
+                    }
+                    point.effect.write_concern_error = Some(error);
+                }
+                ("failInternalCommands", Bson::Boolean(_)) => {}
+                _ => return Err(Error::not_served(format!("failCommand option {name}: {value}"))),
+            }
+        }
+        if blocks {
+            let millis = block_time.filter(|millis| *millis >= 0).ok_or_else(|| {
+                Error::bad_value(
+                    "'blockTimeMS' must be set to a non-negative value when 'blockConnection' is true",
+                )
+            })?;
+            point.effect.block = Some(Duration::from_millis(millis as u64));
+        }
+        Ok(point)
+    }
+}
+
+impl Effect {
+    /// The error that replaces the command's reply, if there is one.
+    pub(crate) fn error(&self) -> Option<Error> {
+        let code = self.error_code?;
+        let mut error = Error::new(code, "Failing command via 'failCommand' failpoint");
+        error.labels.clone_from(&self.labels);
+        Some(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::doc;
+
+    fn configured(mode: impl Into<Bson>, data: Document) -> FailPoints {
+        let points = FailPoints::default();
+        points
+            .configure(&doc! {"configureFailPoint": "failCommand", "mode": mode, "data": data})
+            .unwrap();
+        points
+    }
+
+    fn fires_on(points: &FailPoints, command: &str) -> bool {
+        points.on_command(command, Some("app"), "db.c").is_some()
+    }
+
+    #[test]
+    fn times_counts_matching_commands_only() {
+        let points = configured(doc! {"times": 2}, doc! {"failCommands": ["find"], "errorCode": 8});
+        let fired: Vec<bool> = ["find", "insert", "find", "find"]
+            .iter()
+            .map(|command| fires_on(&points, command))
+            .collect();
+        assert_eq!(fired, [true, false, true, false]);
+    }
+
+    #[test]
+    fn skip_and_off() {
+        let points = configured(
+            doc! {"skip": 1},
+            doc! {"failCommands": ["find"], "closeConnection": true},
+        );
+        assert_eq!(
+            [fires_on(&points, "find"), fires_on(&points, "find")],
+            [false, true]
+        );
+        points
+            .configure(&doc! {"configureFailPoint": "failCommand", "mode": "off"})
+            .unwrap();
+        assert!(!fires_on(&points, "find"));
+    }
+
+    #[test]
+    fn app_names_restrict() {
+        let points = configured("alwaysOn", doc! {"failCommands": ["find"], "appName": "other"});
+        assert!(!fires_on(&points, "find"));
+        assert!(points.on_command("find", Some("other"), "db.c").is_some());
+    }
+
+    #[test]
+    fn bad_options_are_errors() {
+        let points = FailPoints::default();
+        let configure = |body: Document| points.configure(&body).unwrap_err().code;
+        assert_eq!(configure(doc! {"configureFailPoint": "foo", "mode": "off"}), 2);
+        assert_eq!(
+            configure(doc! {"configureFailPoint": "failCommand", "mode": 1}),
+            2
+        );
+        let data = doc! {"failCommands": ["find"], "blockConnection": true};
+        assert_eq!(
+            configure(doc! {"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data}),
+            2
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! One listening process of the deployment: its address, its cursors, its fail points, and its accept loop.
+
+use crate::cursor::Cursors;
+use crate::deployment::{Deployment, lock};
+use crate::fail_point::FailPoints;
+use crate::wire::connection;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A member of the deployment, or its only server.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) index: usize,
+    pub(crate) address: SocketAddr,
+    pub(crate) cursors: Cursors,
+    pub(crate) fail_points: FailPoints,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stop: watch::Sender<bool>,
+    accept_loop: JoinHandle<()>,
+}
+
+impl Member {
+    pub(crate) fn new(index: usize, address: SocketAddr) -> Member {
+        Member {
+            index,
+            address,
+            cursors: Cursors::default(),
+            fail_points: FailPoints::default(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Begins to accept connections. Must be called within the server's runtime.
+    pub(crate) fn start(self: &Arc<Self>, listener: TcpListener, deployment: &Arc<Deployment>) {
+        let (stop, stopped) = watch::channel(false);
+        let accept_loop = tokio::spawn(accept(
+            listener,
+            Arc::clone(deployment),
+            Arc::clone(self),
+            stopped,
+        ));
+        *lock(&self.running) = Some(Running { stop, accept_loop });
+    }
+
+    /// Binds the member's address again and begins to accept.
+    pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
+        let listener = TcpListener::bind(self.address).await?;
+        self.start(listener, deployment);
+        Ok(())
+    }
+
+    /// Closes the port and every connection, and returns when they are closed.
+    pub(crate) async fn stop(&self) {
+        let running = lock(&self.running).take();
+        if let Some(running) = running {
+            running.stop.send_replace(true);
+            let _ = running.accept_loop.await;
+        }
+        self.cursors.clear();
+        self.fail_points.clear();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    deployment: Arc<Deployment>,
+    member: Arc<Member>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            _ = stopped.changed() => break,
+            accepted = listener.accept() => {
+                // An error concerns one connection attempt (it was reset, or descriptors ran out), not the listener.
+                if let Ok((stream, _)) = accepted {
+                    connections.spawn(connection::serve(stream, Arc::clone(&deployment), Arc::clone(&member)));
+                }
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    drop(listener);
+    connections.shutdown().await;
+}

@@ -1,0 +1,106 @@
+//! The parsed form of a filter: what it tests, at which path.
+
+use super::bits::Bits;
+use super::path::Path;
+use super::regex::Regex;
+use bson::Bson;
+
+/// A condition on a document.
+#[derive(Debug, Clone)]
+pub(crate) enum Filter {
+    And(Vec<Filter>),
+    Or(Vec<Filter>),
+    Nor(Vec<Filter>),
+    Not(Box<Filter>),
+    /// A test of the values at a path.
+    Field(Path, Test),
+    /// `$expr`.
+    Expression(crate::expression::Expression),
+    Constant(bool),
+}
+
+/// A comparison operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Lt,
+    Lte,
+    Gt,
+    Gte,
+}
+
+/// A test of one value.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    Compare(Comparison, Bson),
+    /// Values in ascending order, and regular expressions.
+    In(Vec<Bson>, Vec<Regex>),
+    Exists,
+    Type(Vec<TypeTest>),
+    Regex(Regex),
+    Mod(i64, i64),
+    Size(i64),
+    Bits(Bits),
+    /// An array element that is a document (or array) matching the filter.
+    ElemMatchObject(Box<Filter>),
+    /// An array element that passes tests of the value itself.
+    ElemMatchValue(Box<Filter>),
+}
+
+/// One alternative of `$type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypeTest {
+    /// Any of the four numeric types.
+    Number,
+    /// The type with this name.
+    Named(&'static str),
+}
+
+impl Filter {
+    /// Whether the filter accepts every document.
+    pub(crate) fn is_always_true(&self) -> bool {
+        match self {
+            Filter::And(all) => all.iter().all(Filter::is_always_true),
+            Filter::Constant(value) => *value,
+            _ => false,
+        }
+    }
+
+    /// The values that a field must have one of, if the filter says so at its top level; for lookups in an index.
+    pub(crate) fn equal_values(&self, path: &str) -> Option<Vec<Bson>> {
+        match self {
+            Filter::And(all) => all.iter().find_map(|filter| filter.equal_values(path)),
+            Filter::Field(field, Test::Compare(Comparison::Eq, value)) if field.text == path => {
+                Some(vec![value.clone()])
+            }
+            Filter::Field(field, Test::In(values, regexes)) if field.text == path && regexes.is_empty() => {
+                Some(values.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the filter's top level restricts a field, so that the server would use an index that begins with it.
+    pub(crate) fn restricts(&self, path: &str) -> bool {
+        match self {
+            Filter::And(all) => all.iter().any(|filter| filter.restricts(path)),
+            Filter::Field(field, _) => field.text == path,
+            _ => false,
+        }
+    }
+
+    /// Fields that the filter fixes to one value, which an upsert copies into the new document.
+    pub(crate) fn equality_seeds(&self, seeds: &mut Vec<(String, Bson)>) {
+        match self {
+            Filter::And(all) => all.iter().for_each(|filter| filter.equality_seeds(seeds)),
+            Filter::Or(one) if one.len() == 1 => one[0].equality_seeds(seeds),
+            Filter::Field(path, Test::Compare(Comparison::Eq, value)) => {
+                seeds.push((path.text.clone(), value.clone()));
+            }
+            Filter::Field(path, Test::In(values, regexes)) if values.len() == 1 && regexes.is_empty() => {
+                seeds.push((path.text.clone(), values[0].clone()));
+            }
+            _ => {}
+        }
+    }
+}

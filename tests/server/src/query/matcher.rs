@@ -1,0 +1,253 @@
+//! Evaluates filters. Array semantics: a test of a path passes if the value passes or, for an array, any element does.
+
+use super::Env;
+use super::filter::{Comparison, Filter, Test, TypeTest};
+use super::path::{Path, walk};
+use crate::error::Result;
+use crate::value::compare::{compare, equal, type_class};
+use crate::value::number::{Number, in_i64_range};
+use crate::value::{is_number, type_name};
+use bson::{Bson, Document};
+use std::cmp::Ordering;
+
+/// What a filter looks at: a document, or one array element for `$elemMatch` on values.
+#[derive(Clone, Copy)]
+enum Target<'t> {
+    Document(&'t Document),
+    Value(&'t Bson),
+}
+
+impl Filter {
+    /// Whether the document matches.
+    pub(crate) fn matches(&self, document: &Document, env: &Env) -> Result<bool> {
+        self.evaluate(Target::Document(document), env, &mut None)
+    }
+
+    /// Whether the document matches, and the array index that the positional operator `$` stands for.
+    pub(crate) fn matches_with_position(
+        &self,
+        document: &Document,
+        env: &Env,
+    ) -> Result<(bool, Option<usize>)> {
+        let mut position = None;
+        let matched = self.evaluate(Target::Document(document), env, &mut position)?;
+        Ok((matched, position))
+    }
+
+    /// Whether an array element matches a filter made by [`Filter::parse_element`].
+    pub(crate) fn matches_element(&self, value: &Bson, env: &Env) -> Result<bool> {
+        let Filter::Field(_, test) = self else {
+            return Ok(false);
+        };
+        test.accepts_element(value, env)
+    }
+
+    /// Whether a value passes a filter of tests without a path, or a filter on the fields of a document.
+    pub(crate) fn matches_value(&self, value: &Bson, env: &Env) -> Result<bool> {
+        self.evaluate(Target::Value(value), env, &mut None)
+    }
+
+    fn evaluate(&self, target: Target<'_>, env: &Env, position: &mut Option<usize>) -> Result<bool> {
+        match self {
+            Filter::Constant(value) => Ok(*value),
+            Filter::And(all) => {
+                for filter in all {
+                    if !filter.evaluate(target, env, position)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Filter::Or(any) => {
+                for filter in any {
+                    if filter.evaluate(target, env, position)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Filter::Nor(none) => {
+                for filter in none {
+                    if filter.evaluate(target, env, &mut None)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
+            Filter::Expression(expression) => match target {
+                Target::Document(document) => expression
+                    .evaluate(document, env)
+                    .map(|value| crate::value::truthy(&value)),
+                Target::Value(_) => Ok(false),
+            },
+            Filter::Field(path, test) => match target {
+                Target::Document(document) if !path.parts.is_empty() => {
+                    test_path(document, path, test, env, position)
+                }
+                Target::Document(_) => Ok(false),
+                Target::Value(value) if path.parts.is_empty() => {
+                    test.accepts_whole(Some(value), env).map(|m| m.0)
+                }
+                // A named field of something that is no document: missing.
+                Target::Value(_) => test.accepts(None, env),
+            },
+        }
+    }
+}
+
+fn test_path(
+    document: &Document,
+    path: &Path,
+    test: &Test,
+    env: &Env,
+    position: &mut Option<usize>,
+) -> Result<bool> {
+    walk(document, &path.parts, None, &mut |value, passed| {
+        let (matched, element) = test.accepts_whole(value, env)?;
+        if matched {
+            if let Some(index) = passed.or(element) {
+                *position = Some(index);
+            }
+            return Ok(true);
+        }
+        if test.looks_into_arrays()
+            && let Some(Bson::Array(items)) = value
+        {
+            for (index, item) in items.iter().enumerate() {
+                if test.accepts(Some(item), env)? {
+                    *position = Some(passed.unwrap_or(index));
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    })
+}
+
+impl Test {
+    fn looks_into_arrays(&self) -> bool {
+        !matches!(
+            self,
+            Test::Exists | Test::Size(_) | Test::ElemMatchObject(_) | Test::ElemMatchValue(_)
+        )
+    }
+
+    /// Tests a value as a whole; `$elemMatch` also tells the element that matched.
+    fn accepts_whole(&self, value: Option<&Bson>, env: &Env) -> Result<(bool, Option<usize>)> {
+        if !matches!(self, Test::ElemMatchObject(_) | Test::ElemMatchValue(_)) {
+            return Ok((self.accepts(value, env)?, None));
+        }
+        let Some(Bson::Array(items)) = value else {
+            return Ok((false, None));
+        };
+        for (index, item) in items.iter().enumerate() {
+            if self.accepts_element(item, env)? {
+                return Ok((true, Some(index)));
+            }
+        }
+        Ok((false, None))
+    }
+
+    /// Whether one array element passes an `$elemMatch`.
+    fn accepts_element(&self, item: &Bson, env: &Env) -> Result<bool> {
+        let (filter, target) = match (self, item) {
+            (Test::ElemMatchObject(filter), Bson::Document(document)) => (filter, Target::Document(document)),
+            (Test::ElemMatchValue(filter), item) => (filter, Target::Value(item)),
+            _ => return Ok(false),
+        };
+        filter.evaluate(target, env, &mut None)
+    }
+
+    /// Tests one value; `None` is a missing one.
+    fn accepts(&self, value: Option<&Bson>, env: &Env) -> Result<bool> {
+        let collation = env.collation.as_ref();
+        Ok(match (self, value) {
+            (Test::Exists, value) => value.is_some(),
+            (Test::Compare(comparison, operand), value) => {
+                let found = value.unwrap_or(&Bson::Null);
+                accepts_comparison(*comparison, found, value.is_none(), operand, env)
+            }
+            (Test::In(values, _), None) => values.iter().any(|item| matches!(item, Bson::Null)),
+            (Test::In(values, regexes), Some(value)) => {
+                if values
+                    .binary_search_by(|item| compare(item, value, collation))
+                    .is_ok()
+                {
+                    return Ok(true);
+                }
+                for regex in regexes {
+                    if accepts_regex(regex, value)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            (_, None) => false,
+            (Test::Type(types), Some(value)) => types.iter().any(|test| match test {
+                TypeTest::Number => is_number(value),
+                TypeTest::Named(name) => type_name(value) == *name,
+            }),
+            (Test::Regex(regex), Some(value)) => accepts_regex(regex, value)?,
+            (Test::Mod(divisor, remainder), Some(value)) => match Number::from_bson(value) {
+                Some(Number::Double(number)) if !number.is_finite() || !in_i64_range(number) => false,
+                Some(Number::Decimal(number)) if number.truncate_to_i64().is_none() => false,
+                Some(number) => number.to_saturated_i64().checked_rem(*divisor).unwrap_or(0) == *remainder,
+                None => false,
+            },
+            (Test::Size(size), Some(Bson::Array(items))) => items.len() as i64 == *size,
+            (Test::Size(_), _) => false,
+            (Test::Bits(bits), Some(value)) => bits.matches(value),
+            (Test::ElemMatchObject(_) | Test::ElemMatchValue(_), Some(_)) => {
+                self.accepts_whole(value, env)?.0
+            }
+        })
+    }
+}
+
+fn accepts_regex(regex: &super::regex::Regex, value: &Bson) -> Result<bool> {
+    match value {
+        Bson::String(text) | Bson::Symbol(text) => regex.is_match(text),
+        Bson::RegularExpression(other) => {
+            Ok(other.pattern.as_str() == regex.pattern && other.options.as_str() == regex.options)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn accepts_comparison(
+    comparison: Comparison,
+    value: &Bson,
+    missing: bool,
+    operand: &Bson,
+    env: &Env,
+) -> bool {
+    let collation = env.collation.as_ref();
+    if comparison == Comparison::Eq {
+        return equal(value, operand, collation);
+    }
+    if type_class(value) != type_class(operand) {
+        // Only the bounds of the order compare with every type.
+        return !missing
+            && match operand {
+                Bson::MinKey => matches!(comparison, Comparison::Gt | Comparison::Gte),
+                Bson::MaxKey => matches!(comparison, Comparison::Lt | Comparison::Lte),
+                _ => false,
+            };
+    }
+    let is_nan = |value: &Bson| matches!(Number::from_bson(value), Some(n) if n.to_f64().is_nan());
+    if is_nan(value) != is_nan(operand) {
+        return false;
+    }
+    let order = compare(value, operand, collation);
+    match comparison {
+        Comparison::Eq => order == Ordering::Equal,
+        Comparison::Lt => order == Ordering::Less,
+        Comparison::Lte => order != Ordering::Greater,
+        Comparison::Gt => order == Ordering::Greater,
+        Comparison::Gte => order != Ordering::Less,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! One collection: its records in insertion order and its indexes, always changed together.
+
+use super::RecordId;
+use super::index::{Index, Kind};
+use super::key::Key;
+use crate::error::{Error, Result, code};
+use crate::query::{Env, Filter};
+use crate::value::collation::Collation;
+use crate::value::document_size;
+use bson::{Bson, Document, doc};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The largest document that may be stored.
+pub(crate) const MAX_DOCUMENT_SIZE: usize = 16 * 1024 * 1024;
+
+/// A limit on a collection that drops its oldest records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capped {
+    pub(crate) size: usize,
+    pub(crate) max: Option<usize>,
+}
+
+/// The rule that inserts and updates must satisfy.
+#[derive(Debug, Clone)]
+pub(crate) struct Validator {
+    pub(crate) filter: Filter,
+    pub(crate) spec: Document,
+    /// `validationAction: "error"`; with `warn` nothing is refused.
+    pub(crate) enforced: bool,
+    /// `validationLevel: "moderate"`: documents that are invalid already may stay so.
+    pub(crate) moderate: bool,
+}
+
+/// A collection.
+#[derive(Debug, Clone)]
+pub(crate) struct Collection {
+    pub(crate) uuid: bson::Uuid,
+    /// The options as `listCollections` gives them.
+    pub(crate) options: Document,
+    pub(crate) collation: Option<Collation>,
+    pub(crate) capped: Option<Capped>,
+    pub(crate) validator: Option<Validator>,
+    /// The `timeField` of a time series collection.
+    pub(crate) time_field: Option<String>,
+    pub(crate) indexes: Vec<Index>,
+    records: BTreeMap<RecordId, Arc<Document>>,
+    next: RecordId,
+    bytes: usize,
+}
+
+impl Collection {
+    /// An empty collection with its `_id` index.
+    pub(crate) fn new(collation: Option<Collation>) -> Collection {
+        Collection {
+            uuid: bson::Uuid::new(),
+            options: Document::new(),
+            capped: None,
+            validator: None,
+            time_field: None,
+            indexes: vec![Index::on_id(collation.as_ref())],
+            collation,
+            records: BTreeMap::new(),
+            next: 1,
+            bytes: 0,
+        }
+    }
+
+    /// Number of documents.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Encoded size of all documents.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Records in insertion order.
+    pub(crate) fn records(&self) -> impl DoubleEndedIterator<Item = (RecordId, &Arc<Document>)> {
+        self.records.iter().map(|(id, document)| (*id, document))
+    }
+
+    /// One record.
+    pub(crate) fn record(&self, id: RecordId) -> Option<&Arc<Document>> {
+        self.records.get(&id)
+    }
+
+    /// Inserts a document, which has its `_id`, or changes nothing.
+    pub(crate) fn insert(&mut self, document: Document, namespace: &str, bypass: bool) -> Result<RecordId> {
+        if !bypass {
+            self.validate(&document, None)?;
+        }
+        if let Some(field) = &self.time_field
+            && !matches!(document.get(field), Some(Bson::DateTime(_)))
+        {
+            return Err(Error::bad_value(format!(
+                "'{field}' must be present and contain a valid BSON UTC datetime value"
+            )));
+        }
+        let keys = self.keys_for(&document, None, namespace)?;
+        let id = self.next;
+        self.next += 1;
+        for (index, keys) in self.indexes.iter_mut().zip(keys) {
+            index.add(keys, id);
+        }
+        self.bytes += document_size(&document);
+        self.records.insert(id, Arc::new(document));
+        self.trim();
+        Ok(id)
+    }
+
+    /// Replaces a record's document, or changes nothing.
+    pub(crate) fn replace(
+        &mut self,
+        id: RecordId,
+        document: Document,
+        namespace: &str,
+        bypass: bool,
+    ) -> Result<()> {
+        let Some(old) = self.records.get(&id).cloned() else {
+            return Err(Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")));
+        };
+        if !bypass {
+            self.validate(&document, Some(&old))?;
+        }
+        let new_keys = self.keys_for(&document, Some(id), namespace)?;
+        for (index, keys) in self.indexes.iter_mut().zip(new_keys) {
+            let old_keys = index.keys(&old)?;
+            index.remove(&old_keys, id);
+            index.add(keys, id);
+        }
+        self.bytes = self.bytes + document_size(&document) - document_size(&old);
+        self.records.insert(id, Arc::new(document));
+        Ok(())
+    }
+
+    /// Removes a record.
+    pub(crate) fn remove(&mut self, id: RecordId) -> Option<Arc<Document>> {
+        let old = self.records.remove(&id)?;
+        for index in &mut self.indexes {
+            // Keys of a stored document were computed before without an error.
+            if let Ok(keys) = index.keys(&old) {
+                index.remove(&keys, id);
+            }
+        }
+        self.bytes -= document_size(&old);
+        Some(old)
+    }
+
+    /// Adds an index and files every record in it; fails on duplicates and leaves the collection as it was.
+    pub(crate) fn add_index(&mut self, mut index: Index, namespace: &str) -> Result<()> {
+        for (id, document) in &self.records {
+            let keys = index.keys(document)?;
+            index.check_unique(&keys, None, document, namespace)?;
+            index.add(keys, *id);
+        }
+        self.indexes.push(index);
+        Ok(())
+    }
+
+    /// The index with this name.
+    pub(crate) fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// The records to look at for a filter, in the order in which the server would give them: those of an `_id` lookup or scan,
+    /// else all in insertion order.
+    pub(crate) fn candidates(&self, filter: &Filter, env: &Env) -> Vec<RecordId> {
+        let id_index = &self.indexes[0];
+        if env.collation == id_index.collation && filter.restricts("_id") {
+            if let Some(values) = filter.equal_values("_id")
+                && !values
+                    .iter()
+                    .any(|value| matches!(value, Bson::Array(_) | Bson::Null | Bson::Undefined))
+            {
+                let mut seen = BTreeSet::new();
+                let found = values
+                    .into_iter()
+                    .flat_map(|value| id_index.lookup(vec![value]).collect::<Vec<_>>());
+                return found.filter(|id| seen.insert(*id)).collect();
+            }
+            return id_index.scan();
+        }
+        for index in &self.indexes[1..] {
+            let usable = index.kind == Kind::Ordered
+                && !index.hidden
+                && !index.sparse
+                && index.partial.is_none()
+                && index.collation == env.collation
+                && index.key_pattern().len() == 1;
+            let pattern = index.key_pattern();
+            if usable
+                && let Some(path) = pattern.keys().next()
+                && let Some(values) = filter.equal_values(path)
+                && values.iter().all(|value| {
+                    matches!(
+                        value,
+                        Bson::String(_)
+                            | Bson::Int32(_)
+                            | Bson::Int64(_)
+                            | Bson::ObjectId(_)
+                            | Bson::Boolean(_)
+                            | Bson::DateTime(_)
+                            | Bson::Binary(_)
+                    )
+                })
+            {
+                let mut seen = BTreeSet::new();
+                let found = values
+                    .into_iter()
+                    .flat_map(|value| index.lookup(vec![value]).collect::<Vec<_>>());
+                return found.filter(|id| seen.insert(*id)).collect();
+            }
+        }
+        self.records.keys().copied().collect()
+    }
+
+    /// The records that match, in natural or index order.
+    pub(crate) fn matching(&self, filter: &Filter, env: &Env) -> Result<Vec<RecordId>> {
+        let mut found = Vec::new();
+        for id in self.candidates(filter, env) {
+            if let Some(document) = self.records.get(&id)
+                && filter.matches(document, env)?
+            {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
+    fn keys_for(
+        &self,
+        document: &Document,
+        own: Option<RecordId>,
+        namespace: &str,
+    ) -> Result<Vec<BTreeSet<Key>>> {
+        let size = document_size(document);
+        if size > MAX_DOCUMENT_SIZE {
+            return Err(Error::new(
+                code::BSON_OBJECT_TOO_LARGE,
+                format!("object to insert too large. size in bytes: {size}, max size: {MAX_DOCUMENT_SIZE}"),
+            ));
+        }
+        let mut all = Vec::with_capacity(self.indexes.len());
+        for index in &self.indexes {
+            let keys = index.keys(document)?;
+            index.check_unique(&keys, own, document, namespace)?;
+            all.push(keys);
+        }
+        Ok(all)
+    }
+
+    fn validate(&self, document: &Document, old: Option<&Document>) -> Result<()> {
+        let Some(validator) = &self.validator else {
+            return Ok(());
+        };
+        let env = Env::with_collation(self.collation.clone());
+        if !validator.enforced || validator.filter.matches(document, &env)? {
+            return Ok(());
+        }
+        if validator.moderate
+            && let Some(old) = old
+            && !validator.filter.matches(old, &env)?
+        {
+            return Ok(());
+        }
+        let details = doc! {
+            "failingDocumentId": document.get("_id").cloned().unwrap_or(Bson::Null),
+            "details": { "operatorName": "validator", "specifiedAs": validator.spec.clone() },
+        };
+        Err(
+            Error::new(code::DOCUMENT_VALIDATION_FAILURE, "Document failed validation")
+                .with("errInfo", details),
+        )
+    }
+
+    fn trim(&mut self) {
+        let Some(capped) = self.capped else { return };
+        while self.bytes > capped.size || capped.max.is_some_and(|max| self.records.len() > max) {
+            let Some(oldest) = self.records.keys().next().copied() else {
+                return;
+            };
+            self.remove(oldest);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Index keys: the tuples of values under which an index files a document.
+
+use crate::error::{Error, Result, code};
+use crate::query::path::Part;
+use crate::value::compare::compare;
+use bson::{Bson, Document};
+use std::cmp::Ordering;
+
+/// One index key. Strings are already folded if the index has a collation.
+#[derive(Debug, Clone)]
+pub(crate) struct Key(pub(crate) Vec<Bson>);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .map(|(a, b)| compare(a, b, None))
+            .find(|order| *order != Ordering::Equal)
+            .unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+}
+
+/// How far the value of one key field has been found.
+#[derive(Clone)]
+enum Field<'d> {
+    Done(Option<Bson>),
+    At(&'d Bson, &'d [Part]),
+}
+
+/// The keys of a document: one, or one per element of an array that an indexed path goes through. `None` in a tuple is a
+/// missing value. Two different arrays in one document are an error.
+pub(crate) fn keys_of(document: &Document, paths: &[Vec<Part>]) -> Result<Vec<Vec<Option<Bson>>>> {
+    let fields = paths
+        .iter()
+        .map(|parts| match parts.split_first() {
+            Some((first, rest)) => document
+                .get(&first.name)
+                .map_or(Field::Done(None), |value| Field::At(value, rest)),
+            None => Field::Done(None),
+        })
+        .collect();
+    let mut keys = Vec::new();
+    expand(fields, &mut keys)?;
+    Ok(keys)
+}
+
+fn expand(mut fields: Vec<Field<'_>>, keys: &mut Vec<Vec<Option<Bson>>>) -> Result<()> {
+    for field in &mut fields {
+        advance(field);
+    }
+    let mut array: Option<&Vec<Bson>> = None;
+    for field in &fields {
+        if let Field::At(Bson::Array(items), _) = field {
+            if array.is_some_and(|other| !std::ptr::eq(other, items)) {
+                return Err(Error::new(
+                    code::CANNOT_INDEX_PARALLEL_ARRAYS,
+                    "cannot index parallel arrays",
+                ));
+            }
+            array = Some(items);
+        }
+    }
+    let Some(items) = array else {
+        keys.push(
+            fields
+                .into_iter()
+                .map(|field| match field {
+                    Field::Done(value) => value,
+                    Field::At(value, _) => Some(value.clone()),
+                })
+                .collect(),
+        );
+        return Ok(());
+    };
+    if items.is_empty() {
+        let emptied = fields
+            .into_iter()
+            .map(|field| match field {
+                // An empty array at the end is filed as undefined, before null.
+                Field::At(Bson::Array(_), []) => Field::Done(Some(Bson::Undefined)),
+                Field::At(Bson::Array(_), _) => Field::Done(None),
+                other => other,
+            })
+            .collect();
+        return expand(emptied, keys);
+    }
+    for item in items {
+        let chosen = fields
+            .iter()
+            .map(|field| match field {
+                Field::At(Bson::Array(_), []) => Field::Done(Some(item.clone())),
+                Field::At(Bson::Array(_), rest) => match item {
+                    Bson::Document(_) => Field::At(item, rest),
+                    _ => Field::Done(None),
+                },
+                other => other.clone(),
+            })
+            .collect();
+        expand(chosen, keys)?;
+    }
+    Ok(())
+}
+
+/// Goes down embedded documents and explicit array indexes until the end, an array to expand, or nothing.
+fn advance(field: &mut Field<'_>) {
+    while let Field::At(value, parts) = field {
+        let Some((first, rest)) = parts.split_first() else {
+            if !matches!(value, Bson::Array(_)) {
+                *field = Field::Done(Some(value.clone()));
+            }
+            return;
+        };
+        match value {
+            Bson::Document(inner) => {
+                *field = inner
+                    .get(&first.name)
+                    .map_or(Field::Done(None), |value| Field::At(value, rest));
+            }
+            Bson::Array(items) => match first.index.and_then(|index| items.get(index)) {
+                Some(item) => *field = Field::At(item, rest),
+                None => return,
+            },
+            _ => *field = Field::Done(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::path::Path;
+    use bson::doc;
+
+    fn keys(document: Document, paths: &[&str]) -> Vec<Vec<Option<i32>>> {
+        let paths: Vec<_> = paths.iter().map(|path| Path::new(path).parts).collect();
+        let number = |value: Option<Bson>| value.and_then(|value| value.as_i32());
+        keys_of(&document, &paths)
+            .unwrap()
+            .into_iter()
+            .map(|key| key.into_iter().map(number).collect())
+            .collect()
+    }
+
+    #[test]
+    fn arrays_give_one_key_per_element() {
+        assert_eq!(
+            keys(doc! {"a": [1, 2], "b": 3}, &["a", "b"]),
+            [[Some(1), Some(3)], [Some(2), Some(3)]]
+        );
+    }
+
+    #[test]
+    fn fields_of_one_array_stay_together() {
+        let document = doc! {"a": [{"x": 1, "y": 2}, {"x": 3}]};
+        assert_eq!(
+            keys(document, &["a.x", "a.y"]),
+            [[Some(1), Some(2)], [Some(3), None]]
+        );
+    }
+
+    #[test]
+    fn parallel_arrays_are_refused() {
+        let paths = [Path::new("a").parts, Path::new("b").parts];
+        assert_eq!(keys_of(&doc! {"a": [1], "b": [2]}, &paths).unwrap_err().code, 171);
+    }
+
+    #[test]
+    fn missing_and_empty() {
+        assert_eq!(keys(doc! {}, &["a.b"]), [[None]]);
+        let empty = keys_of(&doc! {"a": []}, &[Path::new("a").parts]).unwrap();
+        assert_eq!(empty, [[Some(Bson::Undefined)]]);
+    }
+}

@@ -1,0 +1,540 @@
+//! Decimal128: decoding, exact comparison, and arithmetic rounded to 34 digits, half to even, as IEEE 754 asks.
+
+use super::digits;
+use bson::Decimal128;
+use std::cmp::Ordering;
+
+const MAX_DIGITS: usize = 34;
+const MAX_EXPONENT: i32 = 6111;
+const MIN_EXPONENT: i32 = -6176;
+const MAX_COEFFICIENT: u128 = 9_999_999_999_999_999_999_999_999_999_999_999;
+
+/// A decoded Decimal128.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decimal {
+    NaN,
+    Infinity {
+        negative: bool,
+    },
+    Finite {
+        negative: bool,
+        coefficient: u128,
+        exponent: i32,
+    },
+}
+
+impl Decimal {
+    /// Decodes the binary integer decimal form; a coefficient of more than 34 digits means zero.
+    pub(crate) fn from_bson(value: &Decimal128) -> Decimal {
+        let bits = u128::from_le_bytes(value.bytes());
+        let negative = bits >> 127 == 1;
+        let combination = (bits >> 122) & 0b1_1111;
+        match combination {
+            0b1_1111 => return Decimal::NaN,
+            0b1_1110 => return Decimal::Infinity { negative },
+            _ => {}
+        }
+        let (exponent, coefficient) = if combination >> 3 == 0b11 {
+            ((bits >> 111) & 0x3fff, 0)
+        } else {
+            ((bits >> 113) & 0x3fff, bits & ((1 << 113) - 1))
+        };
+        let coefficient = if coefficient > MAX_COEFFICIENT {
+            0
+        } else {
+            coefficient
+        };
+        Decimal::Finite {
+            negative,
+            coefficient,
+            exponent: exponent as i32 + MIN_EXPONENT,
+        }
+    }
+
+    /// Encodes.
+    pub(crate) fn to_bson(self) -> Decimal128 {
+        let bits = match self {
+            Decimal::NaN => 0b1_1111 << 122,
+            Decimal::Infinity { negative } => (u128::from(negative) << 127) | (0b1_1110 << 122),
+            Decimal::Finite {
+                negative,
+                coefficient,
+                exponent,
+            } => (u128::from(negative) << 127) | (((exponent - MIN_EXPONENT) as u128) << 113) | coefficient,
+        };
+        Decimal128::from_bytes(bits.to_le_bytes())
+    }
+
+    /// An integer.
+    pub(crate) fn from_i64(value: i64) -> Decimal {
+        Decimal::Finite {
+            negative: value < 0,
+            coefficient: u128::from(value.unsigned_abs()),
+            exponent: 0,
+        }
+    }
+
+    /// A double rounded to so many significant digits: 15 where a value is converted, 34 where it is compared.
+    pub(crate) fn from_f64(value: f64, significant: usize) -> Decimal {
+        if value.is_nan() {
+            return Decimal::NaN;
+        }
+        if value.is_infinite() {
+            return Decimal::Infinity {
+                negative: value < 0.0,
+            };
+        }
+        Decimal::parse(&format!("{value:.*e}", significant - 1)).unwrap_or(Decimal::NaN)
+    }
+
+    /// Parses a number such as `-1.50E+3`, `Infinity` or `NaN`; `None` when it is none.
+    pub(crate) fn parse(text: &str) -> Option<Decimal> {
+        let (negative, rest) = match text.as_bytes().first()? {
+            b'-' => (true, &text[1..]),
+            b'+' => (false, &text[1..]),
+            _ => (false, text),
+        };
+        match rest.to_ascii_lowercase().as_str() {
+            "nan" => return Some(Decimal::NaN),
+            "inf" | "infinity" => return Some(Decimal::Infinity { negative }),
+            _ => {}
+        }
+        let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (rest, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let mut all = Vec::with_capacity(whole.len() + fraction.len());
+        for byte in whole.bytes().chain(fraction.bytes()) {
+            all.push(byte.is_ascii_digit().then(|| byte - b'0')?);
+        }
+        let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+        Some(round(negative, &digits::trim(all), exponent))
+    }
+
+    /// Zero of any exponent and sign.
+    pub(crate) fn is_zero(self) -> bool {
+        matches!(self, Decimal::Finite { coefficient: 0, .. })
+    }
+
+    /// The nearest double.
+    pub(crate) fn to_f64(self) -> f64 {
+        match self {
+            Decimal::NaN => f64::NAN,
+            Decimal::Infinity { negative: true } => f64::NEG_INFINITY,
+            Decimal::Infinity { negative: false } => f64::INFINITY,
+            Decimal::Finite {
+                negative,
+                coefficient,
+                exponent,
+            } => {
+                let sign = if negative { "-" } else { "" };
+                format!("{sign}{coefficient}e{exponent}")
+                    .parse()
+                    .unwrap_or(f64::NAN)
+            }
+        }
+    }
+
+    /// The integer part, if it fits.
+    pub(crate) fn truncate_to_i64(self) -> Option<i64> {
+        let Decimal::Finite {
+            negative,
+            coefficient,
+            exponent,
+        } = self
+        else {
+            return None;
+        };
+        let magnitude = if exponent >= 0 {
+            if coefficient == 0 {
+                0
+            } else {
+                coefficient.checked_mul(10_u128.checked_pow(exponent as u32)?)?
+            }
+        } else {
+            10_u128
+                .checked_pow(exponent.unsigned_abs())
+                .map_or(0, |power| coefficient / power)
+        };
+        let magnitude = i128::try_from(magnitude).ok()?;
+        i64::try_from(if negative { -magnitude } else { magnitude }).ok()
+    }
+
+    /// Whether the value has no fractional part.
+    pub(crate) fn is_integral(self) -> bool {
+        match self {
+            Decimal::Finite {
+                coefficient,
+                exponent,
+                ..
+            } if exponent < 0 => {
+                coefficient == 0
+                    || 10_u128
+                        .checked_pow(exponent.unsigned_abs())
+                        .is_some_and(|power| coefficient.is_multiple_of(power))
+            }
+            Decimal::Finite { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// The value with the opposite sign.
+    pub(crate) fn negate(self) -> Decimal {
+        match self {
+            Decimal::NaN => Decimal::NaN,
+            Decimal::Infinity { negative } => Decimal::Infinity { negative: !negative },
+            Decimal::Finite {
+                negative,
+                coefficient,
+                exponent,
+            } => Decimal::Finite {
+                negative: !negative,
+                coefficient,
+                exponent,
+            },
+        }
+    }
+
+    /// The sum.
+    pub(crate) fn add(self, other: Decimal) -> Decimal {
+        let (a, b) = match (self, other) {
+            (Decimal::NaN, _) | (_, Decimal::NaN) => return Decimal::NaN,
+            (Decimal::Infinity { negative: a }, Decimal::Infinity { negative: b }) => {
+                return if a == b { self } else { Decimal::NaN };
+            }
+            (Decimal::Infinity { .. }, _) => return self,
+            (_, Decimal::Infinity { .. }) => return other,
+            (
+                Decimal::Finite {
+                    negative: sa,
+                    coefficient: ca,
+                    exponent: ea,
+                },
+                Decimal::Finite {
+                    negative: sb,
+                    coefficient: cb,
+                    exponent: eb,
+                },
+            ) => ((sa, ca, ea), (sb, cb, eb)),
+        };
+        if a.1 == 0 && b.1 == 0 {
+            return round(a.0 && b.0, &[], a.2.min(b.2));
+        }
+        // Digits far below the other number's last kept digit only matter as "not zero": cap the alignment.
+        let (high, low) = if a.2 >= b.2 { (a, b) } else { (b, a) };
+        let gap = (high.2 - low.2) as usize;
+        let (low_digits, low_exponent) = if high.1 != 0 && gap > 80 {
+            (if low.1 == 0 { Vec::new() } else { vec![1] }, high.2 - 80)
+        } else {
+            (digits::from_u128(low.1), low.2)
+        };
+        let high_digits = digits::shift(&digits::from_u128(high.1), (high.2 - low_exponent) as usize);
+        if high.0 == low.0 {
+            return round(high.0, &digits::add(&high_digits, &low_digits), low_exponent);
+        }
+        match digits::compare(&high_digits, &low_digits) {
+            Ordering::Equal => round(false, &[], low_exponent),
+            Ordering::Greater => round(high.0, &digits::subtract(&high_digits, &low_digits), low_exponent),
+            Ordering::Less => round(low.0, &digits::subtract(&low_digits, &high_digits), low_exponent),
+        }
+    }
+
+    /// The product.
+    pub(crate) fn multiply(self, other: Decimal) -> Decimal {
+        match (self, other) {
+            (Decimal::NaN, _) | (_, Decimal::NaN) => Decimal::NaN,
+            (
+                Decimal::Finite {
+                    negative: sa,
+                    coefficient: ca,
+                    exponent: ea,
+                },
+                Decimal::Finite {
+                    negative: sb,
+                    coefficient: cb,
+                    exponent: eb,
+                },
+            ) => {
+                let product = digits::multiply(&digits::from_u128(ca), &digits::from_u128(cb));
+                round(sa != sb, &product, ea + eb)
+            }
+            _ if self.is_zero() || other.is_zero() => Decimal::NaN,
+            _ => Decimal::Infinity {
+                negative: self.is_negative() != other.is_negative(),
+            },
+        }
+    }
+
+    /// The quotient; division by zero gives an infinity or NaN.
+    pub(crate) fn divide(self, other: Decimal) -> Decimal {
+        let negative = self.is_negative() != other.is_negative();
+        let ((ca, ea), (cb, eb)) = match (self, other) {
+            (Decimal::NaN, _) | (_, Decimal::NaN) => return Decimal::NaN,
+            (Decimal::Infinity { .. }, Decimal::Infinity { .. }) => return Decimal::NaN,
+            (Decimal::Infinity { .. }, _) => return Decimal::Infinity { negative },
+            (_, Decimal::Infinity { .. }) => return round(negative, &[], MIN_EXPONENT),
+            (
+                Decimal::Finite {
+                    coefficient: ca,
+                    exponent: ea,
+                    ..
+                },
+                Decimal::Finite {
+                    coefficient: cb,
+                    exponent: eb,
+                    ..
+                },
+            ) => ((ca, ea), (cb, eb)),
+        };
+        if cb == 0 {
+            return if ca == 0 {
+                Decimal::NaN
+            } else {
+                Decimal::Infinity { negative }
+            };
+        }
+        if ca == 0 {
+            return round(negative, &[], ea - eb);
+        }
+        // Enough digits for 34 of the quotient and a rest that decides the rounding.
+        let scale = 2 * MAX_DIGITS + 4;
+        let (mut quotient, rest) = digits::divide(
+            &digits::shift(&digits::from_u128(ca), scale),
+            &digits::from_u128(cb),
+        );
+        let mut exponent = ea - eb - scale as i32;
+        if rest.is_empty() {
+            // An exact quotient keeps the exponent nearest to the ideal one.
+            while exponent < ea - eb && quotient.last() == Some(&0) {
+                quotient.pop();
+                exponent += 1;
+            }
+        } else {
+            quotient.push(1);
+            exponent -= 1;
+        }
+        round(negative, &quotient, exponent)
+    }
+
+    /// Whether the sign bit is set.
+    pub(crate) fn is_negative(self) -> bool {
+        match self {
+            Decimal::NaN => false,
+            Decimal::Infinity { negative } | Decimal::Finite { negative, .. } => negative,
+        }
+    }
+
+    /// Order of values; NaN is less than every number and equal to itself, as in the server's sort order.
+    pub(crate) fn compare(self, other: Decimal) -> Ordering {
+        let rank = |value: Decimal| match value {
+            Decimal::NaN => 0,
+            Decimal::Infinity { negative: true } => 1,
+            Decimal::Finite { .. } => 2,
+            Decimal::Infinity { negative: false } => 3,
+        };
+        let (
+            Decimal::Finite {
+                negative: sa,
+                coefficient: ca,
+                exponent: ea,
+            },
+            Decimal::Finite {
+                negative: sb,
+                coefficient: cb,
+                exponent: eb,
+            },
+        ) = (self, other)
+        else {
+            return rank(self).cmp(&rank(other));
+        };
+        match (ca, cb) {
+            (0, 0) => return Ordering::Equal,
+            (0, _) => return if sb { Ordering::Greater } else { Ordering::Less },
+            (_, 0) => return if sa { Ordering::Less } else { Ordering::Greater },
+            _ => {}
+        }
+        if sa != sb {
+            return if sa { Ordering::Less } else { Ordering::Greater };
+        }
+        let (a, b) = (digits::from_u128(ca), digits::from_u128(cb));
+        let magnitude = (a.len() as i32 + ea).cmp(&(b.len() as i32 + eb)).then_with(|| {
+            let length = a.len().max(b.len());
+            digits::shift(&a, length - a.len()).cmp(&digits::shift(&b, length - b.len()))
+        });
+        if sa { magnitude.reverse() } else { magnitude }
+    }
+
+    /// Rounds to `places` decimal places (negative: left of the point), half to even, or towards zero.
+    pub(crate) fn round_to(self, places: i32, truncate: bool) -> Decimal {
+        let Decimal::Finite {
+            negative,
+            coefficient,
+            exponent,
+        } = self
+        else {
+            return self;
+        };
+        if exponent >= -places {
+            return self;
+        }
+        let all = digits::from_u128(coefficient);
+        let dropped = (-places - exponent) as usize;
+        let kept = drop_digits(&all, dropped, truncate);
+        round(negative, &kept, -places)
+    }
+}
+
+/// Removes the last `count` digits, rounding half to even unless truncating.
+fn drop_digits(all: &[u8], count: usize, truncate: bool) -> Vec<u8> {
+    if count > all.len() {
+        return Vec::new();
+    }
+    let (kept, dropped) = all.split_at(all.len() - count);
+    let half = match dropped.first() {
+        Some(first) => first.cmp(&5).then_with(|| {
+            if dropped[1..].iter().any(|digit| *digit != 0) {
+                Ordering::Greater
+            } else {
+                Ordering::Equal
+            }
+        }),
+        None => Ordering::Less,
+    };
+    let up = match half {
+        Ordering::Greater => true,
+        Ordering::Equal => kept.last().is_some_and(|digit| digit % 2 == 1),
+        Ordering::Less => false,
+    };
+    if up && !truncate {
+        digits::add(kept, &[1])
+    } else {
+        kept.to_vec()
+    }
+}
+
+/// Brings digits and exponent into range: rounds to 34 digits, overflows to infinity, underflows to zero.
+fn round(negative: bool, all: &[u8], exponent: i32) -> Decimal {
+    let mut kept = all.to_vec();
+    let mut exponent = exponent;
+    let excess = kept
+        .len()
+        .saturating_sub(MAX_DIGITS)
+        .max((MIN_EXPONENT - exponent).max(0) as usize);
+    if excess > 0 {
+        kept = drop_digits(&kept, excess, false);
+        exponent += excess as i32;
+        if kept.len() > MAX_DIGITS {
+            kept.pop();
+            exponent += 1;
+        }
+    }
+    if kept.is_empty() {
+        return Decimal::Finite {
+            negative,
+            coefficient: 0,
+            exponent: exponent.clamp(MIN_EXPONENT, MAX_EXPONENT),
+        };
+    }
+    while exponent > MAX_EXPONENT && kept.len() < MAX_DIGITS {
+        kept.push(0);
+        exponent -= 1;
+    }
+    if exponent > MAX_EXPONENT {
+        return Decimal::Infinity { negative };
+    }
+    Decimal::Finite {
+        negative,
+        coefficient: digits::to_u128(&kept),
+        exponent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
+    }
+
+    fn printed(value: Decimal) -> String {
+        value.to_bson().to_string()
+    }
+
+    #[test]
+    fn decodes_what_bson_encodes() {
+        for text in [
+            "0",
+            "-1.50",
+            "9.999999999999999999999999999999999E+6144",
+            "1E-6176",
+            "NaN",
+            "-Infinity",
+        ] {
+            let theirs: Decimal128 = text.parse().unwrap();
+            let ours = Decimal::from_bson(&theirs);
+            assert_eq!(ours.to_bson().to_string(), theirs.to_string(), "{text}");
+            assert_eq!(
+                Decimal::parse(text).unwrap().to_bson().to_string(),
+                theirs.to_string(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn adds_exactly_and_rounds_once() {
+        assert_eq!(printed(parsed("0.1").add(parsed("0.2"))), "0.3");
+        assert_eq!(printed(parsed("1.50").add(parsed("-1.5"))), "0.00");
+        assert_eq!(
+            printed(parsed("9999999999999999999999999999999999").add(parsed("0.5"))),
+            "1.000000000000000000000000000000000E+34"
+        );
+        assert_eq!(
+            printed(parsed("1E+100").add(parsed("1E-100"))),
+            "1.000000000000000000000000000000000E+100"
+        );
+    }
+
+    #[test]
+    fn multiplies_and_divides() {
+        assert_eq!(printed(parsed("1.1").multiply(parsed("-2"))), "-2.2");
+        assert_eq!(printed(parsed("10").divide(parsed("4"))), "2.5");
+        assert_eq!(
+            printed(parsed("1").divide(parsed("3"))),
+            "0.3333333333333333333333333333333333"
+        );
+        assert_eq!(
+            parsed("1").divide(parsed("0")),
+            Decimal::Infinity { negative: false }
+        );
+        assert_eq!(
+            parsed("1E+6000").multiply(parsed("1E+6000")),
+            Decimal::Infinity { negative: false }
+        );
+    }
+
+    #[test]
+    fn compares_across_exponents() {
+        assert_eq!(parsed("1.0").compare(parsed("1")), Ordering::Equal);
+        assert_eq!(parsed("-2").compare(parsed("1E-10")), Ordering::Less);
+        assert_eq!(parsed("123E+5").compare(parsed("12300001")), Ordering::Less);
+        assert_eq!(parsed("NaN").compare(parsed("-Infinity")), Ordering::Less);
+    }
+
+    #[test]
+    fn converts_doubles_with_the_asked_precision() {
+        assert_eq!(printed(Decimal::from_f64(0.1, 15)), "0.100000000000000");
+        assert_eq!(
+            printed(Decimal::from_f64(0.1, 34)),
+            "0.1000000000000000055511151231257827"
+        );
+        assert_eq!(parsed("-12.9").truncate_to_i64(), Some(-12));
+        assert_eq!(parsed("1E+30").truncate_to_i64(), None);
+        assert_eq!(printed(parsed("2.345").round_to(2, false)), "2.34");
+    }
+}

@@ -1,0 +1,110 @@
+//! Values as text in error messages, in the server's notation: `{ email: "a", n: 1 }`.
+
+use super::date;
+use bson::{Bson, Document};
+
+/// A document on one line.
+pub(crate) fn document(value: &Document) -> String {
+    if value.is_empty() {
+        return "{}".to_owned();
+    }
+    let fields: Vec<String> = value
+        .iter()
+        .map(|(name, item)| format!("{name}: {}", bson(item)))
+        .collect();
+    format!("{{ {} }}", fields.join(", "))
+}
+
+/// A value on one line.
+pub(crate) fn bson(value: &Bson) -> String {
+    match value {
+        Bson::Document(value) => document(value),
+        Bson::Array(items) if items.is_empty() => "[]".to_owned(),
+        Bson::Array(items) => format!("[ {} ]", items.iter().map(bson).collect::<Vec<_>>().join(", ")),
+        Bson::String(text) => format!("\"{text}\""),
+        Bson::ObjectId(id) => format!("ObjectId('{id}')"),
+        Bson::DateTime(at) => format!("new Date({})", at.timestamp_millis()),
+        Bson::Timestamp(at) => format!("Timestamp({}, {})", at.time, at.increment),
+        Bson::Null => "null".to_owned(),
+        Bson::Undefined => "undefined".to_owned(),
+        Bson::Double(number) => double(*number),
+        Bson::Decimal128(number) => format!("{number}"),
+        Bson::RegularExpression(regex) => format!("/{}/{}", regex.pattern.as_str(), regex.options.as_str()),
+        Bson::Binary(binary) => {
+            let hex: String = binary.bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("BinData({}, {hex})", u8::from(binary.subtype))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A double as the server prints it: with a decimal point, or as `inf`, `nan`.
+fn double(number: f64) -> String {
+    if number.is_finite() && number.fract() == 0.0 && number.abs() < 1e15 {
+        format!("{number:.1}")
+    } else {
+        format!("{number}")
+    }
+}
+
+/// The text of a value where `$toString` and `$concat`-like conversions need it.
+pub(crate) fn to_text(value: &Bson) -> Option<String> {
+    Some(match value {
+        Bson::String(text) | Bson::Symbol(text) => text.clone(),
+        Bson::Int32(number) => number.to_string(),
+        Bson::Int64(number) => number.to_string(),
+        Bson::Double(number) => {
+            if number.is_nan() {
+                "NaN".to_owned()
+            } else if number.is_infinite() {
+                if *number > 0.0 {
+                    "Infinity".to_owned()
+                } else {
+                    "-Infinity".to_owned()
+                }
+            } else if number.abs() >= 1e16 || (*number != 0.0 && number.abs() < 1e-5) {
+                exponent_form(*number)
+            } else {
+                number.to_string()
+            }
+        }
+        Bson::Decimal128(number) => number.to_string(),
+        Bson::Boolean(value) => value.to_string(),
+        Bson::ObjectId(id) => id.to_hex(),
+        Bson::DateTime(at) => date::to_iso(at.timestamp_millis()),
+        _ => return None,
+    })
+}
+
+/// `1e+20` and `1e-07`: a sign and at least two digits in the exponent.
+fn exponent_form(number: f64) -> String {
+    let text = format!("{number:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, digits) = exponent
+        .strip_prefix('-')
+        .map_or(('+', exponent), |digits| ('-', digits));
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::doc;
+
+    #[test]
+    fn prints_in_shell_notation() {
+        assert_eq!(
+            document(&doc! {"email": "a", "n": 1, "d": 2.0}),
+            "{ email: \"a\", n: 1, d: 2.0 }"
+        );
+        assert_eq!(document(&doc! {"a": [1, {}]}), "{ a: [ 1, {} ] }");
+    }
+
+    #[test]
+    fn text_of_numbers() {
+        assert_eq!(to_text(&Bson::Double(1.5)).unwrap(), "1.5");
+        assert_eq!(to_text(&Bson::Double(1e20)).unwrap(), "1e+20");
+        assert_eq!(to_text(&Bson::Double(1e-7)).unwrap(), "1e-07");
+        assert!(to_text(&Bson::Null).is_none());
+    }
+}

@@ -1,0 +1,200 @@
+//! One client connection: reads requests one after the other, runs them, writes replies.
+
+use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
+use super::{HEADER_SIZE, Header, OP_MSG, OP_QUERY, legacy};
+use crate::command::{Outcome, dispatch};
+use crate::deployment::Deployment;
+use crate::member::Member;
+use bson::Document;
+use std::io;
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// What the server knows of a connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) id: i32,
+    pub(crate) peer: String,
+    /// `client.application.name` of the handshake.
+    pub(crate) app_name: Option<String>,
+}
+
+/// Serves a connection until either side closes it.
+pub(crate) async fn serve(stream: TcpStream, deployment: Arc<Deployment>, member: Arc<Member>) {
+    let _counted = deployment.events.connection_opened();
+    let peer = stream
+        .peer_addr()
+        .map(|address| address.to_string())
+        .unwrap_or_default();
+    // Small replies are the rule, and each is written at once.
+    let _ = stream.set_nodelay(true);
+    let (read, write) = stream.into_split();
+    let client = Client {
+        id: deployment.next_connection_id(),
+        peer,
+        app_name: None,
+    };
+    let mut connection = Connection {
+        reader: BufReader::with_capacity(64 * 1024, read),
+        writer: write,
+        client,
+        next_id: 1,
+    };
+    // An error here is the client's hanging up; there is nobody to tell.
+    let _ = connection.run(&deployment, &member).await;
+}
+
+struct Connection {
+    reader: BufReader<OwnedReadHalf>,
+    writer: OwnedWriteHalf,
+    client: Client,
+    next_id: i32,
+}
+
+impl Connection {
+    async fn run(&mut self, deployment: &Arc<Deployment>, member: &Arc<Member>) -> io::Result<()> {
+        loop {
+            let mut head = [0; HEADER_SIZE];
+            self.reader.read_exact(&mut head).await?;
+            let Some(header) = Header::parse(head) else {
+                return Ok(());
+            };
+            // Memory grows with what arrives, not with what the header claims.
+            let mut bytes = Vec::with_capacity(header.length.min(64 * 1024));
+            bytes.extend(head);
+            (&mut self.reader)
+                .take((header.length - HEADER_SIZE) as u64)
+                .read_to_end(&mut bytes)
+                .await?;
+            if bytes.len() < header.length {
+                return Ok(());
+            }
+            let go_on = match header.op_code {
+                OP_MSG => self.message(&bytes, header, deployment, member).await?,
+                OP_QUERY => self.query(&bytes, header, deployment, member).await?,
+                _ => false,
+            };
+            if !go_on {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn message(
+        &mut self,
+        bytes: &[u8],
+        header: Header,
+        deployment: &Arc<Deployment>,
+        member: &Arc<Member>,
+    ) -> io::Result<bool> {
+        let parsed = match message::parse(bytes) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                // The stream cannot be trusted after a malformed message: answer, then close.
+                let id = self.next_id();
+                self.writer
+                    .write_all(&message::reply(id, header.request_id, 0, &error.to_reply()))
+                    .await?;
+                return Ok(false);
+            }
+        };
+        let echoed = parsed.flags & CHECKSUM_PRESENT;
+        let exhaust = parsed.flags & EXHAUST_ALLOWED != 0;
+        let mut body = parsed.body;
+        let mut response_to = header.request_id;
+        loop {
+            let outcome = match self.run_command(&body, deployment, member).await? {
+                Some(outcome) => outcome,
+                None => return Ok(false),
+            };
+            let reply = match outcome {
+                Outcome::Close => return Ok(false),
+                Outcome::Reply(reply) => reply,
+            };
+            if parsed.flags & MORE_TO_COME != 0 {
+                // Nobody waits for this reply; a write on a server that is no longer primary closes the connection.
+                let lost_primary = reply
+                    .get_i32("code")
+                    .is_ok_and(|code| matches!(code, 10107 | 189 | 11602 | 91));
+                return Ok(!lost_primary);
+            }
+            let next_body = if exhaust {
+                next_streaming_hello(&body, &reply)
+            } else {
+                None
+            };
+            let flags = echoed | if next_body.is_some() { MORE_TO_COME } else { 0 };
+            let id = self.next_id();
+            self.writer
+                .write_all(&message::reply(id, response_to, flags, &reply))
+                .await?;
+            match next_body {
+                Some(next) => (body, response_to) = (next, id),
+                None => return Ok(true),
+            }
+        }
+    }
+
+    async fn query(
+        &mut self,
+        bytes: &[u8],
+        header: Header,
+        deployment: &Arc<Deployment>,
+        member: &Arc<Member>,
+    ) -> io::Result<bool> {
+        let (reply, go_on) = match legacy::parse(bytes) {
+            Ok(body) => match self.run_command(&body, deployment, member).await? {
+                Some(Outcome::Reply(reply)) => (reply, true),
+                Some(Outcome::Close) | None => return Ok(false),
+            },
+            Err(error) => (error.to_reply(), false),
+        };
+        let id = self.next_id();
+        self.writer
+            .write_all(&legacy::reply(id, header.request_id, &reply))
+            .await?;
+        Ok(go_on)
+    }
+
+    /// Runs a command, which may wait; `None` when the client hung up meanwhile.
+    async fn run_command(
+        &mut self,
+        body: &Document,
+        deployment: &Arc<Deployment>,
+        member: &Arc<Member>,
+    ) -> io::Result<Option<Outcome>> {
+        let command = dispatch(deployment, member, &mut self.client, body);
+        tokio::pin!(command);
+        tokio::select! {
+            biased;
+            outcome = &mut command => return Ok(Some(outcome)),
+            buffered = self.reader.fill_buf() => {
+                if buffered?.is_empty() {
+                    return Ok(None);
+                }
+            }
+        }
+        // The next request is here already; it is read when this one is answered.
+        Ok(Some(command.await))
+    }
+
+    fn next_id(&mut self) -> i32 {
+        let id = self.next_id;
+        self.next_id = id.checked_add(1).unwrap_or(1);
+        id
+    }
+}
+
+/// The request that the server makes for itself to go on streaming: the same hello from the version just sent.
+fn next_streaming_hello(body: &Document, reply: &Document) -> Option<Document> {
+    if !body.contains_key("maxAwaitTimeMS") || !body.contains_key("topologyVersion") {
+        return None;
+    }
+    let ok = crate::value::truthy(reply.get("ok")?);
+    let version = reply.get("topologyVersion").filter(|_| ok)?.clone();
+    let mut next = body.clone();
+    next.insert("topologyVersion", version);
+    Some(next)
+}

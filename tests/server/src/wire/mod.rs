@@ -1,0 +1,138 @@
+//! The wire protocol: OP_MSG, and OP_QUERY with OP_REPLY for the first hello of older clients. Written from the
+//! specification, independently of the driver.
+
+pub(crate) mod connection;
+pub(crate) mod crc32c;
+pub(crate) mod legacy;
+pub(crate) mod message;
+
+use crate::error::{Error, Result, code};
+use bson::Document;
+use bson::raw::{RawBsonRef, RawDocument};
+
+pub(crate) const HEADER_SIZE: usize = 16;
+pub(crate) const OP_REPLY: i32 = 1;
+pub(crate) const OP_QUERY: i32 = 2004;
+pub(crate) const OP_MSG: i32 = 2013;
+/// The largest message, as hello announces it.
+pub(crate) const MAX_MESSAGE_SIZE: usize = 48_000_000;
+/// How deep documents may nest; deeper ones are refused before anything recurses over them.
+const MAX_NESTING: usize = 180;
+
+/// The header of every message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) length: usize,
+    pub(crate) request_id: i32,
+    pub(crate) op_code: i32,
+}
+
+impl Header {
+    /// Reads a header; a length that no message can have is `None`.
+    pub(crate) fn parse(bytes: [u8; HEADER_SIZE]) -> Option<Header> {
+        let word = |at: usize| i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let length = usize::try_from(word(0)).ok()?;
+        (HEADER_SIZE..=MAX_MESSAGE_SIZE)
+            .contains(&length)
+            .then_some(Header {
+                length,
+                request_id: word(4),
+                op_code: word(12),
+            })
+    }
+}
+
+/// A cursor over the body of a message.
+pub(crate) struct Reader<'b> {
+    bytes: &'b [u8],
+}
+
+impl<'b> Reader<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Reader { bytes }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'b [u8]> {
+        if count > self.bytes.len() {
+            return Err(Error::new(
+                code::PROTOCOL_ERROR,
+                "message ends before its content does",
+            ));
+        }
+        let (taken, rest) = self.bytes.split_at(count);
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    pub(crate) fn i32(&mut self) -> Result<i32> {
+        let bytes = self.take(4)?;
+        Ok(i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    pub(crate) fn cstring(&mut self) -> Result<&'b str> {
+        let Some(end) = self.bytes.iter().position(|byte| *byte == 0) else {
+            return Err(Error::new(
+                code::PROTOCOL_ERROR,
+                "a string in the message has no end",
+            ));
+        };
+        let text = std::str::from_utf8(self.take(end)?)
+            .map_err(|_| Error::new(code::PROTOCOL_ERROR, "a string in the message is not UTF-8"))?;
+        self.take(1)?;
+        Ok(text)
+    }
+
+    /// The next `count` bytes as a reader of their own.
+    pub(crate) fn sub(&mut self, count: usize) -> Result<Reader<'b>> {
+        self.take(count).map(Reader::new)
+    }
+
+    /// A whole BSON document.
+    pub(crate) fn document(&mut self) -> Result<Document> {
+        let length = Reader::new(self.bytes).i32()?;
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|length| *length >= 5)
+            .ok_or_else(|| Error::new(code::INVALID_BSON, format!("invalid BSON length {length}")))?;
+        let bytes = self.take(length)?;
+        let invalid = |error: &dyn std::fmt::Display| Error::new(code::INVALID_BSON, error.to_string());
+        let raw = RawDocument::from_bytes(bytes).map_err(|error| invalid(&error))?;
+        check_nesting(raw, MAX_NESTING)?;
+        Document::try_from(raw).map_err(|error| invalid(&error))
+    }
+}
+
+fn check_nesting(raw: &RawDocument, left: usize) -> Result<()> {
+    if left == 0 {
+        return Err(Error::new(
+            code::OVERFLOW,
+            "Exceeded depth limit when converting js object to BSON",
+        ));
+    }
+    for element in raw {
+        let (_, value) = element.map_err(|error| Error::new(code::INVALID_BSON, error.to_string()))?;
+        match value {
+            RawBsonRef::Document(inner) => check_nesting(inner, left - 1)?,
+            RawBsonRef::Array(items) => {
+                let inner = RawDocument::from_bytes(items.as_bytes())
+                    .map_err(|error| Error::new(code::INVALID_BSON, error.to_string()))?;
+                check_nesting(inner, left - 1)?;
+            }
+            RawBsonRef::JavaScriptCodeWithScope(code) => check_nesting(code.scope, left - 1)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Encodes a reply document. Replies are built by this server, so failure is an internal error.
+pub(crate) fn encode(document: &Document) -> Vec<u8> {
+    document.to_vec().unwrap_or_else(|error| {
+        let reply = Error::new(code::INTERNAL_ERROR, format!("reply cannot be encoded: {error}")).to_reply();
+        reply.to_vec().unwrap_or_default()
+    })
+}
