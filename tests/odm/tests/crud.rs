@@ -1,7 +1,7 @@
 //! Inserts, finds, updates and deletes of models.
 
 use marula::bson::{Bson, Document, doc};
-use marula::driver::ReturnDocument;
+use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Error, Filter, Update};
 use marula_odm_tests::{Env, Order, Payment, Status, decimal, order};
@@ -83,8 +83,8 @@ async fn finds_sort_skip_and_limit() {
     let found = orders
         .find(|o| o.number().gt(2))
         .sort(|o| o.number().desc())
-        .skip(1_u64)
-        .limit(3_u32)
+        .skip(1)
+        .limit(3)
         .all()
         .await
         .unwrap();
@@ -119,7 +119,7 @@ async fn streams_read_many_batches() {
     let mut stream = orders
         .find_all()
         .sort(|o| o.number().asc())
-        .batch_size(20_u32)
+        .batch_size(20)
         .stream()
         .await
         .unwrap();
@@ -128,7 +128,7 @@ async fn streams_read_many_batches() {
         read.push(order);
     }
     assert_eq!(read, all);
-    let cursor = orders.find_all().batch_size(20_u32).stream().await.unwrap();
+    let cursor = orders.find_all().batch_size(20).stream().await.unwrap();
     drop(cursor);
     env.stop().await;
 }

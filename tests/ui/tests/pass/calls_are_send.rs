@@ -20,7 +20,7 @@ struct Order {
 async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
     orders.insert_one(&order).await?;
     orders.insert_many(std::slice::from_ref(&order)).ordered(false).await?;
-    orders.find(|o| o._id().eq(1)).sort(|o| o._id().asc()).limit(1_u32).all().await?;
+    orders.find(|o| o._id().eq(1)).sort(|o| o._id().asc()).limit(1).all().await?;
     orders.find(|o| o._id().eq(1)).one().await?;
     let mut stream = orders.find_all().stream().await?;
     stream.try_next().await?;
