@@ -48,6 +48,8 @@ pub(crate) struct Accessor {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) kind: AccessorKind,
+    /// Whether serde reads the field under its stored name.
+    pub(crate) read: bool,
 }
 
 #[expect(
