@@ -1,66 +1,204 @@
-//! stub
-use crate::{
-    connection::{Connection, ConnectionSettings},
-    options::ClientOptions,
-    types::deadline::Deadline,
-    *,
+//! The connection pool of one server: the machine [`cmap`](crate::proto::cmap) with sockets.
+//!
+//! Machine and idle connections are under one mutex, held for a few instructions and never over an await. What the machine
+//! asks for is done after the mutex is let go: a socket is closed, a waiting request woken, a task spawned that establishes
+//! a connection.
+//!
+//! A connection is established by a task of its own and not by the request that asked for it, so that a request which is
+//! dropped wastes nothing: the connection goes to the next who waits, or becomes available. The same holds for a
+//! connection handed to a request that is dropped before it looks: it is handed over as a [`PooledConnection`], which gives
+//! itself back wherever it is dropped.
+
+mod check_out;
+mod establish;
+mod maintenance;
+mod pooled;
+mod settings;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Instant,
 };
-use std::sync::{Arc, Weak};
-#[derive(Debug)]
-pub(crate) struct PooledConnection(Connection);
-impl std::ops::Deref for PooledConnection {
-    type Target = Connection;
-    fn deref(&self) -> &Connection {
-        &self.0
-    }
-}
-impl std::ops::DerefMut for PooledConnection {
-    fn deref_mut(&mut self) -> &mut Connection {
-        &mut self.0
-    }
-}
-impl PooledConnection {
-    pub(crate) fn generation(&self) -> u64 {
-        todo!()
-    }
-}
-#[derive(Debug, Clone)]
-pub(crate) struct PoolSettings {
-    pub(crate) max_pool_size: u32,
-    pub(crate) min_pool_size: u32,
-    pub(crate) max_connecting: u32,
-    pub(crate) max_idle_time: Option<std::time::Duration>,
-    pub(crate) wait_queue_timeout: Option<std::time::Duration>,
-}
-impl From<&ClientOptions> for PoolSettings {
-    fn from(_: &ClientOptions) -> Self {
-        todo!()
-    }
-}
-#[derive(Debug)]
-pub(crate) struct Pool;
+
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, oneshot},
+};
+
+use crate::{
+    Error, ErrorKind, PoolError, Result, ServerAddress,
+    connection::{Connection, ConnectionSettings},
+    proto::cmap::{Action, ConnectionKey, ConnectionPool, PoolState, Refusal},
+};
+pub(crate) use pooled::PooledConnection;
+pub(crate) use settings::PoolSettings;
+
+/// What a pool tells the layer above.
 pub(crate) trait PoolListener: Send + Sync {
+    /// A connection of this generation could not be established. Called without any lock of the pool.
     fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error);
 }
+
+/// A waiting request; it may be gone by the time it is answered.
+type Waiter = oneshot::Sender<Result<PooledConnection>>;
+
+/// The pool of one server. Connections in use keep it alive.
+pub(crate) struct Pool {
+    address: ServerAddress,
+    settings: PoolSettings,
+    connection: ConnectionSettings,
+    listener: Weak<dyn PoolListener>,
+    runtime: Handle,
+    state: Mutex<State>,
+    /// Wakes the maintenance.
+    maintenance: Arc<Notify>,
+    /// Tells establishments under way that they are not wanted any more.
+    unwanted: Arc<Notify>,
+}
+
+struct State {
+    /// A connection is boxed since it is moved often and is large.
+    machine: ConnectionPool<Box<Connection>, Waiter>,
+    /// The failure that cleared the pool last.
+    cause: Option<Error>,
+}
+
 impl Pool {
+    /// A paused pool. Must be called within a tokio runtime, which then runs the pool's background work.
     pub(crate) fn new(
-        _: ServerAddress,
-        _: PoolSettings,
-        _: ConnectionSettings,
-        _: Weak<dyn PoolListener>,
+        address: ServerAddress,
+        settings: PoolSettings,
+        connection: ConnectionSettings,
+        listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
-        todo!()
+        let pool = Arc::new(Self {
+            address,
+            connection,
+            listener,
+            runtime: Handle::current(),
+            state: Mutex::new(State {
+                machine: ConnectionPool::new(settings.limits()),
+                cause: None,
+            }),
+            maintenance: Arc::default(),
+            unwanted: Arc::default(),
+            settings,
+        });
+        maintenance::start(&pool);
+        pool
     }
-    pub(crate) fn ready(&self) {}
-    pub(crate) fn clear(&self, _: &Error) {}
-    pub(crate) fn close(&self) {}
+
+    /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
+    pub(crate) fn ready(&self) {
+        if self.lock().machine.ready() {
+            self.maintenance.notify_one();
+        }
+    }
+
+    /// Gives up all connections and refuses all requests until [`ready`](Self::ready). Connections in use stay usable;
+    /// they are closed when they come back.
+    pub(crate) fn clear(self: &Arc<Self>, cause: &Error) {
+        let mut state = self.lock();
+        if state.machine.state() == PoolState::Closed {
+            return;
+        }
+        state.machine.clear();
+        state.cause = Some(cause.clone());
+        self.perform(state);
+        self.unwanted.notify_waiters();
+        self.maintenance.notify_one();
+    }
+
+    /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
+    pub(crate) fn close(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.machine.close() {
+            self.perform(state);
+            self.unwanted.notify_waiters();
+            self.maintenance.notify_one();
+        }
+    }
+
+    /// Counts how often the pool was cleared.
     pub(crate) fn generation(&self) -> u64 {
-        todo!()
+        self.lock().machine.generation()
     }
-    pub(crate) fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
-        todo!()
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code under the lock can leave the machine half-changed, so a poisoned lock is as good as another.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    pub(crate) async fn check_out(self: &Arc<Self>, _: Deadline) -> Result<PooledConnection> {
-        todo!()
+
+    fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>, reusable: bool) {
+        let mut state = self.lock();
+        state.machine.check_in(key, connection, reusable, Instant::now());
+        self.perform(state);
+    }
+
+    /// Does what the machine asks for, each action after letting go of the lock.
+    fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
+        while let Some(action) = state.machine.poll_action() {
+            let more = state.machine.has_actions();
+            let cause = match action {
+                Action::Fail { .. } => state.cause.clone(),
+                _ => None,
+            };
+            drop(state);
+            match action {
+                Action::Establish(key) => self.establish(key),
+                Action::Close { connection, .. } => self.close_connection(connection),
+                Action::Fulfil {
+                    waiter,
+                    key,
+                    connection,
+                } => {
+                    // If the request is gone, dropping what comes back gives the connection to the next.
+                    drop(waiter.send(Ok(PooledConnection::new(Arc::clone(self), key, connection))));
+                }
+                Action::Fail { waiter, why } => drop(waiter.send(Err(self.refusal(why, cause)))),
+            }
+            if !more {
+                return;
+            }
+            state = self.lock();
+        }
+    }
+
+    fn close_connection(&self, connection: Box<Connection>) {
+        drop(connection);
+        if self.settings.min_pool_size > 0 {
+            self.maintenance.notify_one();
+        }
+    }
+
+    fn refusal(&self, why: Refusal, cause: Option<Error>) -> Error {
+        let address = self.address.clone();
+        Error::new(ErrorKind::Pool(match why {
+            Refusal::Cleared => PoolError::Cleared {
+                address,
+                cause: cause.map(Box::new),
+            },
+            Refusal::Closed => PoolError::Closed { address },
+        }))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // The maintenance looks for the pool, and ends.
+        self.maintenance.notify_one();
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Pool")
+            .field("address", &self.address)
+            .field("state", &state.machine.state())
+            .field("generation", &state.machine.generation())
+            .field("counts", &state.machine.counts())
+            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 //! The specifications' machines: no I/O, no clock and no randomness of their own.
 
+pub(crate) mod cmap;
 pub(crate) mod command;
 pub(crate) mod connection_string;
 pub(crate) mod description;

@@ -1,1 +1,9 @@
-//! Behaviour of the driver through its public API.
+//! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
+
+mod deployment;
+mod misbehaving;
+mod wire;
+
+pub use deployment::{Deployment, replica_set, standalone};
+pub use misbehaving::{Fault, MisbehavingServer};
+pub use wire::{read_request, reply_to};

@@ -1,1 +1,97 @@
-//! Aggregation pipelines.
+//! Aggregation pipelines: parsed to stages, then run over materialised documents.
+
+pub(crate) mod accumulator;
+pub(crate) mod group;
+pub(crate) mod lookup;
+pub(crate) mod output;
+pub(crate) mod parse;
+pub(crate) mod shape;
+pub(crate) mod stage;
+pub(crate) mod stats;
+
+use crate::error::{Error, Result, code};
+use crate::query::Env;
+use crate::storage::Catalog;
+use bson::{Bson, Document};
+use output::Output;
+use stage::Stage;
+
+/// A parsed pipeline.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipeline {
+    pub(crate) stages: Vec<Stage>,
+    /// `$out` or `$merge`, which end a pipeline.
+    pub(crate) output: Option<Box<Output>>,
+}
+
+/// What stages read beside their input.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub(crate) catalog: &'s Catalog,
+    pub(crate) database: &'s str,
+    /// The collection that the pipeline runs on; `None` for `aggregate: 1`.
+    pub(crate) collection: Option<&'s str>,
+    pub(crate) host: &'s str,
+    pub(crate) lsid: Option<&'s Bson>,
+}
+
+/// Stages that an update may have.
+const UPDATE_STAGES: [&str; 6] = [
+    "$addFields",
+    "$set",
+    "$project",
+    "$unset",
+    "$replaceRoot",
+    "$replaceWith",
+];
+
+impl Pipeline {
+    /// Parses the stages of an `aggregate`.
+    pub(crate) fn parse(stages: &[Bson], env: &Env) -> Result<Pipeline> {
+        parse::pipeline(stages, env)
+    }
+
+    /// Parses the stages of an update.
+    pub(crate) fn parse_update(stages: &[Bson], env: &Env) -> Result<Pipeline> {
+        for stage in stages {
+            let (name, _) = parse::single_field(stage)?;
+            if !UPDATE_STAGES.contains(&name) {
+                if !parse::is_known(name) {
+                    return Err(parse::unknown_stage(name));
+                }
+                return Err(Error::new(
+                    code::INVALID_OPTIONS,
+                    format!("{name} is not allowed to be used within an update"),
+                ));
+            }
+        }
+        parse::pipeline(stages, env)
+    }
+
+    /// Runs the stages, all but the output.
+    pub(crate) fn run(
+        &self,
+        mut documents: Vec<Document>,
+        source: Source<'_>,
+        env: &Env,
+    ) -> Result<Vec<Document>> {
+        for stage in &self.stages {
+            documents = stage.run(documents, source, env)?;
+        }
+        Ok(documents)
+    }
+
+    /// Runs the stages of an update on its document.
+    pub(crate) fn run_on_one(&self, document: Document, env: &Env) -> Result<Document> {
+        let mut document = document;
+        for stage in &self.stages {
+            document = stage
+                .transform(document, env)?
+                .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "an update stage gave no document"))?;
+        }
+        Ok(document)
+    }
+}
+
+#[cfg(test)]
+mod tests;

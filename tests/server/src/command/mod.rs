@@ -1,17 +1,25 @@
 //! Commands: one file per command or family, and the table that finds them.
 
 pub(crate) mod admin;
+pub(crate) mod aggregate;
 pub(crate) mod args;
+pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod cursors;
+pub(crate) mod delete;
 pub(crate) mod dispatch;
 pub(crate) mod find;
+pub(crate) mod find_and_modify;
 pub(crate) mod generic;
 pub(crate) mod hello;
+pub(crate) mod indexes;
 pub(crate) mod insert;
+pub(crate) mod list;
 pub(crate) mod plan;
+pub(crate) mod rename;
 pub(crate) mod repl_set;
 pub(crate) mod table;
+pub(crate) mod update;
 
 pub(crate) use dispatch::{Outcome, dispatch};
 

@@ -1,6 +1,9 @@
 //! The table of commands.
 
-use super::{Call, admin, create, cursors, find, hello, insert, repl_set};
+use super::{
+    Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
+    list, rename, repl_set, update,
+};
 use crate::error::Result;
 use bson::Document;
 
@@ -287,8 +290,146 @@ const COMMANDS: &[Command] = &[
         run: create::drop_database,
         ..COMMAND
     },
+    Command {
+        name: "update",
+        fields: Some(&["updates", "ordered", "bypassDocumentValidation", "let"]),
+        access: Access::Write,
+        api_v1: true,
+        retryable_write: true,
+        run: update::run,
+        ..COMMAND
+    },
+    Command {
+        name: "delete",
+        fields: Some(&["deletes", "ordered", "let"]),
+        access: Access::Write,
+        api_v1: true,
+        retryable_write: true,
+        run: delete::run,
+        ..COMMAND
+    },
+    Command {
+        name: "findAndModify",
+        aliases: &["findandmodify"],
+        fields: Some(&[
+            "query",
+            "sort",
+            "remove",
+            "update",
+            "new",
+            "fields",
+            "upsert",
+            "bypassDocumentValidation",
+            "collation",
+            "arrayFilters",
+            "hint",
+            "let",
+        ]),
+        access: Access::Write,
+        api_v1: true,
+        retryable_write: true,
+        run: find_and_modify::run,
+        ..COMMAND
+    },
+    Command {
+        name: "count",
+        fields: Some(&["query", "limit", "skip", "hint", "collation", "fields"]),
+        access: Access::Read,
+        api_v1: true,
+        run: count::count,
+        ..COMMAND
+    },
+    Command {
+        name: "distinct",
+        fields: Some(&["key", "query", "collation", "hint"]),
+        access: Access::Read,
+        run: count::distinct,
+        ..COMMAND
+    },
+    Command {
+        name: "aggregate",
+        fields: Some(&[
+            "pipeline",
+            "explain",
+            "allowDiskUse",
+            "cursor",
+            "bypassDocumentValidation",
+            "collation",
+            "hint",
+            "let",
+        ]),
+        access: Access::Read,
+        api_v1: true,
+        run: aggregate::run,
+        ..COMMAND
+    },
+    Command {
+        name: "listCollections",
+        fields: Some(&["filter", "nameOnly", "authorizedCollections", "cursor"]),
+        access: Access::Read,
+        api_v1: true,
+        run: list::list_collections,
+        ..COMMAND
+    },
+    Command {
+        name: "listDatabases",
+        fields: Some(&["filter", "nameOnly", "authorizedDatabases"]),
+        access: Access::Read,
+        api_v1: true,
+        admin_only: true,
+        run: list::list_databases,
+        ..COMMAND
+    },
+    Command {
+        name: "listIndexes",
+        fields: Some(&["cursor", "includeBuildUUIDs", "includeIndexBuildInfo"]),
+        access: Access::Read,
+        api_v1: true,
+        run: list::list_indexes,
+        ..COMMAND
+    },
+    Command {
+        name: "createIndexes",
+        fields: Some(&["indexes", "commitQuorum", "ignoreUnknownIndexOptions"]),
+        access: Access::Write,
+        api_v1: true,
+        run: indexes::create_indexes,
+        ..COMMAND
+    },
+    Command {
+        name: "dropIndexes",
+        aliases: &["deleteIndexes"],
+        fields: Some(&["index"]),
+        access: Access::Write,
+        api_v1: true,
+        run: indexes::drop_indexes,
+        ..COMMAND
+    },
+    Command {
+        name: "collMod",
+        fields: Some(&[
+            "index",
+            "validator",
+            "validationLevel",
+            "validationAction",
+            "changeStreamPreAndPostImages",
+            "expireAfterSeconds",
+            "dryRun",
+        ]),
+        access: Access::Write,
+        api_v1: true,
+        run: indexes::coll_mod,
+        ..COMMAND
+    },
+    Command {
+        name: "renameCollection",
+        fields: Some(&["to", "dropTarget"]),
+        access: Access::Write,
+        admin_only: true,
+        run: rename::run,
+        ..COMMAND
+    },
 ];
-
 /// The command with this name or alias.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
     COMMANDS

@@ -1,0 +1,141 @@
+//! Requests for a connection.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use super::{Pool, PooledConnection};
+use crate::{
+    Error, ErrorKind, PoolError, Result,
+    connection::Connection,
+    proto::cmap::{CheckOut, ConnectionKey, Refusal, WaiterId},
+    types::deadline::Deadline,
+};
+
+impl Pool {
+    /// An available connection, without waiting.
+    pub(crate) fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
+        loop {
+            let mut state = self.lock();
+            let found = state.machine.try_check_out(Instant::now());
+            self.perform(state);
+            let (key, connection) = found?;
+            if let Some(connection) = self.examine(key, connection) {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// A connection, waiting in the queue if need be: until `deadline`, and until `waitQueueTimeoutMS` is over unless a
+    /// connection is being established for this request by then.
+    ///
+    /// Dropping the future loses nothing: what was meant for it goes to others.
+    pub(crate) async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
+        match self.request()? {
+            Answer::Now(connection) => Ok(connection),
+            Answer::Later(request) => request.wait(deadline).await,
+        }
+    }
+
+    fn request(self: &Arc<Self>) -> Result<Answer<'_>> {
+        loop {
+            let (waiter, answer) = oneshot::channel();
+            let mut state = self.lock();
+            let outcome = state.machine.check_out(waiter, Instant::now());
+            let cause = match outcome {
+                CheckOut::Refused(_) => state.cause.clone(),
+                _ => None,
+            };
+            self.perform(state);
+            match outcome {
+                CheckOut::Connection(key, connection) => {
+                    if let Some(connection) = self.examine(key, connection) {
+                        return Ok(Answer::Now(connection));
+                    }
+                }
+                CheckOut::Waiting(id) => {
+                    return Ok(Answer::Later(Request {
+                        pool: self,
+                        id,
+                        answer,
+                        answered: false,
+                    }));
+                }
+                CheckOut::Refused(why) => return Err(self.refusal(why, cause)),
+            }
+        }
+    }
+
+    /// Closes the connection if the server closed it while it was idle.
+    fn examine(
+        self: &Arc<Self>,
+        key: ConnectionKey,
+        mut connection: Box<Connection>,
+    ) -> Option<PooledConnection> {
+        if connection.has_perished() {
+            self.check_in(key, connection, false);
+            return None;
+        }
+        Some(PooledConnection::new(Arc::clone(self), key, connection))
+    }
+}
+
+enum Answer<'a> {
+    Now(PooledConnection),
+    Later(Request<'a>),
+}
+
+/// A place in the wait queue, left when dropped.
+struct Request<'a> {
+    pool: &'a Arc<Pool>,
+    id: WaiterId,
+    answer: oneshot::Receiver<Result<PooledConnection>>,
+    answered: bool,
+}
+
+impl Request<'_> {
+    async fn wait(mut self, deadline: Deadline) -> Result<PooledConnection> {
+        let started = Instant::now();
+        let wait_queue_timeout = self.pool.settings.wait_queue_timeout.unwrap_or_default();
+        let limit = Deadline::after(Some(wait_queue_timeout)).min(deadline);
+        if let Some(answer) = self.answer_until(limit).await {
+            return answer;
+        }
+        if limit != deadline {
+            if !self.pool.lock().machine.is_being_served(self.id) {
+                return Err(self.too_late(wait_queue_timeout));
+            }
+            if let Some(answer) = self.answer_until(deadline).await {
+                return answer;
+            }
+        }
+        Err(self.too_late(started.elapsed()))
+    }
+
+    async fn answer_until(&mut self, deadline: Deadline) -> Option<Result<PooledConnection>> {
+        let answer = deadline.run(&mut self.answer).await.ok()?;
+        self.answered = true;
+        Some(answer.unwrap_or_else(|_| Err(self.pool.refusal(Refusal::Closed, None))))
+    }
+
+    fn too_late(&self, timeout: Duration) -> Error {
+        Error::new(ErrorKind::Pool(PoolError::WaitQueueTimeout {
+            address: self.pool.address.clone(),
+            timeout,
+            connections: self.pool.lock().machine.counts().total,
+            max_pool_size: self.pool.settings.max_pool_size,
+        }))
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        // An answer that is there already, or is being sent, goes down with the channel and gives its connection back.
+        if !self.answered {
+            self.pool.lock().machine.cancel(self.id);
+        }
+    }
+}

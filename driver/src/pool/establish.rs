@@ -1,0 +1,121 @@
+//! Establishing connections in the background.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
+
+use super::Pool;
+use crate::{Error, ErrorKind, NetworkPhase, Result, connection::Connection, proto::cmap::ConnectionKey};
+
+/// Labels of failures that may come from an overloaded server (Client Backpressure specification).
+const OVERLOAD_LABELS: [&str; 2] = ["SystemOverloadedError", "RetryableError"];
+
+impl Pool {
+    /// Starts a task that establishes one connection.
+    pub(super) fn establish(self: &Arc<Self>, key: ConnectionKey) {
+        let establishment = Establishment {
+            pool: Arc::clone(self),
+            key,
+            reported: false,
+        };
+        // Made before the machine is asked, so that no clearing or closing in between is missed.
+        let unwanted = Arc::clone(&self.unwanted).notified_owned();
+        if self.lock().machine.is_wanted(key) {
+            self.runtime.spawn(establishment.run(unwanted));
+        }
+    }
+
+    fn established(self: &Arc<Self>, key: ConnectionKey, connection: Connection) {
+        let mut state = self.lock();
+        state
+            .machine
+            .established(key, Box::new(connection), Instant::now());
+        self.perform(state);
+    }
+
+    /// The first who waits hears of the failure, and the layer above does before: when the request tries again, the server
+    /// is known to have failed. The counters change last, since a pool is cleared before its failed connection is closed.
+    fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
+        let error = label(error.with_address(&self.address));
+        let waiter = self.lock().machine.blame(key);
+        if let Some(listener) = self.listener.upgrade() {
+            listener.handshake_failed(&self.address, key.generation, &error);
+        }
+        if let Some(waiter) = waiter {
+            // A request that is gone does not care.
+            drop(waiter.send(Err(error)));
+        }
+        self.give_up(key);
+    }
+
+    fn give_up(self: &Arc<Self>, key: ConnectionKey) {
+        let mut state = self.lock();
+        state.machine.establish_failed(key);
+        self.perform(state);
+    }
+}
+
+/// One connection being established.
+struct Establishment {
+    pool: Arc<Pool>,
+    key: ConnectionKey,
+    reported: bool,
+}
+
+impl Establishment {
+    async fn run(mut self, unwanted: impl Future<Output = ()>) {
+        let opening = Connection::establish(&self.pool.address, &self.pool.connection, self.key.id);
+        let Some(outcome) = unless(unwanted, opening).await else {
+            return;
+        };
+        self.reported = true;
+        match outcome {
+            Ok(connection) => self.pool.established(self.key, connection),
+            Err(error) => self.pool.establish_failed(self.key, error),
+        }
+    }
+}
+
+impl Drop for Establishment {
+    fn drop(&mut self) {
+        if self.reported {
+            return;
+        }
+        if self.pool.lock().machine.is_wanted(self.key) {
+            // Nobody gave up this connection, so the runtime that was to establish it is gone, and the pool with it.
+            self.pool.close();
+        }
+        self.pool.give_up(self.key);
+    }
+}
+
+/// Runs `work` unless `stop` comes first.
+async fn unless<T>(
+    stop: impl Future<Output = ()>,
+    work: impl Future<Output = Result<T>>,
+) -> Option<Result<T>> {
+    let mut stop = pin!(stop);
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        work.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// An overloaded server drops new connections, so a socket that fails before the login is taken as a sign of overload.
+/// A host name that cannot be resolved is none.
+fn label(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Network(network) if network.phase() != NetworkPhase::Resolve => {
+            error.with_labels(OVERLOAD_LABELS.map(str::to_owned))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,43 @@
+//! The options of a pool.
+
+use std::time::Duration;
+
+use crate::{options::ClientOptions, proto::cmap::PoolLimits};
+
+/// The part of the client's options that pools use.
+#[derive(Clone, Debug)]
+pub(crate) struct PoolSettings {
+    /// `maxPoolSize`; 0 means no limit.
+    pub(crate) max_pool_size: u32,
+    /// `minPoolSize`.
+    pub(crate) min_pool_size: u32,
+    /// `maxConnecting`.
+    pub(crate) max_connecting: u32,
+    /// `maxIdleTimeMS`; `None` and zero mean no limit.
+    pub(crate) max_idle_time: Option<Duration>,
+    /// `waitQueueTimeoutMS`; `None` and zero mean no limit.
+    pub(crate) wait_queue_timeout: Option<Duration>,
+}
+
+impl PoolSettings {
+    pub(super) fn limits(&self) -> PoolLimits {
+        PoolLimits {
+            max_pool_size: self.max_pool_size,
+            min_pool_size: self.min_pool_size,
+            max_connecting: self.max_connecting,
+            max_idle_time: self.max_idle_time.filter(|limit| !limit.is_zero()),
+        }
+    }
+}
+
+impl From<&ClientOptions> for PoolSettings {
+    fn from(options: &ClientOptions) -> Self {
+        Self {
+            max_pool_size: options.max_pool_size,
+            min_pool_size: options.min_pool_size,
+            max_connecting: options.max_connecting,
+            max_idle_time: options.max_idle_time,
+            wait_queue_timeout: options.wait_queue_timeout,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A server that answers the handshake well and breaks the rules afterwards, in one chosen way.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use marula_driver::bson::{Document, doc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use crate::{read_request, reply_to};
+
+/// What goes wrong, once per connection, on the first command that is no hello.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The first bytes of a proper reply, then the end of the stream.
+    CutAt(usize),
+    /// These bytes instead of a reply.
+    Bytes(Vec<u8>),
+    /// Nothing at all.
+    Silence,
+    /// A proper reply with this body.
+    Reply(Document),
+    /// These bytes even instead of the handshake's reply.
+    BytesAtHandshake(Vec<u8>),
+    /// The end of the stream instead of the handshake's reply.
+    CloseAtHandshake,
+    /// Accepts, and says nothing even to the handshake.
+    SilenceAtHandshake,
+}
+
+/// Listens on loopback until it is dropped.
+#[derive(Debug)]
+pub struct MisbehavingServer {
+    address: SocketAddr,
+    commands: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+impl MisbehavingServer {
+    /// Starts a server with this fault.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub async fn start(fault: Fault) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let commands = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&commands);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, fault.clone(), Arc::clone(&seen)));
+            }
+        });
+        Self { address, commands, task }
+    }
+
+    /// A connection string for it.
+    #[must_use]
+    pub fn uri(&self, options: &str) -> String {
+        format!("mongodb://{}/?{options}", self.address)
+    }
+
+    /// Commands received that were no hello.
+    #[must_use]
+    pub fn commands(&self) -> usize {
+        self.commands.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for MisbehavingServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn hello() -> Document {
+    doc! {
+        "ok": 1, "isWritablePrimary": true, "ismaster": true, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 25,
+        "maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
+    }
+}
+
+async fn serve(mut stream: TcpStream, fault: Fault, commands: Arc<AtomicUsize>) {
+    while let Ok((request, command)) = read_request(&mut stream).await {
+        let name = command.keys().next().map(String::as_str).unwrap_or_default();
+        if matches!(name, "hello" | "isMaster" | "ismaster") {
+            match &fault {
+                Fault::BytesAtHandshake(bytes) => {
+                    let _ = stream.write_all(bytes).await;
+                    return wait_for_end(stream).await;
+                }
+                Fault::CloseAtHandshake => return,
+                Fault::SilenceAtHandshake => return wait_for_end(stream).await,
+                _ => {}
+            }
+            if stream.write_all(&reply_to(request, &hello())).await.is_err() {
+                return;
+            }
+            continue;
+        }
+        commands.fetch_add(1, Ordering::SeqCst);
+        let proper = reply_to(request, &doc! { "ok": 1, "filler": "x".repeat(40) });
+        match &fault {
+            Fault::CutAt(count) => {
+                let _ = stream.write_all(proper.get(..*count).unwrap_or(&proper)).await;
+                return;
+            }
+            Fault::Bytes(bytes) => {
+                let _ = stream.write_all(bytes).await;
+                return wait_for_end(stream).await;
+            }
+            Fault::Reply(body) => {
+                if stream.write_all(&reply_to(request, body)).await.is_err() {
+                    return;
+                }
+            }
+            _ => return wait_for_end(stream).await,
+        }
+    }
+}
+
+/// Keeps the connection open until the driver closes it.
+async fn wait_for_end(mut stream: TcpStream) {
+    let mut sink = [0; 1024];
+    while matches!(stream.read(&mut sink).await, Ok(count) if count > 0) {}
+}

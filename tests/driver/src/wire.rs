@@ -1,0 +1,42 @@
+//! Just enough of the wire protocol to write a server that breaks it. Independent of the driver's own.
+
+use std::io;
+
+use marula_driver::bson::{Document, decode_document, to_vec};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Reads one OP_MSG and returns its request id and body.
+///
+/// # Errors
+/// When the stream ends, or the bytes are no OP_MSG with a body of kind 0.
+pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(i32, Document)> {
+    let length = stream.read_i32_le().await?;
+    let length = usize::try_from(length).map_err(io::Error::other)?;
+    let mut rest = vec![0; length.checked_sub(4).ok_or(io::ErrorKind::InvalidData)?];
+    stream.read_exact(&mut rest).await?;
+    let id = rest.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes)).unwrap_or_default();
+    // Request id, response id, opcode, flags and the kind of the first section.
+    let body = rest.get(4 + 4 + 4 + 4 + 1..).unwrap_or_default();
+    let size = body.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes)).unwrap_or_default();
+    let body = body.get(..usize::try_from(size).unwrap_or_default()).unwrap_or_default();
+    Ok((id, decode_document(body).map_err(io::Error::other)?))
+}
+
+/// A whole OP_MSG that answers a request.
+///
+/// # Panics
+/// When the body cannot be written.
+#[must_use]
+pub fn reply_to(request: i32, body: &Document) -> Vec<u8> {
+    let body = to_vec(body).expect("a document");
+    let length = 16 + 4 + 1 + body.len();
+    let mut message = Vec::with_capacity(length);
+    message.extend(i32::try_from(length).expect("a small reply").to_le_bytes());
+    message.extend(1_i32.to_le_bytes());
+    message.extend(request.to_le_bytes());
+    message.extend(2013_i32.to_le_bytes());
+    message.extend(0_i32.to_le_bytes());
+    message.push(0);
+    message.extend(body);
+    message
+}

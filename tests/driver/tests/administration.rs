@@ -1,0 +1,100 @@
+//! Commands, databases, collections and indexes.
+
+use std::time::Duration;
+
+use marula_driver::{
+    IndexModel,
+    bson::{Document, doc},
+};
+use marula_driver_tests::standalone;
+
+#[tokio::test]
+async fn any_command_can_be_run() {
+    let deployment = standalone().await;
+    let admin = deployment.client.database("admin");
+    assert_eq!(admin.run_command(doc! { "ping": 1 }).await.unwrap().get_f64("ok").unwrap(), 1.0);
+    let error = admin.run_command(doc! { "noSuchCommand": 1 }).await.expect_err("no such command");
+    assert_eq!((error.code(), error.code_name()), (Some(59), Some("CommandNotFound")));
+    assert!(error.to_string().contains("CommandNotFound"), "{error}");
+    assert!(admin.run_command(doc! {}).await.is_err());
+}
+
+#[tokio::test]
+async fn collections_and_databases_are_created_listed_and_dropped() {
+    let deployment = standalone().await;
+    let database = deployment.database();
+    database.create_collection("plain").await.unwrap();
+    database.collection::<Document>("made").insert_one(&doc! { "x": 1 }).await.unwrap();
+    let mut names = database.list_collection_names().await.unwrap();
+    names.sort();
+    assert_eq!(names, ["made", "plain"]);
+    let listed = database.list_collections().filter(doc! { "name": "made" }).await.unwrap().try_collect().await.unwrap();
+    assert_eq!((listed.len(), listed[0].kind.as_str()), (1, "collection"));
+    assert!(deployment.client.list_database_names().await.unwrap().contains(&database.name().to_owned()));
+    let sizes = deployment.client.list_databases().filter(doc! { "name": database.name() }).await.unwrap();
+    assert_eq!(sizes.len(), 1);
+    database.collection::<Document>("made").drop().await.unwrap();
+    database.collection::<Document>("never existed").drop().await.unwrap();
+    assert_eq!(database.list_collection_names().await.unwrap(), ["plain"]);
+    database.drop().await.unwrap();
+    assert!(database.list_collection_names().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn indexes_are_created_listed_enforced_and_dropped() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    assert_eq!(things.list_index_names().await.unwrap(), Vec::<String>::new(), "no collection, no indexes");
+    let name = things.create_index(IndexModel::new(doc! { "email": 1 }).unique(true)).await.unwrap();
+    assert_eq!(name, "email_1");
+    let names = things
+        .create_indexes([
+            IndexModel::new(doc! { "a": 1, "b": -1 }),
+            IndexModel::new(doc! { "at": 1 }).expire_after(Duration::from_secs(60)).name("ttl"),
+        ])
+        .await
+        .unwrap();
+    assert_eq!(names, ["a_1_b_-1", "ttl"]);
+    let indexes = things.list_indexes().await.unwrap().try_collect().await.unwrap();
+    let ttl = indexes.iter().find(|index| index.index_name() == "ttl").expect("the TTL index");
+    assert_eq!(ttl.options.expire_after, Some(Duration::from_secs(60)));
+    assert_eq!(ttl.keys, doc! { "at": 1 });
+    things.insert_one(&doc! { "email": "a@b" }).await.unwrap();
+    assert!(things.insert_one(&doc! { "email": "a@b" }).await.expect_err("taken").is_duplicate_key());
+    let conflict = things.create_index(IndexModel::new(doc! { "email": 1 })).await.expect_err("other options");
+    assert!(matches!(conflict.code(), Some(85 | 86)), "{conflict}");
+    things.drop_index("ttl").await.unwrap();
+    assert_eq!(things.drop_index("ttl").await.expect_err("gone").code(), Some(27));
+    things.drop_indexes().await.unwrap();
+    assert_eq!(things.list_index_names().await.unwrap(), ["_id_"]);
+}
+
+#[tokio::test]
+async fn the_database_of_the_connection_string_is_the_default() {
+    let deployment = standalone().await;
+    assert!(deployment.client.default_database().is_none());
+    let address = deployment.server.addresses()[0];
+    let client = marula_driver::Client::connect(format!("mongodb://{address}/shop")).await.unwrap();
+    assert_eq!(client.default_database().expect("a default").name(), "shop");
+}
+
+#[tokio::test]
+async fn a_client_that_was_shut_down_says_so() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    things.insert_one(&doc! {}).await.unwrap();
+    deployment.client.shutdown().await;
+    let error = things.find_one(doc! {}).await.expect_err("the client is gone");
+    assert!(matches!(error.kind(), marula_driver::ErrorKind::Shutdown | marula_driver::ErrorKind::Pool(_)), "{error}");
+    deployment.server.wait_for_open_connections(0).await;
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_closes_every_connection() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    things.insert_one(&doc! {}).await.unwrap();
+    let marula_driver_tests::Deployment { server, client } = deployment;
+    drop((client, things));
+    server.wait_for_open_connections(0).await;
+}

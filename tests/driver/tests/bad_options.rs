@@ -1,0 +1,71 @@
+//! Connection strings and options that cannot be used.
+
+use marula_driver::{Client, ErrorKind, bson::doc, options::ClientOptions};
+
+#[tokio::test]
+async fn malformed_strings_name_the_part() {
+    for (uri, part) in [
+        ("localhost", "mongodb://"),
+        ("mongodb://", "host"),
+        ("mongodb://a:notaport", "port"),
+        ("mongodb://a:70000", "port"),
+        ("mongodb://a,,b", "comma"),
+        ("mongodb://u:p@x@h", "percent-encoded"),
+        ("mongodb://h/?maxPoolSize", "maxPoolSize"),
+        ("mongodb://h/?tls=true&ssl=false", "tls"),
+        ("mongodb://a,b/?directConnection=true", "directConnection"),
+    ] {
+        let error = Client::connect(uri).await.expect_err(uri);
+        assert!(matches!(error.kind(), ErrorKind::ConnectionString(_)), "{uri}: {error}");
+        assert!(error.to_string().contains(part), "{uri}: {error} does not name {part}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_built_yet_is_refused_by_name() {
+    for (uri, part) in [
+        ("mongodb://u:p@h", "authentication"),
+        ("mongodb://h/?tls=true", "tls"),
+        ("mongodb+srv://cluster.example.com", "mongodb+srv"),
+        ("mongodb://h/?loadBalanced=true", "loadBalanced"),
+        ("mongodb://h/?timeoutMS=5", "timeoutMS"),
+        ("mongodb://h/?proxyHost=p", "proxyHost"),
+    ] {
+        let error = Client::connect(uri).await.expect_err(uri);
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{uri}: {error}");
+        assert!(error.to_string().contains(part), "{uri}: {error} does not name {part}");
+    }
+}
+
+#[test]
+fn secrets_show_up_nowhere() {
+    let uri = "mongodb://alice:hunter2@h/?proxyHost=p&proxyUsername=q&proxyPassword=hunter2&tlsCertificateKeyFilePassword=hunter2";
+    let options = ClientOptions::parse(uri).expect("valid options");
+    assert!(!format!("{options:?}").contains("hunter2"));
+    let error = ClientOptions::parse("mongodb://alice:hunter2:x@h").expect_err("a colon too many");
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_client_needs_a_runtime() {
+    let error = Client::with_options(ClientOptions::default()).expect_err("no runtime");
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_refused_before_anything_is_sent() {
+    // Nobody listens there: an answer can only come from the checks.
+    let client = Client::connect("mongodb://127.0.0.1:9").await.expect("a client");
+    let things = client.database("d").collection::<marula_driver::bson::Document>("c");
+    let refused = |error: marula_driver::Error| {
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+        error.to_string()
+    };
+    assert!(refused(things.update_one(doc! {}, doc! { "a": 1 }).await.expect_err("no operator")).contains("replace_one"));
+    assert!(refused(things.update_one(doc! {}, doc! {}).await.expect_err("empty")).contains("operator"));
+    assert!(refused(things.replace_one(doc! {}, &doc! { "$set": { "a": 1 } }).await.expect_err("operator")).contains("$set"));
+    assert!(refused(things.insert_many(&[]).await.expect_err("nothing")).contains("at least one"));
+    assert!(refused(things.drop_index("*").await.expect_err("all")).contains("drop_indexes"));
+    let key = things.find(doc! { "a\0b": 1 }).await.expect_err("a zero byte in a key");
+    assert!(matches!(key.kind(), ErrorKind::Encode(_)), "{key}");
+}

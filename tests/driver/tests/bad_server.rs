@@ -1,0 +1,135 @@
+//! Servers that break the protocol: each ends in a typed error, and the client stays usable.
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client, Error, ErrorKind,
+    bson::{Document, doc},
+};
+use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
+
+/// Catches hangs only.
+const HANG: Duration = Duration::from_secs(30);
+
+async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Error> {
+    let client = Client::connect(server.uri(options)).await.expect("a valid connection string");
+    let pinged = client.database("admin").run_command(doc! { "ping": 1 });
+    tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang")
+}
+
+#[tokio::test]
+async fn a_reply_cut_at_any_byte_is_a_network_error() {
+    let whole = reply_to(1, &doc! { "ok": 1, "filler": "x".repeat(40) }).len();
+    for count in 0..whole {
+        let server = MisbehavingServer::start(Fault::CutAt(count)).await;
+        let error = ping(&server, "").await.expect_err("the reply was cut");
+        assert!(error.is_network(), "cut at {count}: {error}");
+        assert!(error.address().is_some(), "cut at {count}: {error}");
+        assert_eq!(server.commands(), 1, "a command that may have run is not sent again");
+    }
+    let server = MisbehavingServer::start(Fault::CutAt(whole)).await;
+    assert!(ping(&server, "").await.is_ok(), "a whole reply is a reply");
+}
+
+#[tokio::test]
+async fn garbage_is_a_protocol_error() {
+    let mut wrong_request = reply_to(0, &doc! { "ok": 1 });
+    wrong_request[8..12].copy_from_slice(&77_777_i32.to_le_bytes());
+    let mut absurd_length = wrong_request.clone();
+    absurd_length[..4].copy_from_slice(&i32::MAX.to_le_bytes());
+    let mut negative_length = wrong_request.clone();
+    negative_length[..4].copy_from_slice(&(-5_i32).to_le_bytes());
+    let mut tiny_length = wrong_request.clone();
+    tiny_length[..4].copy_from_slice(&20_i32.to_le_bytes());
+    let mut unknown_opcode = wrong_request.clone();
+    unknown_opcode[12..16].copy_from_slice(&1_i32.to_le_bytes());
+    for (name, bytes) in [
+        ("http", b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
+        ("zeros", vec![0; 64]),
+        ("ones", vec![0xFF; 64]),
+        ("wrong request", wrong_request),
+        ("absurd length", absurd_length),
+        ("negative length", negative_length),
+        ("tiny length", tiny_length),
+        ("unknown opcode", unknown_opcode),
+    ] {
+        let server = MisbehavingServer::start(Fault::Bytes(bytes)).await;
+        let error = ping(&server, "").await.expect_err(name);
+        assert!(matches!(error.kind(), ErrorKind::Protocol(_)), "{name}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_server_ends_in_the_socket_timeout() {
+    let server = MisbehavingServer::start(Fault::Silence).await;
+    let error = ping(&server, "socketTimeoutMS=50").await.expect_err("no reply");
+    assert!(error.is_timeout() && error.is_network(), "{error}");
+}
+
+#[tokio::test]
+async fn a_bad_handshake_ends_in_the_selection_timeout_and_says_why() {
+    for (fault, why) in [
+        (Fault::CloseAtHandshake, "closed the connection"),
+        (Fault::BytesAtHandshake(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec()), "wire protocol"),
+        (Fault::SilenceAtHandshake, "connectTimeoutMS"),
+    ] {
+        let server = MisbehavingServer::start(fault).await;
+        let error = ping(&server, "serverSelectionTimeoutMS=400&connectTimeoutMS=100").await.expect_err(why);
+        assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
+        assert!(error.to_string().contains(why), "{error} does not mention {why}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_port_says_so() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=200")).await.expect("a client");
+    let error = client.list_database_names().await.expect_err("nobody listens");
+    assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
+    assert!(error.is_timeout());
+    let text = error.to_string();
+    assert!(text.contains("refused") && text.contains(&address.to_string()), "{text}");
+}
+
+#[tokio::test]
+async fn a_reply_with_a_broken_cursor_is_refused() {
+    for body in [
+        doc! { "ok": 1 },
+        doc! { "ok": 1, "cursor": 5 },
+        doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "a.b" } },
+        doc! { "ok": 1, "cursor": { "id": "x", "ns": "a.b", "firstBatch": [] } },
+        doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "nodot", "firstBatch": [] } },
+    ] {
+        let server = MisbehavingServer::start(Fault::Reply(body.clone())).await;
+        let client = Client::connect(server.uri("")).await.expect("a client");
+        let things = client.database("a").collection::<Document>("b");
+        let error = things.find(doc! {}).await.expect_err("no cursor");
+        assert!(matches!(error.kind(), ErrorKind::Protocol(_)), "{body}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_something_else_than_documents_is_refused() {
+    let body = doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "a.b", "firstBatch": [1, 2] } };
+    let server = MisbehavingServer::start(Fault::Reply(body)).await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("a").collection::<Document>("b");
+    let mut cursor = things.find(doc! {}).await.expect("a cursor");
+    assert!(matches!(cursor.try_next().await.expect_err("no document").kind(), ErrorKind::Protocol(_)));
+    assert!(cursor.try_next().await.expect("the end").is_none());
+}
+
+#[tokio::test]
+async fn the_client_recovers_after_a_broken_connection() {
+    // The fault hits each connection once; the pool must not hand a broken one out again.
+    let server = MisbehavingServer::start(Fault::Bytes(vec![0xFF; 64])).await;
+    let client = Client::connect(server.uri("maxPoolSize=1")).await.expect("a client");
+    for round in 0..3 {
+        let pinged = client.database("admin").run_command(doc! { "ping": 1 });
+        let result = tokio::time::timeout(HANG, pinged.into_future()).await.expect("no hang");
+        assert!(result.is_err(), "round {round}");
+    }
+    assert_eq!(server.commands(), 3, "every round had a connection of its own");
+}

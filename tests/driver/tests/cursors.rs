@@ -1,0 +1,108 @@
+//! Reading results in batches.
+
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt, TryStreamExt};
+use marula_driver::{
+    Collection,
+    bson::{Document, doc},
+};
+use marula_driver_tests::{Deployment, replica_set, standalone};
+use serde::Deserialize;
+
+async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
+    let things = deployment.collection::<Document>();
+    let all: Vec<Document> = (0..count).map(|n| doc! { "_id": n, "name": format!("thing {n}") }).collect();
+    things.insert_many(&all).await.unwrap();
+    things
+}
+
+#[tokio::test]
+async fn ten_thousand_documents_arrive_once_each() {
+    let deployment = standalone().await;
+    let things = filled(&deployment, 10_000).await;
+    let cursor = things.find(doc! {}).batch_size(999_u32).await.unwrap();
+    let ids: Vec<i32> = cursor.map_ok(|d| d.get_i32("_id").unwrap()).try_collect().await.unwrap();
+    assert_eq!(ids.len(), 10_000);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 10_000);
+    assert_eq!(deployment.server.commands_seen("getMore"), 11 - 1);
+}
+
+#[tokio::test]
+async fn documents_can_be_borrowed_from_the_batch() {
+    #[derive(Deserialize)]
+    struct Thing<'a> {
+        name: &'a str,
+    }
+    let deployment = standalone().await;
+    let things = filled(&deployment, 5).await;
+    let mut cursor = things.find(doc! {}).batch_size(2_u32).sort(doc! { "_id": 1 }).await.unwrap();
+    assert!(cursor.current().is_err(), "advance comes first");
+    let mut names = Vec::new();
+    while cursor.advance().await.unwrap() {
+        let thing: Thing<'_> = cursor.deserialize_current().unwrap();
+        names.push(thing.name.to_owned());
+        assert!(cursor.current().unwrap().get_str("name").is_ok());
+    }
+    assert_eq!(names, ["thing 0", "thing 1", "thing 2", "thing 3", "thing 4"]);
+    assert!(cursor.is_exhausted());
+    assert!(!cursor.advance().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_limit_is_kept_over_batches() {
+    let deployment = standalone().await;
+    let things = filled(&deployment, 20).await;
+    let limited = things.find(doc! {}).limit(7).batch_size(3_u32).await.unwrap();
+    assert_eq!(limited.try_collect().await.unwrap().len(), 7);
+    let single = things.find(doc! {}).limit(-7).await.unwrap();
+    assert_eq!(single.try_collect().await.unwrap().len(), 7);
+    assert_eq!(things.find(doc! {}).limit(4).batch_size(4_u32).await.unwrap().try_collect().await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_dropped_cursor_is_freed_on_the_server() {
+    let deployment = standalone().await;
+    let things = filled(&deployment, 10).await;
+    let mut cursor = things.find(doc! {}).batch_size(2_u32).await.unwrap();
+    assert!(cursor.advance().await.unwrap());
+    drop(cursor);
+    deployment.server.wait_for_command("killCursors", 1).await;
+    // An exhausted one needs no freeing.
+    things.find(doc! {}).await.unwrap().try_collect().await.unwrap();
+    assert_eq!(deployment.server.commands_seen("killCursors"), 1);
+}
+
+#[tokio::test]
+async fn a_cursor_stays_on_its_server_and_session() {
+    let deployment = replica_set().await;
+    let things = filled(&deployment, 300).await;
+    let mut stream = things.find(doc! {}).batch_size(50_u32).await.unwrap();
+    let mut count = 0;
+    while let Some(thing) = stream.next().await {
+        thing.unwrap();
+        count += 1;
+    }
+    assert_eq!(count, 300);
+    assert!(stream.next().await.is_none(), "a finished stream stays finished");
+}
+
+#[tokio::test]
+async fn aggregation_results_have_a_type() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Counted {
+        #[serde(rename = "_id")]
+        even: bool,
+        count: i64,
+    }
+    let deployment = standalone().await;
+    let things = filled(&deployment, 9).await;
+    let pipeline = [
+        doc! { "$group": { "_id": { "$eq": [{ "$mod": ["$_id", 2] }, 0] }, "count": { "$sum": 1 } } },
+        doc! { "$sort": { "_id": 1 } },
+    ];
+    let counted = things.aggregate(pipeline).with_type::<Counted>().await.unwrap().try_collect().await.unwrap();
+    assert_eq!(counted, [Counted { even: false, count: 4 }, Counted { even: true, count: 5 }]);
+    let refused = things.aggregate([doc! { "$nonsense": 1 }]).await.expect_err("no such stage");
+    assert_eq!(refused.code(), Some(40324));
+}

@@ -1,0 +1,357 @@
+//! `$out` and `$merge`: writing a pipeline's result to a collection.
+
+use super::Pipeline;
+use crate::command::insert::prepare;
+use crate::error::{Error, Result, code};
+use crate::query::path;
+use crate::query::{Env, Filter};
+use crate::storage::{Catalog, Collection, Namespace, RecordId};
+use bson::oid::ObjectId;
+use bson::{Bson, Document, Timestamp, doc};
+
+/// What to do with a document that exists in the target.
+#[derive(Debug, Clone)]
+enum Matched {
+    Replace,
+    Keep,
+    Merge,
+    Fail,
+    Pipeline(Pipeline, Vec<(String, crate::expression::Expression)>),
+}
+
+/// What to do with a document that does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NotMatched {
+    Insert,
+    Discard,
+    Fail,
+}
+
+/// A stage that writes.
+#[derive(Debug, Clone)]
+pub(crate) enum Output {
+    Out {
+        database: Option<String>,
+        collection: String,
+    },
+    Merge {
+        database: Option<String>,
+        collection: String,
+        on: Vec<String>,
+        matched: Box<MergeRule>,
+    },
+}
+
+/// What `$merge` does in each case.
+#[derive(Debug, Clone)]
+pub(crate) struct MergeRule {
+    matched: Matched,
+    not_matched: NotMatched,
+}
+
+fn target(value: &Bson, stage: &str, keys: [&str; 2]) -> Result<(Option<String>, String)> {
+    match value {
+        Bson::String(collection) => Ok((None, collection.clone())),
+        Bson::Document(fields) => {
+            let text = |name: &str| match fields.get(name) {
+                None => Ok(None),
+                Some(Bson::String(text)) => Ok(Some(text.clone())),
+                Some(_) => Err(Error::type_mismatch(format!(
+                    "BSON field '{stage}.{name}' is the wrong type, expected type 'string'"
+                ))),
+            };
+            if let Some(other) = fields.keys().find(|name| !keys.contains(&name.as_str())) {
+                return Err(Error::new(
+                    code::UNKNOWN_FIELD,
+                    format!("BSON field '{stage}.{other}' is an unknown field."),
+                ));
+            }
+            let collection = text(keys[1])?.ok_or_else(|| {
+                Error::new(
+                    code::MISSING_FIELD,
+                    format!("BSON field '{stage}.{}' is missing but a required field", keys[1]),
+                )
+            })?;
+            Ok((text(keys[0])?, collection))
+        }
+        other => Err(Error::new(
+            16990,
+            format!(
+                "{stage} only supports a string or object argument, but found {}",
+                crate::value::type_name(other)
+            ),
+        )),
+    }
+}
+
+impl Output {
+    pub(super) fn parse_out(argument: &Bson) -> Result<Output> {
+        let (database, collection) = target(argument, "$out", ["db", "coll"])?;
+        Ok(Output::Out { database, collection })
+    }
+
+    pub(super) fn parse_merge(argument: &Bson, env: &Env) -> Result<Output> {
+        let whole;
+        let fields = match argument {
+            Bson::String(_) => {
+                whole = doc! { "into": argument.clone() };
+                &whole
+            }
+            Bson::Document(fields) => fields,
+            _ => {
+                return Err(Error::new(
+                    51182,
+                    "$merge only supports a string or object argument",
+                ));
+            }
+        };
+        if let Some(name) = fields.keys().find(|name| {
+            !matches!(
+                name.as_str(),
+                "into" | "on" | "let" | "whenMatched" | "whenNotMatched"
+            )
+        }) {
+            return Err(Error::new(
+                code::UNKNOWN_FIELD,
+                format!("BSON field '$merge.{name}' is an unknown field."),
+            ));
+        }
+        let into = fields.get("into").ok_or_else(|| {
+            Error::new(
+                code::MISSING_FIELD,
+                "BSON field '$merge.into' is missing but a required field",
+            )
+        })?;
+        let (database, collection) = target(into, "$merge.into", ["db", "coll"])?;
+        let on = match fields.get("on") {
+            None => vec!["_id".to_owned()],
+            Some(Bson::String(field)) => vec![field.clone()],
+            Some(Bson::Array(items)) if !items.is_empty() => items
+                .iter()
+                .map(|item| match item {
+                    Bson::String(field) => Ok(field.clone()),
+                    _ => Err(Error::new(51134, "$merge 'on' array elements must be strings")),
+                })
+                .collect::<Result<_>>()?,
+            Some(_) => {
+                return Err(Error::new(
+                    51187,
+                    "If explicitly specifying $merge 'on', must include at least one field",
+                ));
+            }
+        };
+        let not_matched = match fields
+            .get("whenNotMatched")
+            .map(|value| value.as_str().unwrap_or(""))
+        {
+            None | Some("insert") => NotMatched::Insert,
+            Some("discard") => NotMatched::Discard,
+            Some("fail") => NotMatched::Fail,
+            Some(other) => {
+                return Err(Error::bad_value(format!(
+                    "Enumeration value '{other}' for field '$merge.whenNotMatched' is not a valid value."
+                )));
+            }
+        };
+        let matched = match fields.get("whenMatched") {
+            None => Matched::Merge,
+            Some(Bson::String(mode)) => match mode.as_str() {
+                "replace" => Matched::Replace,
+                "keepExisting" => Matched::Keep,
+                "merge" => Matched::Merge,
+                "fail" => Matched::Fail,
+                other => {
+                    return Err(Error::bad_value(format!(
+                        "Enumeration value '{other}' for field '$merge.whenMatched' is not a valid value."
+                    )));
+                }
+            },
+            Some(Bson::Array(stages)) => {
+                let mut inner = env.clone();
+                let mut variables = Vec::new();
+                let default = doc! { "new": "$$ROOT" };
+                let defined = match fields.get("let") {
+                    Some(Bson::Document(defined)) => defined,
+                    _ => &default,
+                };
+                for (name, value) in defined {
+                    variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
+                    inner.variables.insert(name.clone(), Bson::Null);
+                }
+                Matched::Pipeline(Pipeline::parse_update(stages, &inner)?, variables)
+            }
+            Some(_) => {
+                return Err(Error::new(
+                    51191,
+                    "$merge 'whenMatched' must be either a string or an array",
+                ));
+            }
+        };
+        Ok(Output::Merge {
+            database,
+            collection,
+            on,
+            matched: Box::new(MergeRule { matched, not_matched }),
+        })
+    }
+
+    /// The collection that is written.
+    pub(crate) fn namespace(&self, default_database: &str) -> Result<Namespace> {
+        let (Output::Out { database, collection }
+        | Output::Merge {
+            database, collection, ..
+        }) = self;
+        let namespace = Namespace::new(database.as_deref().unwrap_or(default_database), collection)?;
+        namespace.check_creatable()?;
+        Ok(namespace)
+    }
+
+    /// Writes the documents.
+    pub(crate) fn write(
+        &self,
+        documents: Vec<Document>,
+        catalog: &mut Catalog,
+        database: &str,
+        env: &Env,
+        now: &dyn Fn() -> Timestamp,
+        bypass: bool,
+    ) -> Result<()> {
+        let namespace = self.namespace(database)?;
+        match self {
+            Output::Out { .. } => {
+                // The new content takes the place of the old in one step, indexes and options stay.
+                let mut target = match catalog.get(&namespace) {
+                    Some(existing) => emptied(existing),
+                    None => Collection::new(None),
+                };
+                for document in documents {
+                    target.insert(prepare(&document, true, now)?, &namespace.to_string(), bypass)?;
+                }
+                catalog.put(&namespace, target);
+                Ok(())
+            }
+            Output::Merge { on, matched, .. } => {
+                let collection = catalog.get_or_create(&namespace)?;
+                check_unique_on(collection, on)?;
+                for document in documents {
+                    merge_one(collection, &namespace, on, matched, document, env, now, bypass)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn emptied(existing: &Collection) -> Collection {
+    let mut target = existing.clone();
+    let ids: Vec<RecordId> = target.records().map(|(id, _)| id).collect();
+    for id in ids {
+        target.remove(id);
+    }
+    target
+}
+
+fn check_unique_on(collection: &Collection, on: &[String]) -> Result<()> {
+    let mut wanted: Vec<&str> = on.iter().map(String::as_str).collect();
+    wanted.sort_unstable();
+    let found = collection.indexes.iter().any(|index| {
+        let pattern = index.key_pattern();
+        let mut fields: Vec<&str> = pattern.keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        (index.unique || index.name == "_id_") && index.partial.is_none() && fields == wanted
+    });
+    if found {
+        return Ok(());
+    }
+    Err(Error::new(
+        51183,
+        "Cannot find index to verify that join fields will be unique",
+    ))
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the parts of one merge, all different in kind"
+)]
+fn merge_one(
+    collection: &mut Collection,
+    namespace: &Namespace,
+    on: &[String],
+    rule: &MergeRule,
+    mut document: Document,
+    env: &Env,
+    now: &dyn Fn() -> Timestamp,
+    bypass: bool,
+) -> Result<()> {
+    if on == ["_id"] && !document.contains_key("_id") {
+        document.insert("_id", ObjectId::new());
+    }
+    let mut all = Vec::new();
+    for field in on {
+        match path::get(&document, field) {
+            Some(Bson::Null | Bson::Array(_)) | None => {
+                return Err(Error::new(
+                    51132,
+                    "$merge write error: 'on' field cannot be missing, null, undefined or an array",
+                ));
+            }
+            Some(value) => all.push(Bson::Document(doc! { field: { "$eq": value.clone() } })),
+        }
+    }
+    let filter = Filter::parse(&doc! { "$and": all }, env)?;
+    let name = namespace.to_string();
+    let found = collection.matching(&filter, env)?.first().copied();
+    let Some(id) = found else {
+        return match rule.not_matched {
+            NotMatched::Insert => collection
+                .insert(prepare(&document, true, now)?, &name, bypass)
+                .map(|_| ()),
+            NotMatched::Discard => Ok(()),
+            NotMatched::Fail => Err(Error::new(
+                13113,
+                "$merge could not find a matching document in the target collection for at least one document in the source collection",
+            )),
+        };
+    };
+    let old = collection
+        .record(id)
+        .map(|old| old.as_ref().clone())
+        .unwrap_or_default();
+    let new = match &rule.matched {
+        Matched::Keep => return Ok(()),
+        Matched::Fail => {
+            return Err(Error::new(
+                code::DUPLICATE_KEY,
+                "$merge failed: a document with this key exists in the target collection",
+            ));
+        }
+        Matched::Replace => {
+            let mut new = document;
+            if !new.contains_key("_id") {
+                new.insert("_id", old.get("_id").cloned().unwrap_or(Bson::Null));
+            }
+            new
+        }
+        Matched::Merge => {
+            let mut new = old.clone();
+            new.extend(document);
+            new
+        }
+        Matched::Pipeline(pipeline, variables) => {
+            let mut inner = env.clone();
+            for (name, value) in variables {
+                inner
+                    .variables
+                    .insert(name.clone(), value.evaluate(&document, env)?);
+            }
+            pipeline.run_on_one(old.clone(), &inner)?
+        }
+    };
+    if new.get("_id") != old.get("_id") {
+        return Err(Error::new(
+            code::IMMUTABLE_FIELD,
+            "$merge failed to update the matching document, did you attempt to modify the _id or the shard key? :: caused by :: the immutable field '_id' was found to have been altered",
+        ));
+    }
+    collection.replace(id, new, &name, bypass)
+}

@@ -1,0 +1,156 @@
+//! `aggregate`.
+
+use super::Call;
+use super::list::cursor_batch_size;
+use super::plan::{Scan, select};
+use crate::aggregate::stage::Stage;
+use crate::aggregate::{Pipeline, Source};
+use crate::error::{Error, Result, code};
+use crate::query::Filter;
+use crate::storage::{Catalog, Namespace};
+use crate::value::number::Number;
+use bson::{Bson, Document, doc};
+use std::sync::Arc;
+
+pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    let namespace = match call.body.get(call.key) {
+        Some(value) if Number::from_bson(value).and_then(Number::to_exact_i64) == Some(1) => None,
+        Some(value) if crate::value::is_number(value) => {
+            return Err(Error::failed_to_parse(
+                "Invalid command format: the 'aggregate' field must specify a collection name or 1",
+            ));
+        }
+        _ => Some(call.namespace()?),
+    };
+    let stages = args.required_array("pipeline")?;
+    if args.get("explain").is_some() {
+        return Err(Error::not_served("aggregate with explain"));
+    }
+    if args.document("cursor")?.is_none() {
+        return Err(Error::failed_to_parse(
+            "The 'cursor' option is required, except for aggregate with the explain argument",
+        ));
+    }
+    let batch_size = cursor_batch_size(call)?;
+    if let Some(Bson::Document(first)) = stages.first()
+        && first.contains_key("$changeStream")
+        && !call.deployment.is_replica_set()
+    {
+        return Err(Error::new(
+            40573,
+            "The $changeStream stage is only supported on replica sets",
+        ));
+    }
+    let mut catalog = call.deployment.catalog();
+    let collection = namespace.as_ref().and_then(|namespace| catalog.get(namespace));
+    let env = call.env(collection)?;
+    let pipeline = Pipeline::parse(stages, &env)?;
+    check_source(call, namespace.as_ref(), &pipeline)?;
+    if let Some(output) = &pipeline.output {
+        if !call.is_writable() {
+            return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
+        }
+        output.namespace(call.db)?;
+        let linearizable = matches!(call.body.get("readConcern"), Some(Bson::Document(concern)) if concern.get_str("level").is_ok_and(|level| level == "linearizable"));
+        if linearizable {
+            return Err(Error::new(
+                code::INVALID_OPTIONS,
+                "$out and $merge cannot be used with a 'linearizable' read concern level",
+            ));
+        }
+    }
+    let host = call.member.address.to_string();
+    let source = Source {
+        catalog: &catalog,
+        database: call.db,
+        collection: namespace.as_ref().map(|namespace| namespace.collection.as_str()),
+        host: &host,
+        lsid: call.body.get("lsid"),
+    };
+    let (input, done) = input(call, &catalog, namespace.as_ref(), &pipeline, &env)?;
+    let rest = Pipeline {
+        stages: pipeline.stages[done..].to_vec(),
+        output: None,
+    };
+    let mut rows = rest.run(input, source, &env)?;
+    if let Some(output) = &pipeline.output {
+        let bypass = args.flag("bypassDocumentValidation", false)?;
+        output.write(
+            std::mem::take(&mut rows),
+            &mut catalog,
+            call.db,
+            &env,
+            &|| call.deployment.tick(),
+            bypass,
+        )?;
+        call.wrote();
+    }
+    let shown = namespace.map_or_else(
+        || format!("{}.$cmd.aggregate", call.db),
+        |namespace| namespace.to_string(),
+    );
+    let rows = rows.into_iter().map(Arc::new).collect();
+    Ok(doc! { "cursor": call.member.cursors.first_batch(&shown, rows, batch_size, false) })
+}
+
+/// Some first stages make documents of their own, and want to be run on the database; the others want a collection.
+fn check_source(call: &Call<'_>, namespace: Option<&Namespace>, pipeline: &Pipeline) -> Result<()> {
+    match (pipeline.stages.first(), namespace) {
+        (Some(Stage::Documents(_) | Stage::ListLocalSessions), None) => Ok(()),
+        (Some(Stage::Documents(_) | Stage::ListLocalSessions), Some(_)) => Err(Error::new(
+            code::INVALID_NAMESPACE,
+            "$documents and $listLocalSessions must be run against a database with {aggregate: 1}",
+        )),
+        (_, None) => Err(Error::new(
+            code::INVALID_NAMESPACE,
+            format!(
+                "{{aggregate: 1}} is not valid for '{}'; a collection is required.",
+                call.db
+            ),
+        )),
+        (_, Some(_)) => Ok(()),
+    }
+}
+
+/// The documents that the pipeline begins with, and how many stages they have already passed.
+fn input(
+    call: &Call<'_>,
+    catalog: &Catalog,
+    namespace: Option<&Namespace>,
+    pipeline: &Pipeline,
+    env: &crate::query::Env,
+) -> Result<(Vec<Document>, usize)> {
+    let makes_own = matches!(
+        pipeline.stages.first(),
+        Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_))
+    );
+    let Some(collection) = namespace
+        .and_then(|namespace| catalog.get(namespace))
+        .filter(|_| !makes_own)
+    else {
+        return Ok((Vec::new(), 0));
+    };
+    let everything = Filter::Constant(true);
+    let (filter, done) = match pipeline.stages.first() {
+        Some(Stage::Match(filter)) => (filter, 1),
+        _ => (&everything, 0),
+    };
+    let hint = call.args().get("hint");
+    let ids = select(
+        collection,
+        filter,
+        Scan {
+            hint,
+            ..Scan::default()
+        },
+        env,
+    )?;
+    Ok((
+        ids.into_iter()
+            .filter_map(|id| collection.record(id))
+            .map(|document| document.as_ref().clone())
+            .collect(),
+        done,
+    ))
+}

@@ -1,0 +1,51 @@
+//! `renameCollection`.
+
+use super::Call;
+use crate::error::{Error, Result, code};
+use crate::storage::Namespace;
+use bson::{Bson, Document};
+
+pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    let from = split(args.required_string(call.key)?)?;
+    let to = split(args.required_string("to")?)?;
+    to.check_creatable()?;
+    let drop_target = match args.get("dropTarget") {
+        // The server also takes the UUID of the collection to drop.
+        Some(Bson::Binary(_)) => {
+            return Err(Error::not_served("renameCollection with the UUID of the target"));
+        }
+        _ => args.flag("dropTarget", false)?,
+    };
+    if from == to {
+        return Err(Error::new(
+            code::ILLEGAL_OPERATION,
+            "Can't rename a collection to itself",
+        ));
+    }
+    let mut catalog = call.deployment.catalog();
+    if catalog.get(&from).is_none() {
+        return Err(Error::new(
+            code::NAMESPACE_NOT_FOUND,
+            format!("Source collection {from} does not exist"),
+        ));
+    }
+    if catalog.get(&to).is_some() && !drop_target {
+        return Err(Error::new(code::NAMESPACE_EXISTS, "target namespace exists"));
+    }
+    if let Some(collection) = catalog.take(&from) {
+        catalog.put(&to, collection);
+        call.wrote();
+    }
+    Ok(Document::new())
+}
+
+fn split(text: &str) -> Result<Namespace> {
+    match text.split_once('.') {
+        Some((database, collection)) => Namespace::new(database, collection),
+        None => Err(Error::new(
+            code::INVALID_NAMESPACE,
+            format!("Invalid namespace specified '{text}'"),
+        )),
+    }
+}

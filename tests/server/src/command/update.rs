@@ -1,0 +1,270 @@
+//! `update`.
+
+use super::Call;
+use super::args::Args;
+use super::find::sorted;
+use super::insert::{Batch, check_batch_size};
+use super::plan::{Scan, select};
+use crate::error::{Error, Result, code};
+use crate::query::sort::Sort;
+use crate::query::{Env, Filter};
+use crate::session::History;
+use crate::storage::{Catalog, Collection, Namespace, RecordId};
+use crate::update::{Target, Update};
+use crate::value::collation::Collation;
+use crate::value::identical_documents;
+use bson::{Bson, Document, doc};
+use std::sync::Arc;
+
+/// What one statement did.
+#[derive(Default)]
+struct Done {
+    matched: i32,
+    modified: i32,
+    upserted: Option<Bson>,
+}
+
+pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace()?;
+    let args = call.args();
+    let statements = args.documents("updates")?.ok_or_else(|| {
+        Error::new(
+            code::MISSING_FIELD,
+            "BSON field 'update.updates' is missing but a required field",
+        )
+    })?;
+    check_batch_size(statements.len())?;
+    let ordered = args.flag("ordered", true)?;
+    let history = call
+        .deployment
+        .sessions
+        .history(call.body, call.deployment.is_replica_set())?;
+    for statement in &statements {
+        check_statement(call, statement, &history)?;
+    }
+    let mut catalog = call.deployment.catalog();
+    let mut batch = Batch {
+        n_modified: Some(0),
+        ..Batch::default()
+    };
+    for (index, statement) in statements.into_iter().enumerate() {
+        let done = match history.find(index) {
+            Some(recorded) => {
+                batch.retried.push(history.statement_id(index));
+                Ok(Done::from_record(&recorded))
+            }
+            None => run_statement(call, &mut catalog, &namespace, statement),
+        };
+        match done {
+            Ok(done) => {
+                history.record(index, done.to_record());
+                batch.n += done.matched;
+                batch.n_modified = batch.n_modified.map(|count| count + done.modified);
+                if let Some(id) = done.upserted {
+                    batch.n += 1;
+                    batch
+                        .upserted
+                        .push(Bson::Document(doc! { "index": index as i32, "_id": id }));
+                }
+            }
+            Err(error) => {
+                batch.errors.push(Bson::Document(error.to_write_error(index)));
+                if ordered {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(batch.reply(call))
+}
+
+impl Done {
+    fn to_record(&self) -> Document {
+        let mut record = doc! { "n": self.matched, "nModified": self.modified };
+        if let Some(id) = &self.upserted {
+            record.insert("upserted", id.clone());
+        }
+        record
+    }
+
+    fn from_record(record: &Document) -> Done {
+        Done {
+            matched: record.get_i32("n").unwrap_or(0),
+            modified: record.get_i32("nModified").unwrap_or(0),
+            upserted: record.get("upserted").cloned(),
+        }
+    }
+}
+
+/// Errors in the shape of a statement fail the whole command.
+fn check_statement(call: &Call<'_>, statement: &Document, history: &History<'_>) -> Result<()> {
+    let args = Args::new("update.updates", statement);
+    args.only(&[
+        "q",
+        "u",
+        "c",
+        "multi",
+        "upsert",
+        "upsertSupplied",
+        "collation",
+        "arrayFilters",
+        "hint",
+        "sort",
+    ])?;
+    args.required_document("q")?;
+    let multi = args.flag("multi", false)?;
+    args.flag("upsert", false)?;
+    args.array("arrayFilters")?;
+    if args.get("u").is_none() {
+        return Err(Error::new(
+            code::MISSING_FIELD,
+            "BSON field 'update.updates.u' is missing but a required field",
+        ));
+    }
+    if statement.contains_key("sort") && !call.deployment.version.at_least(8, 0) {
+        return Err(Error::new(
+            code::UNKNOWN_FIELD,
+            "BSON field 'update.updates.sort' is an unknown field.",
+        ));
+    }
+    if multi && args.document("sort")?.is_some() {
+        return Err(Error::failed_to_parse("Cannot specify sort with multi=true"));
+    }
+    if multi && history.is_retryable() {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "Cannot use retryable writes with multi=true",
+        ));
+    }
+    Ok(())
+}
+
+/// The environment of a write statement: the command's variables with the statement's or the collection's collation.
+pub(crate) fn statement_env(
+    call: &Call<'_>,
+    statement: &Document,
+    collection: Option<&Collection>,
+) -> Result<Env> {
+    let mut env = call.env(collection)?;
+    if statement.contains_key("collation") {
+        env.collation = Collation::parse_field(statement)?;
+    }
+    Ok(env)
+}
+
+fn run_statement(
+    call: &Call<'_>,
+    catalog: &mut Catalog,
+    namespace: &Namespace,
+    statement: &Document,
+) -> Result<Done> {
+    let args = Args::new("update.updates", statement);
+    let mut env = statement_env(call, statement, catalog.get(namespace))?;
+    let constants = args.document("c")?;
+    if constants.is_some() && !matches!(statement.get("u"), Some(Bson::Array(_))) {
+        return Err(Error::new(
+            51198,
+            "Constant values may only be specified for pipeline updates",
+        ));
+    }
+    crate::expression::define_let(constants, &mut env)?;
+    let filter = Filter::parse(args.required_document("q")?, &env)?;
+    let update = Update::parse(
+        args.get("u").unwrap_or(&Bson::Null),
+        args.array("arrayFilters")?.map(Vec::as_slice),
+        &env,
+    )?;
+    let multi = args.flag("multi", false)?;
+    if multi && update.is_replacement() {
+        return Err(Error::failed_to_parse(
+            "multi update is not supported for replacement-style update",
+        ));
+    }
+    let sort = args.document("sort")?.map(Sort::parse).transpose()?;
+    let bypass = call.args().flag("bypassDocumentValidation", false)?;
+    let change = Write {
+        call,
+        namespace,
+        env: &env,
+        filter: &filter,
+        update: &update,
+        bypass,
+    };
+    let mut done = Done::default();
+    if let Some(collection) = catalog.get_mut(namespace) {
+        let scan = Scan {
+            hint: args.get("hint"),
+            ..Scan::default()
+        };
+        let mut ids = sorted(
+            collection,
+            select(collection, &filter, scan, &env)?,
+            sort.as_ref(),
+            &env,
+        );
+        if !multi {
+            ids.truncate(1);
+        }
+        for id in ids {
+            done.matched += 1;
+            if change.update_one(collection, id)?.2 {
+                done.modified += 1;
+            }
+        }
+    }
+    if done.matched == 0 && args.flag("upsert", false)? {
+        let inserted = change.upsert(catalog)?;
+        done.upserted = inserted.get("_id").cloned();
+    }
+    Ok(done)
+}
+
+/// One parsed update with all it needs to be applied.
+pub(crate) struct Write<'w> {
+    pub(crate) call: &'w Call<'w>,
+    pub(crate) namespace: &'w Namespace,
+    pub(crate) env: &'w Env,
+    pub(crate) filter: &'w Filter,
+    pub(crate) update: &'w Update,
+    pub(crate) bypass: bool,
+}
+
+impl Write<'_> {
+    fn target(&self, position: Option<usize>) -> Target<'_> {
+        Target {
+            position,
+            env: self.env,
+            insert: false,
+            timestamp: self.call.deployment.operation_time(),
+        }
+    }
+
+    /// Updates a record; gives the documents before and after, and whether anything changed.
+    pub(crate) fn update_one(
+        &self,
+        collection: &mut Collection,
+        id: RecordId,
+    ) -> Result<(Arc<Document>, Arc<Document>, bool)> {
+        let old = collection
+            .record(id)
+            .cloned()
+            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")))?;
+        let (_, position) = self.filter.matches_with_position(&old, self.env)?;
+        let new = self.update.apply(&old, self.target(position))?;
+        if identical_documents(&old, &new) {
+            return Ok((Arc::clone(&old), old, false));
+        }
+        collection.replace(id, new.clone(), &self.namespace.to_string(), self.bypass)?;
+        self.call.wrote();
+        Ok((old, Arc::new(new), true))
+    }
+
+    /// Inserts what the update makes of the filter's equalities.
+    pub(crate) fn upsert(&self, catalog: &mut Catalog) -> Result<Document> {
+        let document = self.update.upsert(self.filter, self.target(None))?;
+        let collection = catalog.get_or_create(self.namespace)?;
+        collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
+        self.call.wrote();
+        Ok(document)
+    }
+}

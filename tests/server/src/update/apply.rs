@@ -1,0 +1,141 @@
+//! Applies one operation to a document.
+
+use super::Target;
+use super::array;
+use super::modify::{Change, modify};
+use super::number;
+use super::parse::{Action, Operation};
+use crate::error::{Error, Result};
+use crate::query::Filter;
+use crate::query::path::Part;
+use crate::value::compare::compare;
+use crate::value::format;
+use bson::{Bson, Document, doc};
+use std::collections::BTreeMap;
+
+/// What the operations of one update share while they are applied to one document.
+pub(crate) struct Context<'c> {
+    pub(crate) target: Target<'c>,
+    pub(crate) array_filters: &'c BTreeMap<String, Filter>,
+    /// The document as it was.
+    pub(crate) document: &'c Document,
+}
+
+impl Context<'_> {
+    /// Whether an array element passes the array filter of an identifier.
+    pub(super) fn passes(&self, identifier: &str, item: &Bson) -> Result<bool> {
+        match self.array_filters.get(identifier) {
+            Some(filter) => filter.matches(&doc! { identifier: item.clone() }, self.target.env),
+            None => Ok(false),
+        }
+    }
+
+    fn id(&self) -> String {
+        self.document
+            .get("_id")
+            .map_or_else(|| "null".to_owned(), format::bson)
+    }
+
+    pub(super) fn apply(&self, operation: &Operation, document: &mut Document) -> Result<()> {
+        if matches!(operation.action, Action::SetOnInsert(_)) && !self.target.insert {
+            return Ok(());
+        }
+        for path in operation.path.resolve(self, document)? {
+            match &operation.action {
+                Action::Rename(to) => {
+                    let to: Vec<Part> = to.text.split('.').map(Part::new).collect();
+                    rename(document, &path, &to)?;
+                }
+                action => {
+                    let text = path
+                        .iter()
+                        .map(|part| part.name.as_str())
+                        .collect::<Vec<_>>()
+                        .join(".");
+                    modify(document, &path, &mut |held| self.change(action, &text, held))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&self, action: &Action, path: &str, held: Option<&Bson>) -> Result<Change> {
+        let env = self.target.env;
+        let better = |value: &Bson, wanted: std::cmp::Ordering| match held {
+            Some(held) if compare(value, held, env.collation.as_ref()) != wanted => Change::Keep,
+            _ => Change::Set(value.clone()),
+        };
+        match action {
+            Action::Set(value) | Action::SetOnInsert(value) => Ok(Change::Set(value.clone())),
+            Action::Unset => Ok(if held.is_some() {
+                Change::Remove
+            } else {
+                Change::Keep
+            }),
+            Action::Inc(operand) => number::arithmetic("$inc", path, held, *operand, &self.id()),
+            Action::Mul(operand) => number::arithmetic("$mul", path, held, *operand, &self.id()),
+            Action::Min(value) => Ok(better(value, std::cmp::Ordering::Less)),
+            Action::Max(value) => Ok(better(value, std::cmp::Ordering::Greater)),
+            Action::CurrentDate => Ok(Change::Set(Bson::DateTime(env.now))),
+            Action::CurrentTimestamp => Ok(Change::Set(Bson::Timestamp(self.target.timestamp))),
+            Action::Bit(operations) => number::bit(path, held, operations, self.document),
+            Action::Push(push) => push.apply(path, held, &self.id(), env),
+            Action::AddToSet(values) => array::add_to_set(path, held, values, &self.id(), env),
+            Action::Pull(condition) => array::pull(held, condition, env),
+            Action::PullAll(values) => array::pull_all(held, values, env),
+            Action::Pop(first) => array::pop(path, held, *first),
+            Action::Rename(_) => Ok(Change::Keep),
+        }
+    }
+}
+
+fn rename(document: &mut Document, from: &[Part], to: &[Part]) -> Result<()> {
+    let text = |path: &[Part]| {
+        path.iter()
+            .map(|part| part.name.as_str())
+            .collect::<Vec<_>>()
+            .join(".")
+    };
+    for (name, path) in [("source", from), ("destination", to)] {
+        if passes_array(document, path) {
+            return Err(Error::bad_value(format!(
+                "The {name} field cannot be an array element, '{}' in doc with _id: {}",
+                text(path),
+                document
+                    .get("_id")
+                    .map_or_else(|| "null".to_owned(), format::bson)
+            )));
+        }
+    }
+    let mut moved = None;
+    modify(document, from, &mut |held| {
+        moved = held.cloned();
+        Ok(if held.is_some() {
+            Change::Remove
+        } else {
+            Change::Keep
+        })
+    })?;
+    let Some(value) = moved else { return Ok(()) };
+    // The target is written anew, at the end.
+    modify(document, to, &mut |held| {
+        Ok(if held.is_some() {
+            Change::Remove
+        } else {
+            Change::Keep
+        })
+    })?;
+    modify(document, to, &mut |_| Ok(Change::Set(value.clone())))
+}
+
+fn passes_array(document: &Document, path: &[Part]) -> bool {
+    let mut value = document.get(&path[0].name);
+    for part in &path[1..] {
+        value = match value {
+            Some(Bson::Array(_)) => return true,
+            Some(Bson::Document(inner)) => inner.get(&part.name),
+            _ => None,
+        };
+    }
+    false
+}

@@ -1,0 +1,344 @@
+//! Update documents to operations, with the server's errors for what is malformed or conflicting.
+
+use super::Update;
+use super::array::{PullCondition, Push};
+use super::path::{Step, UpdatePath};
+use crate::aggregate::Pipeline;
+use crate::error::{Error, Result, code};
+use crate::query::{Env, Filter};
+use crate::value::number::Number;
+use crate::value::{format, type_name};
+use bson::{Bson, Document};
+use std::collections::BTreeMap;
+
+/// One operator on one path.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) path: UpdatePath,
+    pub(crate) action: Action,
+}
+
+/// What an operator does.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Set(Bson),
+    SetOnInsert(Bson),
+    Unset,
+    Inc(Number),
+    Mul(Number),
+    Min(Bson),
+    Max(Bson),
+    Rename(UpdatePath),
+    CurrentDate,
+    CurrentTimestamp,
+    Bit(Vec<(String, Number)>),
+    Push(Push),
+    AddToSet(Vec<Bson>),
+    Pull(PullCondition),
+    PullAll(Vec<Bson>),
+    /// From the front instead of the end.
+    Pop(bool),
+}
+
+impl Update {
+    /// Parses the `u` of an update statement or the `update` of `findAndModify`.
+    pub(crate) fn parse(update: &Bson, array_filters: Option<&[Bson]>, env: &Env) -> Result<Update> {
+        match update {
+            Bson::Array(stages) => {
+                if array_filters.is_some() {
+                    return Err(Error::failed_to_parse(
+                        "arrayFilters may not be specified for pipeline-style updates",
+                    ));
+                }
+                Pipeline::parse_update(stages, env).map(Update::Pipeline)
+            }
+            Bson::Document(update) if update.keys().next().is_some_and(|name| name.starts_with('$')) => {
+                operators(update, array_filters.unwrap_or(&[]), env)
+            }
+            Bson::Document(replacement) => {
+                if let Some(name) = replacement.keys().find(|name| name.starts_with('$')) {
+                    return Err(Error::new(
+                        code::DOLLAR_PREFIXED_FIELD_NAME,
+                        format!(
+                            "The dollar ($) prefixed field '{name}' in '{name}' is not allowed in the context of an update's \
+                             replacement document. Consider using an aggregation pipeline with $replaceWith."
+                        ),
+                    ));
+                }
+                if array_filters.is_some_and(|filters| !filters.is_empty()) {
+                    return Err(Error::failed_to_parse(
+                        "arrayFilters may not be specified for replacement-style updates",
+                    ));
+                }
+                Ok(Update::Replacement(replacement.clone()))
+            }
+            other => Err(Error::failed_to_parse(format!(
+                "Update argument must be either an object or an array, found {}",
+                type_name(other)
+            ))),
+        }
+    }
+}
+
+fn operators(update: &Document, filters: &[Bson], env: &Env) -> Result<Update> {
+    let array_filters = parse_array_filters(filters, env)?;
+    let mut operations: Vec<Operation> = Vec::new();
+    for (operator, fields) in update {
+        check_operator(operator)?;
+        let Bson::Document(fields) = fields else {
+            return Err(Error::failed_to_parse(format!(
+                "Modifiers operate on fields but we found type {} instead. For example: {{$mod: {{<field>: ...}}}} not \
+                 {{{operator}: {}}}",
+                type_name(fields),
+                format::bson(fields)
+            )));
+        };
+        for (path, argument) in fields {
+            let operation = Operation {
+                path: UpdatePath::parse(path)?,
+                action: action(operator, path, argument, env)?,
+            };
+            check_rename(&operation)?;
+            let second = match &operation.action {
+                Action::Rename(to) => Some(to),
+                _ => None,
+            };
+            for path in [Some(&operation.path), second].into_iter().flatten() {
+                for earlier in &operations {
+                    let renamed = match &earlier.action {
+                        Action::Rename(to) => Some(to),
+                        _ => None,
+                    };
+                    for taken in [Some(&earlier.path), renamed].into_iter().flatten() {
+                        check_conflict(path, taken)?;
+                    }
+                }
+            }
+            operations.push(operation);
+        }
+    }
+    check_identifiers(&operations, &array_filters, update)?;
+    // New fields are added in the order of their names, numbers by value.
+    operations.sort_by(|a, b| order_key(&a.path).cmp(&order_key(&b.path)));
+    Ok(Update::Operators {
+        operations,
+        array_filters,
+    })
+}
+
+fn order_key(path: &UpdatePath) -> Vec<(usize, String)> {
+    path.text
+        .split('.')
+        .map(|part| {
+            (
+                part.parse::<usize>().map_or(usize::MAX, |index| index),
+                part.to_owned(),
+            )
+        })
+        .collect()
+}
+
+fn check_operator(operator: &str) -> Result<()> {
+    const KNOWN: [&str; 15] = [
+        "$set",
+        "$setOnInsert",
+        "$unset",
+        "$inc",
+        "$mul",
+        "$min",
+        "$max",
+        "$rename",
+        "$currentDate",
+        "$bit",
+        "$push",
+        "$addToSet",
+        "$pull",
+        "$pullAll",
+        "$pop",
+    ];
+    if KNOWN.contains(&operator) {
+        return Ok(());
+    }
+    Err(Error::failed_to_parse(format!(
+        "Unknown modifier: {operator}. Expected a valid update modifier or pipeline-style update specified as an array"
+    )))
+}
+
+fn check_conflict(path: &UpdatePath, taken: &UpdatePath) -> Result<()> {
+    match path.conflicts_with(taken) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            code::CONFLICTING_UPDATE_OPERATORS,
+            format!(
+                "Updating the path '{}' would create a conflict at '{at}'",
+                path.text
+            ),
+        )),
+    }
+}
+
+fn check_rename(operation: &Operation) -> Result<()> {
+    let Action::Rename(to) = &operation.action else {
+        return Ok(());
+    };
+    let from = &operation.path;
+    if from.is_positional() || to.is_positional() {
+        return Err(Error::bad_value(
+            "The source and target fields for $rename may not be dynamic or positional",
+        ));
+    }
+    if from.text == to.text || from.conflicts_with(to).is_some() {
+        return Err(Error::bad_value(format!(
+            "The source and target field for $rename must not be on the same path: {}: \"{}\"",
+            from.text, to.text
+        )));
+    }
+    Ok(())
+}
+
+fn parse_array_filters(filters: &[Bson], env: &Env) -> Result<BTreeMap<String, Filter>> {
+    let mut parsed = BTreeMap::new();
+    for filter in filters {
+        let Bson::Document(filter) = filter else {
+            return Err(Error::type_mismatch("array filters must be objects"));
+        };
+        let identifier = identifier_of(filter).ok_or_else(|| {
+            Error::failed_to_parse("Cannot use an expression without a top-level field name in arrayFilters")
+        })?;
+        if !identifier.starts_with(|c: char| c.is_ascii_lowercase())
+            || !identifier.chars().all(|c| c.is_ascii_alphanumeric())
+        {
+            return Err(Error::bad_value(format!(
+                "Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string \
+                 beginning with a lowercase letter, found '{identifier}'"
+            )));
+        }
+        if parsed
+            .insert(identifier.clone(), Filter::parse(filter, env)?)
+            .is_some()
+        {
+            return Err(Error::failed_to_parse(format!(
+                "Found multiple array filters with the same top-level field name {identifier}"
+            )));
+        }
+    }
+    Ok(parsed)
+}
+
+/// The first component of the field names in a filter, also below `$and`, `$or` and `$nor`.
+fn identifier_of(filter: &Document) -> Option<String> {
+    filter
+        .iter()
+        .find_map(|(name, value)| match (name.as_str(), value) {
+            ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
+                clauses.iter().find_map(|clause| match clause {
+                    Bson::Document(clause) => identifier_of(clause),
+                    _ => None,
+                })
+            }
+            (name, _) if name.starts_with('$') => None,
+            (name, _) => name.split('.').next().map(str::to_owned),
+        })
+}
+
+fn check_identifiers(
+    operations: &[Operation],
+    filters: &BTreeMap<String, Filter>,
+    update: &Document,
+) -> Result<()> {
+    let mut used = Vec::new();
+    for operation in operations {
+        for step in &operation.path.steps {
+            if let Step::Filtered(identifier) = step {
+                if !filters.contains_key(identifier) {
+                    return Err(Error::bad_value(format!(
+                        "No array filter found for identifier '{identifier}' in path '{}'",
+                        operation.path.text
+                    )));
+                }
+                used.push(identifier);
+            }
+        }
+    }
+    match filters.keys().find(|identifier| !used.contains(identifier)) {
+        None => Ok(()),
+        Some(identifier) => Err(Error::failed_to_parse(format!(
+            "The array filter for identifier '{identifier}' was not used in the update {}",
+            format::document(update)
+        ))),
+    }
+}
+
+fn action(operator: &str, path: &str, argument: &Bson, env: &Env) -> Result<Action> {
+    let shown = || format!("{{{path}: {}}}", format::bson(argument));
+    Ok(match operator {
+        "$set" => Action::Set(argument.clone()),
+        "$setOnInsert" => Action::SetOnInsert(argument.clone()),
+        "$unset" => Action::Unset,
+        "$inc" => Action::Inc(Number::from_bson(argument).ok_or_else(|| {
+            Error::type_mismatch(format!("Cannot increment with non-numeric argument: {}", shown()))
+        })?),
+        "$mul" => Action::Mul(Number::from_bson(argument).ok_or_else(|| {
+            Error::type_mismatch(format!("Cannot multiply with non-numeric argument: {}", shown()))
+        })?),
+        "$min" => Action::Min(argument.clone()),
+        "$max" => Action::Max(argument.clone()),
+        "$rename" => match argument {
+            Bson::String(to) => Action::Rename(UpdatePath::parse(to)?),
+            _ => {
+                return Err(Error::bad_value(format!(
+                    "The 'to' field for $rename must be a string: {}",
+                    shown()
+                )));
+            }
+        },
+        "$currentDate" => current_date(argument)?,
+        "$bit" => super::number::parse_bit(path, argument)?,
+        "$push" => Action::Push(Push::parse(argument)?),
+        "$addToSet" => Action::AddToSet(super::array::each("$addToSet", argument)?),
+        "$pull" => Action::Pull(PullCondition::parse(argument, env)?),
+        "$pullAll" => match argument {
+            Bson::Array(items) => Action::PullAll(items.clone()),
+            other => {
+                return Err(Error::bad_value(format!(
+                    "$pullAll requires an array argument but was given a {}",
+                    type_name(other)
+                )));
+            }
+        },
+        _ => match Number::from_bson(argument).map(Number::to_exact_i64) {
+            Some(Some(1)) => Action::Pop(false),
+            Some(Some(-1)) => Action::Pop(true),
+            Some(_) => {
+                return Err(Error::failed_to_parse(format!(
+                    "$pop expects 1 or -1, found: {}",
+                    format::bson(argument)
+                )));
+            }
+            None => {
+                return Err(Error::failed_to_parse(format!(
+                    "Expected a number in: {path}: {}",
+                    format::bson(argument)
+                )));
+            }
+        },
+    })
+}
+
+fn current_date(argument: &Bson) -> Result<Action> {
+    match argument {
+        Bson::Boolean(_) => Ok(Action::CurrentDate),
+        Bson::Document(options) => match (options.get("$type"), options.len()) {
+            (Some(Bson::String(kind)), 1) if kind == "date" => Ok(Action::CurrentDate),
+            (Some(Bson::String(kind)), 1) if kind == "timestamp" => Ok(Action::CurrentTimestamp),
+            (Some(_), 1) => Err(Error::bad_value(
+                "The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}",
+            )),
+            _ => Err(Error::bad_value("Unrecognized $currentDate option")),
+        },
+        other => Err(Error::bad_value(format!(
+            "{} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({{$type: 'timestamp/date'}}).",
+            type_name(other)
+        ))),
+    }
+}
