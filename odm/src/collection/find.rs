@@ -21,7 +21,6 @@ pub struct Find<'a, D> {
     pub(super) sort: Option<Document>,
     pub(super) skip: Option<u64>,
     pub(super) limit: Option<u32>,
-    pub(super) projection: Option<Document>,
     pub(super) batch_size: Option<u32>,
     pub(super) hint: Option<Hint>,
     pub(super) collation: Option<Collation>,
@@ -60,7 +59,6 @@ impl<'a, D: Model> Find<'a, D> {
             sort: None,
             skip: None,
             limit: None,
-            projection: None,
             batch_size: None,
             hint: None,
             collation: None,
@@ -112,7 +110,7 @@ impl<'a, D: Model> Find<'a, D> {
             )* };
         }
         let mut action = self.collection.inner.find(self.filter?);
-        set!(action: sort skip limit projection batch_size hint collation comment max_time let_vars allow_disk_use);
+        set!(action: sort skip limit batch_size hint collation comment max_time let_vars allow_disk_use);
         Ok(action)
     }
 
