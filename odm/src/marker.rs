@@ -110,7 +110,8 @@ pub trait HashedKey {}
 /// Arrays.
 #[diagnostic::on_unimplemented(
     message = "this operator needs an array field, found `{Self}`",
-    label = "`{Self}` is not an array"
+    label = "`{Self}` is not an array",
+    note = "a newtype around an array is reached by dereferencing its path: `(*path)`"
 )]
 pub trait Array {
     /// The type of the elements.

@@ -9,6 +9,9 @@ use crate::bson::{Bson, Document};
 use crate::field::Field;
 use crate::marker::{Array, Map, Nullable, Writable};
 
+/// Types that a value is about without holding any of them: always `Send + Sync`.
+pub(crate) type Types<T> = PhantomData<fn() -> T>;
+
 /// The untyped part of a path: what is sent, and what travels along with it.
 #[derive(Clone, Debug, Default)]
 pub struct RawPath {
@@ -146,7 +149,7 @@ pub trait AsPath {
 /// A path from `R` to a value of type `T`.
 pub struct Path<R, T, M = Read> {
     raw: RawPath,
-    types: PhantomData<fn() -> (R, T, M)>,
+    types: Types<(R, T, M)>,
 }
 
 impl<R, T, M> Path<R, T, M> {
@@ -230,7 +233,7 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
 /// `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
-    types: PhantomData<fn() -> (V, M)>,
+    types: Types<(V, M)>,
 }
 
 impl<V, N, M> Wrapped<V, N, M> {

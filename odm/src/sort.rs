@@ -4,13 +4,13 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
 use crate::marker::{KeysetKey, Readable};
-use crate::path::{AsPath, Read};
+use crate::path::{AsPath, Read, Types};
 
 /// One key of a sort, with the root, the type and the mode of its path.
 pub struct SortKey<R, T, M = Read> {
     path: String,
     direction: Bson,
-    types: PhantomData<fn() -> (R, T, M)>,
+    types: Types<(R, T, M)>,
 }
 
 impl<R, T, M> SortKey<R, T, M> {

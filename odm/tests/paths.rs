@@ -79,6 +79,7 @@ enum Loose {
 #[derive(Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(collection = "orders")]
+#[expect(dead_code, reason = "a skipped field is never read")]
 struct Order {
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
@@ -113,11 +114,11 @@ mod seconds {
     use marula::bson::DateTime;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(date: &DateTime, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(date: &DateTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(date.timestamp_millis() / 1000)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime, D::Error> {
         i64::deserialize(deserializer).map(|s| DateTime::from_millis(s * 1000))
     }
 }

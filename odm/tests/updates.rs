@@ -38,7 +38,7 @@ fn compile<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> mar
 }
 
 fn check<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U, expected: Doc) {
-    let (update, filters) = compile(update).unwrap();
+    let (update, filters) = compile(update).expect("a valid update");
     assert_eq!((update, filters), (expected, Vec::new()));
 }
 
@@ -183,7 +183,7 @@ fn array_filters_are_numbered_over_the_whole_update() {
 }
 
 fn refused<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> (String, String) {
-    match compile(update).unwrap_err() {
+    match compile(update).expect_err("an invalid update") {
         Error::InvalidUpdate { path, reason } => (path, reason),
         other => panic!("{other}"),
     }

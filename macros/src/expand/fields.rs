@@ -13,7 +13,13 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         ident, fields_ident, ..
     } = model;
     let methods = accessors.iter().map(accessor);
-    let traits = field_traits(model);
+    let names = accessors.iter().filter(|a| a.read).map(|a| &a.name);
+    let stored_names = quote! {
+        fn stored_names() -> &'static [&'static str] {
+            &[#(#names),*]
+        }
+    };
+    let traits = field_traits(model, &stored_names);
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -47,7 +53,7 @@ pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenS
 }
 
 /// The traits of a type that has accessors of its own.
-pub(super) fn field_traits(model: &Model) -> TokenStream {
+pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
     let Model {
         ident, fields_ident, ..
     } = model;
@@ -65,6 +71,7 @@ pub(super) fn field_traits(model: &Model) -> TokenStream {
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 #fields_ident(path)
             }
+            #items
         }
     }
 }
@@ -76,6 +83,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         name,
         ty,
         kind,
+        ..
     } = accessor;
     let doc = match kind {
         AccessorKind::Flat => {

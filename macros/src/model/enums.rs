@@ -64,6 +64,8 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         place
     };
     let content = match &variant.shape {
+        // The whole content is in a form of its own.
+        _ if variant.serde.with.is_some() => Content::None,
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
             let rule = if variant.container.rename_all == Rule::None {

@@ -44,11 +44,13 @@ fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
         );
     }
     let kind = kind(field, sink);
+    let read = !field.serde.unread && field.serde.flatten.is_none();
     Some(Accessor {
         ident,
         name,
         ty: field.ty.clone(),
         kind,
+        read,
     })
 }
 

@@ -29,6 +29,7 @@ pub(crate) struct Model {
     pub(crate) root: Option<Root>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each derive")]
 pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
@@ -47,8 +48,14 @@ pub(crate) struct Accessor {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) kind: AccessorKind,
+    /// Whether serde reads the field under its stored name.
+    pub(crate) read: bool,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each field of a derive"
+)]
 pub(crate) enum AccessorKind {
     /// Accessors by the type.
     Typed,

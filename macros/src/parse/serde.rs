@@ -35,6 +35,8 @@ pub(crate) struct SerdeField {
     pub(crate) flatten: Option<Span>,
     /// Not written at all.
     pub(crate) skipped: bool,
+    /// Written but not read.
+    pub(crate) unread: bool,
     /// `with` or one of its halves.
     pub(crate) with: Option<(String, Span)>,
     /// The variant that takes all unknown tags.
@@ -85,6 +87,7 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
             "rename" => out.rename = both(meta, &name, sink)?,
             "flatten" => out.flatten = Some(span),
             "skip" | "skip_serializing" => out.skipped = true,
+            "skip_deserializing" => out.unread = true,
             "other" => out.other = true,
             "untagged" => out.untagged = true,
             "with" | "serialize_with" | "deserialize_with" => {

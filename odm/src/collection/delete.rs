@@ -35,11 +35,11 @@ impl<'a, D: Model> Delete<'a, D> {
 
     forward! {
         /// The index the server must use, by name or by keys.
-        hint: Hint;
+        hint: [into Hint];
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
     }
 
     /// Variables for `$expr`, read as `$$name`.

@@ -15,14 +15,12 @@ use crate::sort::{IntoKeyset, IntoSort};
 
 /// A query. See [`Collection::find`].
 #[must_use = "nothing is sent before a method such as `all` is awaited"]
-#[derive(Clone)]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Document>,
     pub(super) sort: Option<Document>,
     pub(super) skip: Option<u64>,
     pub(super) limit: Option<u32>,
-    pub(super) projection: Option<Document>,
     pub(super) batch_size: Option<u32>,
     pub(super) hint: Option<Hint>,
     pub(super) collation: Option<Collation>,
@@ -32,14 +30,25 @@ pub struct Find<'a, D> {
     pub(super) allow_disk_use: Option<bool>,
 }
 
+/// Setters: `name: [into Type]` takes what converts into the type, `name: [Type]` the type itself.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
+        setters!(@one $(#[$doc])* $name: $($type)+);
+    )* };
+    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
         $(#[$doc])*
         pub fn $name(mut self, value: impl Into<$type>) -> Self {
             self.$name = Some(value.into());
             self
         }
-    )* };
+    };
+    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $type) -> Self {
+            self.$name = Some(value);
+            self
+        }
+    };
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -50,7 +59,6 @@ impl<'a, D: Model> Find<'a, D> {
             sort: None,
             skip: None,
             limit: None,
-            projection: None,
             batch_size: None,
             hint: None,
             collation: None,
@@ -63,23 +71,23 @@ impl<'a, D: Model> Find<'a, D> {
 
     setters! {
         /// How many documents are skipped first. Default: none.
-        skip: u64;
+        skip: [u64];
         /// The most documents to find; 0 for all. Default: all.
-        limit: u32;
+        limit: [u32];
         /// How many documents the server sends at a time. Default: 101, then as many as fit 16 MiB.
-        batch_size: u32;
+        batch_size: [u32];
         /// The index the server must use, by name or by keys.
-        hint: Hint;
+        hint: [into Hint];
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
         /// How long the server may work on the operation.
-        max_time: Duration;
+        max_time: [Duration];
         /// Variables for `$expr`, read as `$$name`.
-        let_vars: Document;
+        let_vars: [Document];
         /// Allow the server to sort on disk.
-        allow_disk_use: bool;
+        allow_disk_use: [bool];
     }
 
     /// The order of the documents: a key, or a tuple of keys.
@@ -102,7 +110,7 @@ impl<'a, D: Model> Find<'a, D> {
             )* };
         }
         let mut action = self.collection.inner.find(self.filter?);
-        set!(action: sort skip limit projection batch_size hint collation comment max_time let_vars allow_disk_use);
+        set!(action: sort skip limit batch_size hint collation comment max_time let_vars allow_disk_use);
         Ok(action)
     }
 
@@ -128,7 +136,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// An invalid filter; a document that does not decode; what the driver reports.
     pub async fn first(self) -> Result<Option<D>> {
-        self.limit(1_u32).stream().await?.try_next().await
+        self.limit(1).stream().await?.try_next().await
     }
 
     /// Reads the one document that matches.
@@ -138,7 +146,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// document that does not decode; what the driver reports.
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
-        let mut found = self.limit(2_u32).stream().await?;
+        let mut found = self.limit(2).stream().await?;
         let Some(first) = found.try_next().await? else {
             return Err(collection.not_found());
         };

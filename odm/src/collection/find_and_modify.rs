@@ -56,17 +56,17 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
 
     forward! {
         /// Insert a document when none matches. No effect on a delete. Default: no.
-        upsert: bool;
+        upsert: [bool];
         /// The index the server must use, by name or by keys.
-        hint: Hint;
+        hint: [into Hint];
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// How long the server may work on the operation.
-        max_time: Duration;
+        max_time: [Duration];
         /// Skip the collection's schema validation.
-        bypass_document_validation: bool;
+        bypass_document_validation: [bool];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
     }
 
     /// Which of several matching documents is taken.

@@ -32,15 +32,15 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     forward! {
         /// How many documents are skipped first.
-        skip: u64;
+        skip: [u64];
         /// The index the server must use, by name or by keys.
-        hint: Hint;
+        hint: [into Hint];
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// How long the server may work on the operation.
-        max_time: Duration;
+        max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
     }
 
     /// Which of several matching documents is found.
@@ -99,17 +99,17 @@ impl<'a, D: Model> Count<'a, D> {
 
     forward! {
         /// How many documents are skipped first.
-        skip: u64;
+        skip: [u64];
         /// The number to stop at.
-        limit: u64;
+        limit: [u64];
         /// The index the server must use, by name or by keys.
-        hint: Hint;
+        hint: [into Hint];
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// How long the server may work on the operation.
-        max_time: Duration;
+        max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
     }
 
     async fn run(self) -> Result<u64> {
@@ -139,11 +139,11 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
 
     forward! {
         /// How strings compare.
-        collation: Collation;
+        collation: [into Collation];
         /// How long the server may work on the operation.
-        max_time: Duration;
+        max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
-        comment: Bson;
+        comment: [into Bson];
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document, to_raw_document};
+use crate::bson::{Bson, Document};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward};
 use crate::driver::options::{Collation, Hint};
 use crate::driver::{self, IntoUpdate as _, UpdateModification, UpdateResult, action};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::update::{Compiled, Update};
@@ -53,15 +53,15 @@ macro_rules! updates {
 
             forward! {
                 /// Insert a document when none matches, with the equalities of the filter as its fields. Default: no.
-                upsert: bool;
+                upsert: [bool];
                 /// The index the server must use, by name or by keys.
-                hint: Hint;
+                hint: [into Hint];
                 /// How strings compare.
-                collation: Collation;
+                collation: [into Collation];
                 /// Skip the collection's schema validation.
-                bypass_document_validation: bool;
+                bypass_document_validation: [bool];
                 /// A note that shows up in the server's logs and profiler.
-                comment: Bson;
+                comment: [into Bson];
             }
 
             /// Variables for `$expr` and pipelines, read as `$$name`.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::bson::Document;
+use crate::driver;
 use crate::json::RelaxedDocument;
 
 /// Why a schema plan could not be made or applied.
@@ -35,8 +36,8 @@ pub enum SchemaError {
     Raced {
         /// `database.collection`.
         namespace: String,
-        /// What the server says.
-        reason: String,
+        /// The driver's error, with what the server says.
+        source: driver::Error,
     },
     /// A declaration that no server accepts.
     InvalidIndex {
@@ -74,10 +75,10 @@ impl fmt::Display for SchemaError {
                 RelaxedDocument(have),
                 RelaxedDocument(want)
             ),
-            SchemaError::Raced { namespace, reason } => {
+            SchemaError::Raced { namespace, source } => {
                 write!(
                     f,
-                    "an index of {namespace} was created differently since the plan was made: {reason}"
+                    "an index of {namespace} was created differently since the plan was made: {source}"
                 )
             }
             SchemaError::InvalidIndex { model, index, reason } => {
@@ -87,4 +88,11 @@ impl fmt::Display for SchemaError {
     }
 }
 
-impl std::error::Error for SchemaError {}
+impl std::error::Error for SchemaError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SchemaError::Raced { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

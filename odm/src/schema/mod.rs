@@ -174,9 +174,9 @@ impl SchemaPlan {
 /// The conflict that a server reports: it came up after the plan was made.
 fn conflict(collection: &CollectionPlan, e: &driver::Error) -> Option<SchemaError> {
     let namespace = collection.namespace.clone();
-    let reason = e.to_string();
+    let source = e.clone();
     match e.code() {
-        Some(85 | 86) => Some(SchemaError::Raced { namespace, reason }),
+        Some(85 | 86) => Some(SchemaError::Raced { namespace, source }),
         _ => None,
     }
 }

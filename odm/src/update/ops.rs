@@ -66,7 +66,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Numeric,
     {
-        operation(self, "$inc", by.into_value().and_then(negated))
+        operation(self, "$inc", by.into_value().and_then(|v| negated(&v)))
     }
 
     /// `$mul`: multiplies the field; a missing one becomes 0.
@@ -173,7 +173,7 @@ pub trait UpdateOps: AsPath + Sized {
 
 impl<A: AsPath> UpdateOps for A {}
 
-fn negated(value: Bson) -> Result<Bson, ValueError> {
+fn negated(value: &Bson) -> Result<Bson, ValueError> {
     let range = || ValueError::new("the negated number is out of range");
     match value {
         Bson::Int32(v) => v.checked_neg().map(Bson::Int32).ok_or_else(range),

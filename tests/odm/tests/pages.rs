@@ -1,0 +1,123 @@
+//! Pages by number and pages by key.
+
+use marula::prelude::*;
+use marula::{Collection, Error, Filter};
+use marula_odm_tests::{Env, Order, order};
+
+async fn shop(count: i64) -> (Env, Collection<Order>) {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    // Three orders share each date, so that pages end between equals.
+    let all: Vec<Order> = (0..count)
+        .map(|n| Order {
+            created_at: order(n / 3).created_at,
+            ..order(n)
+        })
+        .collect();
+    orders.insert_many(&all).await.expect("orders are inserted");
+    (env, orders)
+}
+
+fn numbers(orders: &[Order]) -> Vec<i64> {
+    orders.iter().map(|o| o.number).collect()
+}
+
+#[tokio::test]
+async fn pages_by_number_count_all() {
+    let (env, orders) = shop(10).await;
+    let page = orders
+        .find(|o| o.number().gte(3))
+        .sort(|o| o.number().asc())
+        .page(1, 3)
+        .await
+        .unwrap();
+    assert_eq!(
+        (numbers(&page.items), page.total, page.pages()),
+        (vec![6, 7, 8], 7, 3)
+    );
+    let last = orders
+        .find(|o| o.number().gte(3))
+        .sort(|o| o.number().asc())
+        .page(2, 3)
+        .await
+        .unwrap();
+    assert_eq!(numbers(&last.items), [9]);
+    let beyond = orders.find_all().page(9, 3).await.unwrap();
+    assert_eq!((beyond.items.len(), beyond.total), (0, 10));
+    for (number, size) in [(0, 0), (u64::MAX, 2)] {
+        let refused = orders.find_all().page(number, size).await;
+        assert!(
+            matches!(refused, Err(Error::InvalidArgument { .. })),
+            "{number} {size}"
+        );
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn keyset_pages_visit_every_document_once_in_both_directions() {
+    let (env, orders) = shop(10).await;
+    let read = |token: Option<String>| {
+        let orders = orders.clone();
+        async move {
+            let query = orders.find(|o| o.number().ne(5));
+            query
+                .keyset(|o| (o.created_at().desc(), o.id().asc()), token.as_deref(), 4)
+                .await
+                .expect("a page")
+        }
+    };
+    let expected: Vec<i64> = vec![9, 6, 7, 8, 3, 4, 0, 1, 2];
+    let (mut forward, mut pages, mut token) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = read(token).await;
+        forward.extend(numbers(&page.items));
+        token = page.next.clone();
+        pages.push(page);
+        if token.is_none() {
+            break;
+        }
+    }
+    assert_eq!(forward, expected);
+    assert_eq!(pages.iter().map(|p| p.items.len()).collect::<Vec<_>>(), [4, 4, 1]);
+    assert!(pages[0].previous.is_none());
+    let mut back = pages.pop().expect("the last page");
+    let mut backward = numbers(&back.items);
+    while let Some(token) = back.previous.clone() {
+        back = read(Some(token)).await;
+        assert!(back.next.is_some());
+        backward.splice(0..0, numbers(&back.items));
+    }
+    assert_eq!(backward, expected);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn tokens_of_other_queries_are_refused() {
+    let (env, orders) = shop(4).await;
+    let page = orders
+        .find_all()
+        .keyset(|o| o.number().asc(), None, 2)
+        .await
+        .unwrap();
+    let token = page.next.expect("a next page");
+    let other = orders
+        .find_all()
+        .keyset(|o| o.number().desc(), Some(&token), 2)
+        .await;
+    assert!(matches!(other, Err(Error::InvalidArgument { .. })));
+    let foreign = orders
+        .find_all()
+        .keyset(|o| o.number().asc(), Some("AAAA"), 2)
+        .await;
+    assert!(matches!(foreign, Err(Error::InvalidArgument { .. })));
+    let empty = orders.find_all().keyset(|o| o.number().asc(), None, 0).await;
+    assert!(matches!(empty, Err(Error::InvalidArgument { .. })));
+    let none = orders
+        .find(|_| Filter::nothing())
+        .keyset(|o| o.number().asc(), None, 2)
+        .await
+        .unwrap();
+    assert_eq!((none.items.len(), none.next, none.previous), (0, None, None));
+    env.stop().await;
+}

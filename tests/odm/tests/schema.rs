@@ -1,0 +1,112 @@
+//! Schema plans: what is created, kept, in conflict and unknown.
+
+use marula::bson::doc;
+use marula::driver::IndexModel;
+use marula::schema::{Apply, Step};
+use marula::{Document, Error, SchemaError};
+use marula_odm_tests::{Env, Order};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(
+    collection = "articles",
+    index(text(title, weight = 10), text(body)),
+    index(expires_at, ttl = "1h"),
+    index(email, unique, sparse, collation(locale = "en", strength = 2)),
+    index(hashed(tenant)),
+    index(wildcard(attrs)),
+    index(tenant, -email, hidden)
+)]
+struct Article {
+    _id: i64,
+    title: String,
+    body: String,
+    expires_at: marula::bson::DateTime,
+    email: String,
+    tenant: String,
+    attrs: std::collections::BTreeMap<String, String>,
+}
+
+#[tokio::test]
+async fn a_plan_is_applied_once() {
+    let env = Env::start().await;
+    let schema = || env.db.schema().register::<Order>().register::<Article>();
+    let plan = schema().plan().await.unwrap();
+    assert_eq!(
+        plan.steps()
+            .filter(|(_, s)| matches!(s, Step::Create { .. }))
+            .count(),
+        10,
+        "{plan}"
+    );
+    let applied = plan.apply(Apply::additive()).await.unwrap();
+    assert_eq!(applied.created.len(), 10);
+    let again = schema().plan().await.unwrap();
+    assert!(again.is_empty(), "{again}");
+    assert!(
+        again.steps().all(|(_, s)| matches!(
+            s,
+            Step::Keep {
+                declared_as: None,
+                ..
+            }
+        )),
+        "{again}"
+    );
+    // A plan that was made before another replica applied the same is applied without an error.
+    plan.apply(Apply::additive()).await.unwrap();
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn conflicts_are_reported_and_not_applied() {
+    let env = Env::start().await;
+    let orders = env.db.driver().collection::<marula::bson::Document>("orders");
+    orders
+        .create_index(IndexModel::new(doc! { "number": 1 }))
+        .await
+        .unwrap();
+    orders
+        .create_index(IndexModel::new(doc! { "legacy": 1 }))
+        .await
+        .unwrap();
+    let plan = env.db.schema().register::<Order>().plan().await.unwrap();
+    let text = plan.to_string();
+    assert!(
+        text.contains("! conflict number_1 {\"number\": 1} unique: true"),
+        "{text}"
+    );
+    assert!(text.contains("? unknown  legacy_1"), "{text}");
+    let refused = plan.apply(Apply::additive()).await.unwrap_err();
+    assert!(
+        matches!(refused, Error::Schema(SchemaError::OptionsConflict { .. })),
+        "{refused}"
+    );
+    assert_eq!(
+        orders.list_index_names().await.unwrap().len(),
+        3,
+        "nothing was written"
+    );
+    let applied = plan.apply(Apply::additive().allow_conflicts(true)).await.unwrap();
+    assert_eq!(applied.created.len(), 3);
+    let names = orders.list_index_names().await.unwrap();
+    assert!(names.iter().any(|n| n == "legacy_1"), "{names:?}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_conflict_that_came_up_since_is_named() {
+    let env = Env::start().await;
+    let plan = env.db.schema().register::<Order>().plan().await.unwrap();
+    let orders = env.db.driver().collection::<marula::bson::Document>("orders");
+    orders
+        .create_index(IndexModel::new(doc! { "number": 1 }))
+        .await
+        .unwrap();
+    let error = plan.apply(Apply::additive()).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Schema(SchemaError::Raced { .. })),
+        "{error}"
+    );
+    env.stop().await;
+}

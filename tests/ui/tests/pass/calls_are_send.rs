@@ -1,0 +1,70 @@
+//! Every call can be awaited in a task that moves between threads, and handles can be shared.
+
+use marula::prelude::*;
+use marula::{Collection, Document, Embedded};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Line {
+    sku: String,
+    qty: i32,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    lines: Vec<Line>,
+}
+
+async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
+    orders.insert_one(&order).await?;
+    orders.insert_many(std::slice::from_ref(&order)).ordered(false).await?;
+    orders.find(|o| o._id().eq(1)).sort(|o| o._id().asc()).limit(1).all().await?;
+    orders.find(|o| o._id().eq(1)).one().await?;
+    let mut stream = orders.find_all().stream().await?;
+    stream.try_next().await?;
+    orders.find_all().page(0, 10).await?;
+    orders.find_all().keyset(|o| o._id().asc(), None, 10).await?;
+    orders.find_one(|o| o._id().eq(1)).await?;
+    orders.find_by_id(1).required().await?;
+    orders.count(|o| o._id().eq(1)).await?;
+    orders.exists(|o| o._id().eq(1)).await?;
+    orders.distinct(|o| o.lines().sku(), |o| o._id().eq(1)).await?;
+    orders
+        .update_one(|o| o._id().eq(1), |o| o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1))
+        .upsert(true)
+        .await?;
+    orders.update_many(|o| o._id().eq(1), |o| o.lines().all_positional().qty().inc(1)).await?;
+    orders.replace_one(|o| o._id().eq(1), &order).await?;
+    orders.replace(&order).upsert(true).await?;
+    orders.find_one_and_update(|o| o._id().eq(1), |o| o.lines().pop_last()).await?;
+    orders.find_one_and_replace(|o| o._id().eq(1), &order).await?;
+    orders.find_one_and_delete(|o| o._id().eq(1)).await?;
+    orders.delete_by_id(1).await?;
+    orders.delete_many(|o| o._id().eq(1)).await?;
+    Ok(())
+}
+
+async fn schema(db: marula::Database) -> marula::Result<()> {
+    let plan = db.schema().register::<Order>().plan().await?;
+    plan.apply(marula::schema::Apply::additive()).await?;
+    Ok(())
+}
+
+fn send<F: Future + Send + 'static>(_: F) {}
+fn shared<T: Clone + Send + Sync + 'static>() {}
+
+fn main() {
+    shared::<Collection<Order>>();
+    shared::<marula::Database>();
+    shared::<marula::Client>();
+    shared::<marula::Filter<Order>>();
+    shared::<marula::Update<Order>>();
+    shared::<marula::Error>();
+    let run = |orders, order, db| {
+        send(calls(orders, order));
+        send(schema(db));
+    };
+    let _ = run;
+}
