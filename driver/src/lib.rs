@@ -28,9 +28,9 @@ mod types;
 
 pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
 pub use error::{
-    BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError,
-    RETRYABLE_WRITE_ERROR, Result, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
-    WriteError, WriteFailure,
+    BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
+    RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
 };
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
