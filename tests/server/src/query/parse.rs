@@ -31,15 +31,6 @@ impl Filter {
             .elem_match(&Bson::Document(condition.clone()))
             .map(|test| Filter::Field(Path::current(), test))
     }
-
-    /// Parses tests of a value itself, such as `{$gt: 1}`, for [`Filter::matches_value`].
-    pub(crate) fn parse_value_tests(operators: &Document, env: &Env) -> Result<Filter> {
-        Parser {
-            env,
-            collation: env.collation.as_ref(),
-        }
-        .operators(&Path::current(), operators)
-    }
 }
 
 struct Parser<'c> {

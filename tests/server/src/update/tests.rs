@@ -1,4 +1,8 @@
 //! Update semantics, operator by operator.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are passed"
+)]
 
 use super::*;
 use bson::doc;
