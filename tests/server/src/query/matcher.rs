@@ -70,6 +70,10 @@ impl Filter {
                 Ok(true)
             }
             Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
+            Filter::Schema(schema) => match target {
+                Target::Document(document) => schema.matches_document(document),
+                Target::Value(_) => Ok(false),
+            },
             Filter::Expression(expression) => match target {
                 Target::Document(document) => expression
                     .evaluate(document, env)

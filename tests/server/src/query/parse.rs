@@ -61,6 +61,10 @@ impl Parser<'_> {
             "nor" => Filter::Nor(self.clauses(operator, value)?),
             "comment" => return Ok(None),
             "expr" => Filter::Expression(crate::expression::Expression::parse(value, self.env)?),
+            "jsonSchema" => match value {
+                Bson::Document(schema) => Filter::Schema(super::json_schema::Schema::parse(schema)?),
+                _ => return Err(Error::type_mismatch("$jsonSchema must be an object")),
+            },
             "alwaysTrue" => Filter::Constant(true),
             "alwaysFalse" => Filter::Constant(false),
             "text" => {
