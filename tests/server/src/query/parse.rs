@@ -5,7 +5,7 @@ use super::bits::Bits;
 use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::Path;
 use super::regex::Regex;
-use crate::error::{Error, Result, code};
+use crate::error::{Error, Result};
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use crate::value::{collation::Collation, format};
@@ -67,13 +67,9 @@ impl Parser<'_> {
             },
             "alwaysTrue" => Filter::Constant(true),
             "alwaysFalse" => Filter::Constant(false),
-            "text" => {
-                return Err(Error::new(
-                    code::INDEX_NOT_FOUND,
-                    "text index required for $text query",
-                ));
+            "text" | "where" | "sampleRate" => {
+                return Err(Error::not_served(format!("${operator} in a filter")));
             }
-            "where" | "sampleRate" => return Err(Error::not_served(format!("${operator} in a filter"))),
             _ => {
                 return Err(Error::bad_value(format!(
                     "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \

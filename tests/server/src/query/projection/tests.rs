@@ -124,6 +124,15 @@ fn computed_fields() {
 }
 
 #[test]
+fn computed_fields_come_last() {
+    let projected = project(
+        doc! {"a": {"$add": ["$a", 1]}, "b": 1},
+        doc! {"_id": 1, "a": 1, "b": 2},
+    );
+    assert_eq!(projected.keys().collect::<Vec<_>>(), ["_id", "b", "a"]);
+}
+
+#[test]
 fn mixing_is_an_error() {
     assert_eq!(error(doc! {"a": 1, "b": 0}), 31254);
     assert_eq!(error(doc! {"a": 0, "b": 1}), 31253);
