@@ -1,0 +1,58 @@
+//! The model: a book of a library, with its copies and reviews inside.
+
+use marula::{
+    Document, Embedded,
+    bson::{DateTime, Decimal128},
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// What kind of book it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Genre {
+    Novel,
+    Poetry,
+    Essay,
+    Mystery,
+}
+
+/// How many copies a branch has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+pub(crate) struct Copy {
+    pub(crate) branch: String,
+    pub(crate) count: i32,
+}
+
+/// What a reader thought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+pub(crate) struct Review {
+    pub(crate) by: String,
+    pub(crate) stars: i32,
+}
+
+/// A book. serde's names are the stored names; the indexes are declared where the fields are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[serde(rename_all = "camelCase")]
+#[document(
+    collection = "books",
+    index(isbn, unique),
+    index(author, -added_at),
+    index(copies.branch),
+    index(reserved_by, partial(reserved_by.exists()), name = "reservations")
+)]
+pub(crate) struct Book {
+    #[serde(rename = "_id")]
+    #[document(id = uuid_v7)]
+    pub(crate) id: Uuid,
+    pub(crate) isbn: String,
+    pub(crate) title: String,
+    pub(crate) author: String,
+    pub(crate) genre: Genre,
+    pub(crate) price: Decimal128,
+    pub(crate) copies: Vec<Copy>,
+    pub(crate) reviews: Vec<Review>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reserved_by: Option<String>,
+    pub(crate) added_at: DateTime,
+}
