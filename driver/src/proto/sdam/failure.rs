@@ -6,7 +6,6 @@ use super::compare_topology_versions;
 use crate::{
     Error, ErrorKind,
     bson::from_slice,
-    error::SYSTEM_OVERLOADED_ERROR,
     proto::description::{ServerDescription, TopologyVersion},
 };
 
@@ -46,14 +45,11 @@ pub(crate) fn judge(error: &Error, server: &ServerDescription) -> Verdict {
     }
 }
 
-/// Judges an error met while a connection was being established. One that may come from overload says nothing about the
-/// server's state (Client Backpressure specification).
-pub(crate) fn judge_handshake(error: &Error) -> Verdict {
-    if error.contains_label(SYSTEM_OVERLOADED_ERROR) {
-        Verdict::default()
-    } else {
-        LOST
-    }
+/// Judges an error met while a connection was being established. The Client Backpressure specification lets errors that may
+/// come from overload pass; that rule belongs together with its retries and their pauses, which this driver does not make
+/// yet. Without them an operation would meet the same dead server twice.
+pub(crate) fn judge_handshake(_error: &Error) -> Verdict {
+    LOST
 }
 
 const LOST: Verdict = Verdict {
