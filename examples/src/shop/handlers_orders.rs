@@ -61,7 +61,11 @@ pub async fn list(
             ];
             Filter::all(conditions.into_iter().flatten())
         })
-        .keyset(|o| o.created_at().desc(), query.cursor.as_deref(), size)
+        .keyset(
+            |o| (o.created_at().desc(), o.id().desc()),
+            query.cursor.as_deref(),
+            size,
+        )
         .await?;
     Ok(Reply(page.into()))
 }
