@@ -3,14 +3,14 @@
 pub use crate::bson::Bson;
 use crate::bson::Document;
 pub use crate::error::ValueError;
-pub use crate::field::{Embedded, Field, Opaque};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
-pub use crate::marker::{
+pub use crate::model::Model;
+pub use crate::path::field::{Embedded, Field, Opaque};
+pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
-pub use crate::model::Model;
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::value::{IntoValue, serialized};
 

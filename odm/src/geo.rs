@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::ValueError;
-use crate::field::Field;
-use crate::marker::Geo;
+use crate::path::field::Field;
+use crate::path::marker::Geo;
 use crate::path::{Mode, Path};
 use crate::value::IntoValue;
 

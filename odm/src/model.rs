@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ValueError;
-use crate::field::{Embedded, Field};
 use crate::id::IdSource;
 use crate::index::IndexDeclaration;
+use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::value::{IntoValue, serialized};
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
-use crate::marker::{KeysetKey, Readable};
+use crate::path::marker::{KeysetKey, Readable};
 use crate::path::{AsPath, Read, Types};
 
 /// One key of a sort, with the root, the type and the mode of its path.

@@ -8,7 +8,7 @@ use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, to_bson,
 };
 use crate::error::ValueError;
-use crate::field::Opaque;
+use crate::path::field::Opaque;
 
 /// A value that can be used for a field of type `T`, in the same stored form as the field itself.
 #[diagnostic::on_unimplemented(

@@ -94,8 +94,8 @@ fn specifications() {
 
 #[test]
 fn names_agree_with_serde() {
-    assert_eq!(marula::names::check::<Order>(), Ok(()));
-    assert_eq!(marula::names::check::<Line>(), Ok(()));
+    assert_eq!(marula::path::names::check::<Order>(), Ok(()));
+    assert_eq!(marula::path::names::check::<Line>(), Ok(()));
     // The accessors have the stored form of what they name.
     let order = Order::fields();
     assert_eq!(

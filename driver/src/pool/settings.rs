@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{options::ClientOptions, proto::cmap::PoolLimits};
+use crate::proto::cmap::PoolLimits;
 
 /// The part of the client's options that pools use.
 #[derive(Clone, Debug)]
@@ -26,18 +26,6 @@ impl PoolSettings {
             min_pool_size: self.min_pool_size,
             max_connecting: self.max_connecting,
             max_idle_time: self.max_idle_time.filter(|limit| !limit.is_zero()),
-        }
-    }
-}
-
-impl From<&ClientOptions> for PoolSettings {
-    fn from(options: &ClientOptions) -> Self {
-        Self {
-            max_pool_size: options.max_pool_size,
-            min_pool_size: options.min_pool_size,
-            max_connecting: options.max_connecting,
-            max_idle_time: options.max_idle_time,
-            wait_queue_timeout: options.wait_queue_timeout,
         }
     }
 }

@@ -110,7 +110,10 @@ impl<'a, D: Model> Find<'a, D> {
             )* };
         }
         let mut action = self.collection.inner.find(self.filter?);
-        set!(action: sort skip limit batch_size hint collation comment max_time let_vars allow_disk_use);
+        set!(action: sort skip batch_size hint collation comment max_time let_vars allow_disk_use);
+        if let Some(limit) = self.limit {
+            action = action.limit(i64::from(limit));
+        }
         Ok(action)
     }
 

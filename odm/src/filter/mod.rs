@@ -6,8 +6,8 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
-use crate::field::Embedded;
 use crate::json::RelaxedDocument;
+use crate::path::field::Embedded;
 use crate::path::{RawPath, check_path};
 
 mod combine;

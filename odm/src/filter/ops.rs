@@ -2,10 +2,10 @@
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
-use crate::field::Field;
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
-use crate::marker::{Array, Geo, Integer, Nullable, Ordered, Readable, Text};
+use crate::path::field::Field;
+use crate::path::marker::{Array, Geo, Integer, Nullable, Ordered, Readable, Text};
 use crate::path::{AsPath, ElementNav, Read};
 use crate::value::{IntoValue, array};
 

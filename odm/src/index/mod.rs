@@ -3,8 +3,8 @@
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 use crate::path::AsPath;
+use crate::path::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 
 pub(crate) mod normal;
 

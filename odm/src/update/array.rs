@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
-use crate::field::Field;
 use crate::filter::{Filter, element_condition};
-use crate::marker::{Array, Writable};
-use crate::path::{AsPath, ElementNav, RawPath, Read};
+use crate::path::field::Field;
+use crate::path::marker::{Array, Writable};
+use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element};
 use crate::sort::IntoSort;
 use crate::update::ops::operation;
 use crate::update::{IntoUpdate, Update};
@@ -15,6 +15,19 @@ use crate::value::{IntoValue, array};
 
 /// Changes of an array.
 pub trait ArrayUpdateOps: AsPath + Sized {
+    /// `$[id]`: every element that matches the condition, which is sent as an array filter.
+    fn filtered_positional<F>(&self, condition: F) -> ElementNav<Self::Value, Self::Root, Write>
+    where
+        Self::Value: Array<Element: Field>,
+        Self::Mode: Writable,
+        F: FnOnce(
+            ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
+        ) -> Filter<<Self::Value as Array>::Element>,
+    {
+        let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
+        element::<Self::Value, _, _>(self.raw().filtered(condition.into_carrier()))
+    }
+
     /// `$push`: appends a value.
     fn push(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where

@@ -2,8 +2,8 @@
 
 use crate::bson::{Bson, doc};
 use crate::error::{Error, ValueError};
-use crate::marker::{Date, Integer, Nullable, Numeric, Ordered, Writable};
 use crate::path::AsPath;
+use crate::path::marker::{Date, Integer, Nullable, Numeric, Ordered, Writable};
 use crate::update::Update;
 use crate::value::IntoValue;
 

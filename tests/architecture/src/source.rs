@@ -18,6 +18,14 @@ pub struct Source {
     pub tree: syn::File,
 }
 
+impl Source {
+    /// A file of unit tests (`tests.rs`, or in a folder `tests`), which may do what the code may not.
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        self.module.iter().any(|part| part == "tests")
+    }
+}
+
 /// The workspace's root.
 #[must_use]
 pub fn workspace_root() -> PathBuf {

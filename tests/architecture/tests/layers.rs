@@ -22,6 +22,9 @@ const DRIVER: [&str; 11] = [
 /// The derives: expand → model → parse → diagnostics.
 const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
 
+/// Rooms that only point at others: what macros emit paths into, and what applications import.
+const SIGNPOSTS: [&str; 2] = ["__private_v1", "prelude"];
+
 /// Machines that must not know one another.
 const APART: [&str; 4] = ["cmap", "retry", "sdam", "server_selection"];
 
@@ -36,7 +39,10 @@ fn crate_root(sources: &[Source]) -> &Source {
 fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
     let exports = root_exports(crate_root(sources));
     let mut found = Vec::new();
-    for source in sources.iter().filter(|source| !source.module.is_empty()) {
+    for source in sources
+        .iter()
+        .filter(|source| !source.module.is_empty() && !source.is_test())
+    {
         for import in imports_of(source) {
             let Some(first) = import.path.first() else {
                 continue;
@@ -115,13 +121,14 @@ fn machines_do_not_know_one_another() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// The rooms of `proto` form no cycle, nor do those of the other packages.
+/// The rooms of `proto` form no cycle, nor do those of the packages that applications depend on.
 #[test]
 fn no_package_has_a_cycle_of_rooms() {
-    for folder in ["driver/src", "macros/src", "odm/src", "tests/server/src"] {
+    for folder in ["driver/src", "macros/src", "odm/src"] {
         let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
             .into_iter()
             .map(|(from, to, _)| (from, to))
+            .filter(|(from, _)| !SIGNPOSTS.contains(&from.as_str()))
             .collect();
         assert_eq!(cycle(&edges), None, "{folder} has a cycle");
     }

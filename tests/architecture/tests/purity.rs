@@ -94,7 +94,11 @@ fn mentions(source: &Source) -> Vec<String> {
 
 #[test]
 fn machines_are_pure() {
-    let wrong: Vec<String> = sources_of("driver/src/proto").iter().flat_map(mentions).collect();
+    let wrong: Vec<String> = sources_of("driver/src/proto")
+        .iter()
+        .filter(|source| !source.is_test())
+        .flat_map(mentions)
+        .collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
 

@@ -67,7 +67,7 @@ async fn options_of_find_shape_the_result() {
     let page = people
         .find(doc! { "age": { "$gte": 2 } })
         .sort(doc! { "age": -1 })
-        .skip(1_u64)
+        .skip(1)
         .limit(3)
         .await
         .unwrap();
@@ -212,15 +212,7 @@ async fn deletes_counts_and_distinct_values() {
         .collect();
     things.insert_many(&all).await.unwrap();
     assert_eq!(things.count_documents(doc! { "even": true }).await.unwrap(), 5);
-    assert_eq!(
-        things
-            .count_documents(doc! {})
-            .skip(2_u64)
-            .limit(5_u64)
-            .await
-            .unwrap(),
-        5
-    );
+    assert_eq!(things.count_documents(doc! {}).skip(2).limit(5).await.unwrap(), 5);
     assert_eq!(things.count_documents(doc! { "none": 1 }).await.unwrap(), 0);
     assert_eq!(things.estimated_document_count().await.unwrap(), 10);
     let mut thirds: Vec<i32> = things

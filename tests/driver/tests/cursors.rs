@@ -23,7 +23,7 @@ async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
 async fn ten_thousand_documents_arrive_once_each() {
     let deployment = standalone().await;
     let things = filled(&deployment, 10_000).await;
-    let cursor = things.find(doc! {}).batch_size(999_u32).await.unwrap();
+    let cursor = things.find(doc! {}).batch_size(999).await.unwrap();
     let ids: Vec<i32> = cursor
         .map_ok(|d| d.get_i32("_id").unwrap())
         .try_collect()
@@ -44,7 +44,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
     let things = filled(&deployment, 5).await;
     let mut cursor = things
         .find(doc! {})
-        .batch_size(2_u32)
+        .batch_size(2)
         .sort(doc! { "_id": 1 })
         .await
         .unwrap();
@@ -64,7 +64,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
 async fn a_limit_is_kept_over_batches() {
     let deployment = standalone().await;
     let things = filled(&deployment, 20).await;
-    let limited = things.find(doc! {}).limit(7).batch_size(3_u32).await.unwrap();
+    let limited = things.find(doc! {}).limit(7).batch_size(3).await.unwrap();
     assert_eq!(limited.try_collect().await.unwrap().len(), 7);
     let single = things.find(doc! {}).limit(-7).await.unwrap();
     assert_eq!(single.try_collect().await.unwrap().len(), 7);
@@ -72,7 +72,7 @@ async fn a_limit_is_kept_over_batches() {
         things
             .find(doc! {})
             .limit(4)
-            .batch_size(4_u32)
+            .batch_size(4)
             .await
             .unwrap()
             .try_collect()
@@ -87,7 +87,7 @@ async fn a_limit_is_kept_over_batches() {
 async fn a_dropped_cursor_is_freed_on_the_server() {
     let deployment = standalone().await;
     let things = filled(&deployment, 10).await;
-    let mut cursor = things.find(doc! {}).batch_size(2_u32).await.unwrap();
+    let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     assert!(cursor.advance().await.unwrap());
     drop(cursor);
     deployment.server.wait_for_command("killCursors", 1).await;
@@ -100,7 +100,7 @@ async fn a_dropped_cursor_is_freed_on_the_server() {
 async fn a_cursor_stays_on_its_server_and_session() {
     let deployment = replica_set().await;
     let things = filled(&deployment, 300).await;
-    let mut stream = things.find(doc! {}).batch_size(50_u32).await.unwrap();
+    let mut stream = things.find(doc! {}).batch_size(50).await.unwrap();
     let mut count = 0;
     while let Some(thing) = stream.next().await {
         thing.unwrap();

@@ -14,6 +14,9 @@ const DEFAULT_VERSION: &str = "8.2.0";
 /// The name of every replica set.
 const SET_NAME: &str = "rs0";
 
+/// How often expired documents are removed, as often as the server does.
+const TTL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// Settings of a [`TestServer`]: by default a standalone of version 8.2.0 on a free port.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until started"]
@@ -110,6 +113,16 @@ impl TestServerBuilder {
             .collect::<io::Result<Vec<_>>>()?;
         let set_name = self.replica_set.then(|| SET_NAME.to_owned());
         let deployment = Arc::new(Deployment::new(version, set_name, addresses.clone()));
+        let expiring = Arc::downgrade(&deployment);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(TTL_INTERVAL).await;
+                let Some(deployment) = expiring.upgrade() else {
+                    return;
+                };
+                deployment.run_ttl_monitor();
+            }
+        });
         let mut members = Vec::new();
         for (index, (listener, address)) in listeners.into_iter().zip(addresses).enumerate() {
             let member = Arc::new(Member::new(index, address));

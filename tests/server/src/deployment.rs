@@ -77,6 +77,15 @@ impl Deployment {
         self.topology_changed.subscribe()
     }
 
+    /// Removes expired documents.
+    pub(crate) fn run_ttl_monitor(&self) -> usize {
+        let removed = self.catalog().remove_expired(bson::DateTime::now());
+        if removed > 0 {
+            self.tick();
+        }
+        removed
+    }
+
     pub(crate) fn is_replica_set(&self) -> bool {
         self.set_name.is_some()
     }

@@ -15,7 +15,7 @@ pub(crate) struct Error {
     /// Labels to add; `None` lets the server decide by the code.
     pub(crate) labels: Option<Vec<String>>,
     /// Further fields of the error, such as `keyPattern`.
-    pub(crate) extra: Document,
+    pub(crate) extra: Box<Document>,
 }
 
 macro_rules! codes {
@@ -33,25 +33,19 @@ macro_rules! codes {
 codes! {
     INTERNAL_ERROR = 1 "InternalError";
     BAD_VALUE = 2 "BadValue";
-    HOST_UNREACHABLE = 6 "HostUnreachable";
-    HOST_NOT_FOUND = 7 "HostNotFound";
-    UNKNOWN_ERROR = 8 "UnknownError";
     FAILED_TO_PARSE = 9 "FailedToParse";
     UNAUTHORIZED = 13 "Unauthorized";
     TYPE_MISMATCH = 14 "TypeMismatch";
     OVERFLOW = 15 "Overflow";
     PROTOCOL_ERROR = 17 "ProtocolError";
-    AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
-    LOCK_TIMEOUT = 24 "LockTimeout";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";
     INDEX_NOT_FOUND = 27 "IndexNotFound";
     PATH_NOT_VIABLE = 28 "PathNotViable";
     CONFLICTING_UPDATE_OPERATORS = 40 "ConflictingUpdateOperators";
     CURSOR_NOT_FOUND = 43 "CursorNotFound";
     NAMESPACE_EXISTS = 48 "NamespaceExists";
-    MAX_TIME_MS_EXPIRED = 50 "MaxTimeMSExpired";
     INVALID_ID_FIELD = 53 "InvalidIdField";
     DOLLAR_PREFIXED_FIELD_NAME = 52 "DollarPrefixedFieldName";
     EMPTY_FIELD_NAME = 56 "EmptyFieldName";
@@ -64,54 +58,78 @@ codes! {
     NO_REPLICATION_ENABLED = 76 "NoReplicationEnabled";
     INDEX_OPTIONS_CONFLICT = 85 "IndexOptionsConflict";
     INDEX_KEY_SPECS_CONFLICT = 86 "IndexKeySpecsConflict";
-    NETWORK_TIMEOUT = 89 "NetworkTimeout";
-    SHUTDOWN_IN_PROGRESS = 91 "ShutdownInProgress";
     NOT_SECONDARY = 95 "NotSecondary";
     UNSATISFIABLE_WRITE_CONCERN = 100 "UnsatisfiableWriteConcern";
-    WRITE_CONFLICT = 112 "WriteConflict";
     DOCUMENT_VALIDATION_FAILURE = 121 "DocumentValidationFailure";
     NOT_A_REPLICA_SET = 123 "NotAReplicaSet";
-    READ_CONCERN_MAJORITY_NOT_AVAILABLE_YET = 134 "ReadConcernMajorityNotAvailableYet";
-    COMMAND_NOT_SUPPORTED = 115 "CommandNotSupported";
-    COMMAND_NOT_SUPPORTED_ON_VIEW = 166 "CommandNotSupportedOnView";
     INVALID_PIPELINE_OPERATOR = 168 "InvalidPipelineOperator";
     CANNOT_INDEX_PARALLEL_ARRAYS = 171 "CannotIndexParallelArrays";
     INVALID_INDEX_SPECIFICATION_OPTION = 197 "InvalidIndexSpecificationOption";
-    PRIMARY_STEPPED_DOWN = 189 "PrimarySteppedDown";
-    ELECTION_IN_PROGRESS = 216 "ElectionInProgress";
     ILLEGAL_OP_MSG_FLAG = 223 "IllegalOpMsgFlag";
     TRANSACTION_TOO_OLD = 225 "TransactionTooOld";
-    INVALID_RESUME_TOKEN = 260 "InvalidResumeToken";
     NOT_IMPLEMENTED = 238 "NotImplemented";
     CONVERSION_FAILURE = 241 "ConversionFailure";
-    SNAPSHOT_UNAVAILABLE = 246 "SnapshotUnavailable";
-    NO_SUCH_TRANSACTION = 251 "NoSuchTransaction";
     EXCEEDED_TIME_LIMIT = 262 "ExceededTimeLimit";
     OPERATION_NOT_SUPPORTED_IN_TRANSACTION = 263 "OperationNotSupportedInTransaction";
     UNKNOWN_REPL_WRITE_CONCERN = 79 "UnknownReplWriteConcern";
     CHECKSUM_MISMATCH = 287 "ChecksumMismatch";
-    NO_QUERY_EXECUTION_PLANS = 291 "NoQueryExecutionPlans";
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
-    API_DEPRECATION_ERROR = 324 "APIDeprecationError";
     CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
-    REAUTHENTICATION_REQUIRED = 391 "ReauthenticationRequired";
-    SOCKET_EXCEPTION = 9001 "SocketException";
     NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";
     BSON_OBJECT_TOO_LARGE = 10334 "BSONObjectTooLarge";
     DUPLICATE_KEY = 11000 "DuplicateKey";
-    INTERRUPTED_AT_SHUTDOWN = 11600 "InterruptedAtShutdown";
-    INTERRUPTED = 11601 "Interrupted";
-    INTERRUPTED_DUE_TO_REPL_STATE_CHANGE = 11602 "InterruptedDueToReplStateChange";
     NOT_PRIMARY_NO_SECONDARY_OK = 13435 "NotPrimaryNoSecondaryOk";
-    NOT_PRIMARY_OR_SECONDARY = 13436 "NotPrimaryOrSecondary";
     MISSING_FIELD = 40414 "IDLFailedToParse";
     UNKNOWN_FIELD = 40415 "IDLUnknownField";
 }
 
+/// Names of further codes, which fail points return or which are used in one place only.
+const OTHER_NAMES: [(i32, &str); 31] = [
+    (6, "HostUnreachable"),
+    (7, "HostNotFound"),
+    (8, "UnknownError"),
+    (16, "InvalidLength"),
+    (18, "AuthenticationFailed"),
+    (24, "LockTimeout"),
+    (50, "MaxTimeMSExpired"),
+    (54, "NotSingleValueField"),
+    (89, "NetworkTimeout"),
+    (91, "ShutdownInProgress"),
+    (112, "WriteConflict"),
+    (115, "CommandNotSupported"),
+    (134, "ReadConcernMajorityNotAvailableYet"),
+    (146, "ExceededMemoryLimit"),
+    (166, "CommandNotSupportedOnView"),
+    (181, "AmbiguousIndexKeyPattern"),
+    (189, "PrimarySteppedDown"),
+    (216, "ElectionInProgress"),
+    (246, "SnapshotUnavailable"),
+    (251, "NoSuchTransaction"),
+    (260, "InvalidResumeToken"),
+    (267, "PreparedTransactionInProgress"),
+    (280, "ChangeStreamFatalError"),
+    (291, "NoQueryExecutionPlans"),
+    (324, "APIDeprecationError"),
+    (391, "ReauthenticationRequired"),
+    (9001, "SocketException"),
+    (11600, "InterruptedAtShutdown"),
+    (11601, "Interrupted"),
+    (11602, "InterruptedDueToReplStateChange"),
+    (13436, "NotPrimaryOrSecondary"),
+];
+
 /// The name that the server gives to a code; codes without a name are called by their location.
 pub(crate) fn code_name(code: i32) -> String {
-    known_name(code).map_or_else(|| format!("Location{code}"), str::to_owned)
+    let other = || {
+        OTHER_NAMES
+            .iter()
+            .find(|(other, _)| *other == code)
+            .map(|(_, name)| *name)
+    };
+    known_name(code)
+        .or_else(other)
+        .map_or_else(|| format!("Location{code}"), str::to_owned)
 }
 
 impl Error {
@@ -121,7 +139,7 @@ impl Error {
             code,
             message: message.into(),
             labels: None,
-            extra: Document::new(),
+            extra: Box::default(),
         }
     }
 
@@ -162,7 +180,7 @@ impl Error {
             "code": self.code,
             "codeName": code_name(self.code),
         };
-        reply.extend(self.extra.clone());
+        reply.extend((*self.extra).clone());
         if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
             reply.insert("errorLabels", labels.clone());
         }
@@ -172,7 +190,7 @@ impl Error {
     /// The entry of a `writeErrors` array.
     pub(crate) fn to_write_error(&self, index: usize) -> Document {
         let mut error = doc! { "index": index as i32, "code": self.code };
-        error.extend(self.extra.clone());
+        error.extend((*self.extra).clone());
         error.insert("errmsg", &self.message);
         error
     }

@@ -105,6 +105,11 @@ impl TestServer {
         Ok(())
     }
 
+    /// Runs a pass of the TTL monitor now, which otherwise runs once a minute; gives the number of removed documents.
+    pub fn run_ttl_monitor(&self) -> usize {
+        self.deployment.run_ttl_monitor()
+    }
+
     /// How many connections were accepted since the start.
     #[must_use]
     pub fn connections_created(&self) -> usize {

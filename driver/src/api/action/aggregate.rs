@@ -45,15 +45,15 @@ impl<'a> Aggregate<'a> {
 impl<'a, T> Aggregate<'a, T> {
     setters! {
         /// How many documents the server sends at a time.
-        batch_size: value = u32;
+        batch_size: plain = u32;
         /// Allow stages to use the disk.
-        allow_disk_use: value = bool;
+        allow_disk_use: plain = bool;
         /// Skip the target collection's schema validation in `$out` and `$merge`.
-        bypass_document_validation: value = bool;
+        bypass_document_validation: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
         /// How long a getMore of a tailable cursor may wait for news.
-        max_await_time: value = Duration;
+        max_await_time: plain = Duration;
         /// The index the server must use, by name or by keys.
         hint: value = Hint;
         /// How strings compare.

@@ -46,9 +46,9 @@ impl<'a> CountDocuments<'a> {
 
     setters! {
         /// How many matching documents are left out of the count.
-        skip: value = u64;
+        skip: plain = u64;
         /// Stop counting here.
-        limit: value = u64;
+        limit: plain = u64;
         /// The index the server must use, by name or by keys.
         hint: value = Hint;
         /// How strings compare.
@@ -56,7 +56,7 @@ impl<'a> CountDocuments<'a> {
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
     }
 
     /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
@@ -121,7 +121,7 @@ impl<'a> EstimatedDocumentCount<'a> {
 
     setters! {
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
     }

@@ -32,11 +32,11 @@ impl<'a> CreateCollection<'a> {
 
     setters! {
         /// Keep a fixed size and overwrite the oldest documents; needs `size`.
-        capped: value = bool;
+        capped: plain = bool;
         /// Bytes of a capped collection.
-        size: value = u64;
+        size: plain = u64;
         /// Most documents of a capped collection.
-        max: value = u64;
+        max: plain = u64;
         /// Options of the storage engine.
         storage_engine: document;
         /// A filter or `$jsonSchema` that documents must match.
@@ -50,7 +50,7 @@ impl<'a> CreateCollection<'a> {
         /// How strings compare in the collection, unless an operation says otherwise.
         collation: value = Collation;
         /// When documents of a time series or clustered collection expire; whole seconds.
-        expire_after_seconds: value = Duration;
+        expire_after_seconds: plain = Duration;
         /// Makes a time series collection.
         timeseries: document;
         /// Makes a clustered collection.

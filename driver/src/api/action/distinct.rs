@@ -37,7 +37,7 @@ impl<'a> Distinct<'a> {
 
     setters! {
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
         /// How strings compare.
         collation: value = Collation;
         /// A note that shows up in the server's logs and profiler.

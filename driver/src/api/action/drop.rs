@@ -14,7 +14,7 @@ macro_rules! common_setters {
     () => {
         setters! {
             /// How long the server may work on the operation; it then answers with code 50.
-            max_time: value = Duration;
+            max_time: plain = Duration;
             /// A note that shows up in the server's logs and profiler.
             comment: value = Bson;
         }

@@ -47,7 +47,7 @@ macro_rules! common_setters {
             /// Which fields are returned.
             projection: document;
             /// How many documents are skipped first.
-            skip: value = u64;
+            skip: plain = u64;
             /// The index the server must use, by name or by keys.
             hint: value = Hint;
             /// How strings compare.
@@ -55,7 +55,7 @@ macro_rules! common_setters {
             /// A note that shows up in the server's logs and profiler.
             comment: value = Bson;
             /// How long the server may work on the operation; it then answers with code 50.
-            max_time: value = Duration;
+            max_time: plain = Duration;
             /// Variables for `$expr`, read as `$$name`.
             let_vars: document;
             /// Lower bound of an index scan; needs a hint.
@@ -63,13 +63,13 @@ macro_rules! common_setters {
             /// Upper bound of an index scan, itself excluded; needs a hint.
             max: document;
             /// Return only the indexed fields.
-            return_key: value = bool;
+            return_key: plain = bool;
             /// Add the record's id as `$recordId`.
-            show_record_id: value = bool;
+            show_record_id: plain = bool;
             /// On a sharded cluster, return what can be had when a shard is down.
-            allow_partial_results: value = bool;
+            allow_partial_results: plain = bool;
             /// Allow the server to sort on disk.
-            allow_disk_use: value = bool;
+            allow_disk_use: plain = bool;
         }
     };
 }
@@ -87,11 +87,11 @@ impl<'a, T> Find<'a, T> {
     common_setters!();
     setters! {
         /// At most this many documents; negative: at most `-limit`, in one batch; 0: all.
-        limit: value = i64;
+        limit: plain = i64;
         /// How many documents the server sends at a time. Its default is 101, then as many as fit 16 MiB.
-        batch_size: value = u32;
+        batch_size: plain = u32;
         /// Keep an idle cursor open beyond the server's 10 minutes.
-        no_cursor_timeout: value = bool;
+        no_cursor_timeout: plain = bool;
     }
 
     async fn run(self) -> Result<Cursor<T>> {

@@ -48,7 +48,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
 
     setters! {
         /// Insert a document when none matches. No effect on a delete.
-        upsert: value = bool;
+        upsert: plain = bool;
         /// Which of several matching documents is taken.
         sort: document;
         /// Which fields are returned.
@@ -60,9 +60,9 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
         /// Skip the collection's schema validation.
-        bypass_document_validation: value = bool;
+        bypass_document_validation: plain = bool;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
     }

@@ -38,7 +38,7 @@ impl<'a> CreateIndexes<'a> {
 
     setters! {
         /// How long the server may work on the operation; it then answers with code 50.
-        max_time: value = Duration;
+        max_time: plain = Duration;
         /// How many members must be ready before the index is: a number, or `votingMembers`.
         commit_quorum: value = Bson;
         /// A note that shows up in the server's logs and profiler.
@@ -103,7 +103,7 @@ impl<'a> ListIndexes<'a> {
 impl<'a, T> ListIndexes<'a, T> {
     setters! {
         /// How many indexes the server sends at a time.
-        batch_size: value = u32;
+        batch_size: plain = u32;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
     }

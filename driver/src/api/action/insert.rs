@@ -37,7 +37,7 @@ macro_rules! common_setters {
     () => {
         setters! {
             /// Skip the collection's schema validation.
-            bypass_document_validation: value = bool;
+            bypass_document_validation: plain = bool;
             /// A note that shows up in the server's logs and profiler.
             comment: value = Bson;
         }
@@ -94,7 +94,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
 
     setters! {
         /// Stop at the first document that fails (the default), or go on with the others.
-        ordered: value = bool;
+        ordered: plain = bool;
     }
     common_setters!();
 

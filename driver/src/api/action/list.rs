@@ -40,7 +40,7 @@ impl<'a> ListCollections<'a> {
     common_setters!();
     setters! {
         /// How many collections the server sends at a time.
-        batch_size: value = u32;
+        batch_size: plain = u32;
     }
 
     async fn run(self) -> Result<Cursor<CollectionSpecification>> {

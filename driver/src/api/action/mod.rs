@@ -80,7 +80,8 @@ macro_rules! awaitable {
 }
 pub(super) use awaitable;
 
-/// Setters of an action whose options lie in its field `options`.
+/// Setters of an action whose options lie in its field `options`: a document, a plain value (so that number literals have
+/// its type), or anything that converts into the value.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident: $kind:ident $(= $type:ty)?;)*) => {
         $(setters!(@one $(#[$doc])* $name: $kind $(= $type)?);)*
@@ -89,6 +90,13 @@ macro_rules! setters {
         $(#[$doc])*
         pub fn $name(mut self, value: impl crate::bson::IntoDocument) -> Self {
             self.options.$name = Some(self.deferred.document(stringify!($name), value));
+            self
+        }
+    };
+    (@one $(#[$doc:meta])* $name:ident: plain = $type:ty) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $type) -> Self {
+            self.options.$name = Some(value);
             self
         }
     };

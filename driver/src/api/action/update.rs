@@ -85,7 +85,7 @@ impl<'a> Update<'a> {
 
     setters! {
         /// Insert a document when none matches.
-        upsert: value = bool;
+        upsert: plain = bool;
         /// The index the server must use, by name or by keys.
         hint: value = Hint;
         /// How strings compare.
@@ -95,7 +95,7 @@ impl<'a> Update<'a> {
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
         /// Skip the collection's schema validation.
-        bypass_document_validation: value = bool;
+        bypass_document_validation: plain = bool;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
     }

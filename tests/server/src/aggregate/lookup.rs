@@ -191,7 +191,7 @@ impl UnionWith {
                     match (name.as_str(), value) {
                         ("coll", Bson::String(collection)) => union.collection = Some(collection.clone()),
                         ("pipeline", Bson::Array(stages)) => {
-                            union.pipeline = Some(Pipeline::parse(stages, env)?)
+                            union.pipeline = Some(Pipeline::parse(stages, env)?);
                         }
                         (other, _) => {
                             return Err(Error::new(

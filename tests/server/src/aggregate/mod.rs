@@ -86,7 +86,7 @@ impl Pipeline {
         let mut document = document;
         for stage in &self.stages {
             document = stage
-                .transform(document, env)?
+                .transform(&document, env)?
                 .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "an update stage gave no document"))?;
         }
         Ok(document)

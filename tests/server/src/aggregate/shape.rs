@@ -39,10 +39,10 @@ impl AddFields {
         Ok(AddFields(fields))
     }
 
-    pub(super) fn apply(&self, document: Document, env: &Env) -> Result<Document> {
+    pub(super) fn apply(&self, document: &Document, env: &Env) -> Result<Document> {
         let mut changed = document.clone();
         for (path, expression) in &self.0 {
-            let value = expression.evaluate(&document, env)?;
+            let value = expression.evaluate(document, env)?;
             let parts: Vec<&str> = path.split('.').collect();
             set(&mut changed, &parts, &value);
         }

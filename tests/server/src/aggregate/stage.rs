@@ -56,7 +56,7 @@ impl Stage {
             Stage::Project(_) | Stage::AddFields(_) | Stage::ReplaceRoot(_) => {
                 let mut changed = Vec::with_capacity(documents.len());
                 for document in documents {
-                    changed.extend(self.transform(document, env)?);
+                    changed.extend(self.transform(&document, env)?);
                 }
                 changed
             }
@@ -104,11 +104,11 @@ impl Stage {
     }
 
     /// Runs a stage that makes one document of one.
-    pub(crate) fn transform(&self, document: Document, env: &Env) -> Result<Option<Document>> {
+    pub(crate) fn transform(&self, document: &Document, env: &Env) -> Result<Option<Document>> {
         match self {
-            Stage::Project(projection) => projection.apply(&document, env).map(Some),
+            Stage::Project(projection) => projection.apply(document, env).map(Some),
             Stage::AddFields(fields) => fields.apply(document, env).map(Some),
-            Stage::ReplaceRoot(expression) => match expression.evaluate(&document, env)? {
+            Stage::ReplaceRoot(expression) => match expression.evaluate(document, env)? {
                 Bson::Document(document) => Ok(Some(document)),
                 other => Err(Error::new(
                     40228,

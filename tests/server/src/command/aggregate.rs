@@ -7,7 +7,9 @@ use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
 use crate::error::{Error, Result, code};
 use crate::query::Filter;
+use crate::storage::collection::MAX_DOCUMENT_SIZE;
 use crate::storage::{Catalog, Namespace};
+use crate::value::document_size;
 use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
@@ -74,6 +76,17 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         output: None,
     };
     let mut rows = rest.run(input, source, &env)?;
+    // Stages may build documents that no reply and no collection can hold.
+    if let Some(size) = rows
+        .iter()
+        .map(document_size)
+        .find(|size| *size > MAX_DOCUMENT_SIZE)
+    {
+        return Err(Error::new(
+            code::BSON_OBJECT_TOO_LARGE,
+            format!("BSONObj size: {size} is invalid"),
+        ));
+    }
     if let Some(output) = &pipeline.output {
         let bypass = args.flag("bypassDocumentValidation", false)?;
         output.write(

@@ -16,6 +16,11 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
         }
         None => return Err(Error::type_mismatch("getMore needs a cursor id")),
     };
+    if call.body.contains_key("maxTimeMS") {
+        return Err(Error::bad_value(
+            "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
+        ));
+    }
     let collection = args.required_string("collection")?;
     if collection.is_empty() {
         return Err(Error::new(73, "Collection names cannot be empty"));

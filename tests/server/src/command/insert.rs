@@ -170,8 +170,8 @@ fn check_no_dollars(document: &Document) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn prepared(document: Document) -> Result<Document> {
-        prepare(&document, true, || Timestamp {
+    fn prepared(document: &Document) -> Result<Document> {
+        prepare(document, true, || Timestamp {
             time: 9,
             increment: 1,
         })
@@ -179,15 +179,15 @@ mod tests {
 
     #[test]
     fn id_comes_first_and_is_made_if_missing() {
-        let document = prepared(doc! {"a": 1, "_id": 5}).unwrap();
+        let document = prepared(&doc! {"a": 1, "_id": 5}).unwrap();
         assert_eq!(document.keys().collect::<Vec<_>>(), ["_id", "a"]);
-        assert!(prepared(doc! {"a": 1}).unwrap().get_object_id("_id").is_ok());
+        assert!(prepared(&doc! {"a": 1}).unwrap().get_object_id("_id").is_ok());
     }
 
     #[test]
     fn bad_ids() {
-        assert_eq!(prepared(doc! {"_id": [1]}).unwrap_err().code, 53);
-        assert_eq!(prepared(doc! {"_id": {"$a": 1}}).unwrap_err().code, 52);
+        assert_eq!(prepared(&doc! {"_id": [1]}).unwrap_err().code, 53);
+        assert_eq!(prepared(&doc! {"_id": {"$a": 1}}).unwrap_err().code, 52);
         assert_eq!(
             prepare(&doc! {"$a": 1}, false, || unreachable!())
                 .unwrap_err()
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn empty_timestamps_are_filled_in() {
-        let document = prepared(doc! {"t": Timestamp { time: 0, increment: 0 }}).unwrap();
+        let document = prepared(&doc! {"t": Timestamp { time: 0, increment: 0 }}).unwrap();
         assert_eq!(document.get_timestamp("t").unwrap().time, 9);
     }
 }

@@ -1,6 +1,391 @@
-//! object operators.
+//! Dates: parts, `$dateAdd`, `$dateSubtract`, `$dateDiff`, `$dateTrunc`, in UTC or at a fixed offset. Zones with rules are refused.
 
-use super::{Function, NamedFunction};
+use super::{Function, Named, NamedFunction, Scope};
+use crate::error::{Error, Result};
+use crate::value::date::{Civil, days_in_month, parse_offset};
+use crate::value::number::Number;
+use crate::value::{is_nullish, type_name};
+use bson::{Bson, DateTime, doc};
 
-pub(super) const FUNCTIONS: &[Function] = &[];
-pub(super) const NAMED: &[NamedFunction] = &[];
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "$year",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.year),
+    },
+    Function {
+        name: "$month",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.month),
+    },
+    Function {
+        name: "$dayOfMonth",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.day),
+    },
+    Function {
+        name: "$hour",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.hour),
+    },
+    Function {
+        name: "$minute",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.minute),
+    },
+    Function {
+        name: "$second",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.second),
+    },
+    Function {
+        name: "$millisecond",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.millisecond),
+    },
+    Function {
+        name: "$dayOfYear",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], Civil::day_of_year),
+    },
+    Function {
+        name: "$dayOfWeek",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], Civil::day_of_week),
+    },
+    Function {
+        name: "$week",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], Civil::week),
+    },
+    Function {
+        name: "$isoDayOfWeek",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], Civil::iso_day_of_week),
+    },
+    Function {
+        name: "$isoWeek",
+        min: 1,
+        max: 1,
+        run: |a, _| part(&a[0], |c| c.iso_week().1),
+    },
+    Function {
+        name: "$isoWeekYear",
+        min: 1,
+        max: 1,
+        run: |a, _| iso_week_year(&a[0]),
+    },
+];
+
+pub(super) const NAMED: &[NamedFunction] = &[
+    NamedFunction {
+        name: "$dateAdd",
+        required: &["startDate", "unit", "amount"],
+        optional: &["timezone"],
+        run: |n, _| add(n, 1),
+    },
+    NamedFunction {
+        name: "$dateSubtract",
+        required: &["startDate", "unit", "amount"],
+        optional: &["timezone"],
+        run: |n, _| add(n, -1),
+    },
+    NamedFunction {
+        name: "$dateDiff",
+        required: &["startDate", "endDate", "unit"],
+        optional: &["timezone", "startOfWeek"],
+        run: diff,
+    },
+    NamedFunction {
+        name: "$dateTrunc",
+        required: &["date", "unit"],
+        optional: &["binSize", "timezone", "startOfWeek"],
+        run: truncate,
+    },
+    NamedFunction {
+        name: "$dateToParts",
+        required: &["date"],
+        optional: &["timezone"],
+        run: to_parts,
+    },
+];
+
+/// The milliseconds of a date, or of the time in an ObjectId or timestamp.
+pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
+    match value {
+        Bson::DateTime(at) => Ok(at.timestamp_millis()),
+        Bson::Timestamp(at) => Ok(i64::from(at.time) * 1000),
+        Bson::ObjectId(id) => Ok(id.timestamp().timestamp_millis()),
+        other => Err(Error::new(
+            16006,
+            format!(
+                "can't convert from BSON type {} to Date in {operator}",
+                type_name(other)
+            ),
+        )),
+    }
+}
+
+/// The offset of a `timezone` argument in milliseconds.
+pub(super) fn offset(named: &Named) -> Result<i64> {
+    match named.get("timezone") {
+        None => Ok(0),
+        Some(Bson::String(zone)) => parse_offset(zone)
+            .map(|minutes| minutes * 60_000)
+            .ok_or_else(|| Error::not_served(format!("the time zone {zone:?}"))),
+        Some(other) => Err(Error::new(
+            40517,
+            format!("timezone must evaluate to a string, found {}", type_name(other)),
+        )),
+    }
+}
+
+fn part(value: &Bson, take: fn(Civil) -> i64) -> Result<Bson> {
+    let (value, shift) = match value {
+        value if is_nullish(value) => return Ok(Bson::Null),
+        // {date: …, timezone: …}
+        Bson::Document(fields) => {
+            let shift = match fields.get("timezone") {
+                None => 0,
+                Some(Bson::String(zone)) => {
+                    parse_offset(zone).ok_or_else(|| Error::not_served(format!("the time zone {zone:?}")))?
+                        * 60_000
+                }
+                Some(_) => return Ok(Bson::Null),
+            };
+            match fields.get("date") {
+                Some(Bson::Null) => return Ok(Bson::Null),
+                None => return Err(Error::new(40539, "missing 'date' argument")),
+                Some(value) => (value, shift),
+            }
+        }
+        value => (value, 0),
+    };
+    let civil = Civil::from_millis(millis(value, "a date part")?.saturating_add(shift));
+    Ok(Bson::Int32(take(civil) as i32))
+}
+
+fn iso_week_year(value: &Bson) -> Result<Bson> {
+    Ok(match part(value, |civil| civil.iso_week().0)? {
+        Bson::Int32(year) => Bson::Int64(i64::from(year)),
+        other => other,
+    })
+}
+
+fn unit(named: &Named) -> Result<&str> {
+    match named.required("unit") {
+        Bson::String(unit)
+            if matches!(
+                unit.as_str(),
+                "year" | "quarter" | "month" | "week" | "day" | "hour" | "minute" | "second" | "millisecond"
+            ) =>
+        {
+            Ok(unit)
+        }
+        Bson::String(unit) => Err(Error::failed_to_parse(format!("unknown time unit value: {unit}"))),
+        other => Err(Error::new(
+            5_439_013,
+            format!(
+                "{} requires 'unit' to be a string, but got {}",
+                named.operator,
+                type_name(other)
+            ),
+        )),
+    }
+}
+
+fn unit_millis(unit: &str) -> i64 {
+    match unit {
+        "week" => 7 * 86_400_000,
+        "day" => 86_400_000,
+        "hour" => 3_600_000,
+        "minute" => 60_000,
+        "second" => 1_000,
+        _ => 1,
+    }
+}
+
+fn any_null(named: &Named, names: &[&str]) -> bool {
+    names.iter().any(|name| named.is_null(name))
+}
+
+fn date_result(millis: Option<i64>) -> Result<Bson> {
+    millis
+        .map(|millis| Bson::DateTime(DateTime::from_millis(millis)))
+        .ok_or_else(|| Error::new(5_166_406, "date overflow"))
+}
+
+fn add(named: &Named, sign: i64) -> Result<Bson> {
+    if any_null(named, &["startDate", "unit", "amount", "timezone"]) {
+        return Ok(Bson::Null);
+    }
+    let amount = Number::from_bson(named.required("amount"))
+        .and_then(Number::to_exact_i64)
+        .and_then(|amount| amount.checked_mul(sign))
+        .ok_or_else(|| {
+            Error::new(
+                5_166_405,
+                format!("{} expects integer amount of time units", named.operator),
+            )
+        })?;
+    let start = millis(named.required("startDate"), named.operator)?;
+    let (unit, shift) = (unit(named)?, offset(named)?);
+    let months = match unit {
+        "year" => 12,
+        "quarter" => 3,
+        "month" => 1,
+        unit => {
+            return date_result(
+                amount
+                    .checked_mul(unit_millis(unit))
+                    .and_then(|by| start.checked_add(by)),
+            );
+        }
+    };
+    let mut civil = Civil::from_millis(start + shift);
+    let total = amount
+        .checked_mul(months)
+        .and_then(|by| by.checked_add(civil.month - 1));
+    let Some(total) = total.filter(|total| total.abs() < 4_000_000_000) else {
+        return date_result(None);
+    };
+    civil.year += total.div_euclid(12);
+    civil.month = total.rem_euclid(12) + 1;
+    // The last day of a shorter month.
+    civil.day = civil.day.min(days_in_month(civil.year, civil.month));
+    date_result(civil.to_millis().map(|millis| millis - shift))
+}
+
+fn start_of_week(named: &Named) -> Result<i64> {
+    // The number of days by which weeks begin later than on Monday.
+    match named.get("startOfWeek") {
+        None => Ok(6),
+        Some(Bson::String(day)) => {
+            let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+            let short = day.to_lowercase();
+            days.iter()
+                .position(|known| short.starts_with(known))
+                .map(|position| position as i64)
+                .ok_or_else(|| {
+                    Error::failed_to_parse(format!(
+                        "{} parameter 'startOfWeek' value cannot be recognized as a day of a week: {day}",
+                        named.operator
+                    ))
+                })
+        }
+        Some(_) => Err(Error::new(5_439_015, "startOfWeek must be a string")),
+    }
+}
+
+/// The number of a period since the epoch, for units that all have the same length, and for months.
+fn period(millis: i64, unit: &str, week_start: i64) -> i64 {
+    let civil = Civil::from_millis(millis);
+    match unit {
+        "year" => civil.year,
+        "quarter" => civil.year * 4 + (civil.month - 1) / 3,
+        "month" => civil.year * 12 + civil.month - 1,
+        // 1970-01-01 was a Thursday, three days after the Monday.
+        "week" => (millis.div_euclid(86_400_000) + 3 - week_start).div_euclid(7),
+        unit => millis.div_euclid(unit_millis(unit)),
+    }
+}
+
+fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
+    if any_null(
+        named,
+        &["startDate", "endDate", "unit", "timezone", "startOfWeek"],
+    ) {
+        return Ok(Bson::Null);
+    }
+    let shift = offset(named)?;
+    let unit = unit(named)?;
+    let week_start = start_of_week(named)?;
+    let start = millis(named.required("startDate"), named.operator)?.saturating_add(shift);
+    let end = millis(named.required("endDate"), named.operator)?.saturating_add(shift);
+    Ok(Bson::Int64(
+        period(end, unit, week_start) - period(start, unit, week_start),
+    ))
+}
+
+fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
+    if any_null(named, &["date", "unit", "binSize", "timezone", "startOfWeek"]) {
+        return Ok(Bson::Null);
+    }
+    let bin = match named.get("binSize") {
+        None => 1,
+        Some(value) => Number::from_bson(value)
+            .and_then(Number::to_exact_i64)
+            .filter(|bin| (1..=1_000_000_000_000).contains(bin))
+            .ok_or_else(|| {
+                Error::new(
+                    5_439_017,
+                    "$dateTrunc requires 'binSize' to be a positive 64-bit integer",
+                )
+            })?,
+    };
+    let (unit, shift) = (unit(named)?, offset(named)?);
+    let at = millis(named.required("date"), named.operator)?.saturating_add(shift);
+    // Bins are counted from 2000-01-01, at the week's first day for weeks.
+    let reference = 946_684_800_000;
+    let week_start = start_of_week(named)?;
+    let civil = |year: i64, month: i64| {
+        Civil {
+            year,
+            month,
+            day: 1,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            millisecond: 0,
+        }
+        .to_millis()
+    };
+    let begin = match unit {
+        "year" | "quarter" | "month" => {
+            let months = bin
+                * match unit {
+                    "year" => 12,
+                    "quarter" => 3,
+                    _ => 1,
+                };
+            let now = Civil::from_millis(at);
+            let since = (now.year - 2000) * 12 + now.month - 1;
+            let first = since.div_euclid(months) * months;
+            civil(2000 + first.div_euclid(12), first.rem_euclid(12) + 1)
+        }
+        unit => {
+            let start = if unit == "week" {
+                // The first such weekday on or after Saturday 2000-01-01.
+                reference + (week_start - 5).rem_euclid(7) * 86_400_000
+            } else {
+                reference
+            };
+            let length = unit_millis(unit).checked_mul(bin);
+            length.map(|length| (at - start).div_euclid(length) * length + start)
+        }
+    };
+    date_result(begin.map(|begin| begin - shift))
+}
+
+fn to_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
+    if any_null(named, &["date", "timezone"]) {
+        return Ok(Bson::Null);
+    }
+    let at = millis(named.required("date"), named.operator)?;
+    let c = Civil::from_millis(at.saturating_add(offset(named)?));
+    Ok(Bson::Document(doc! {
+        "year": c.year as i32, "month": c.month as i32, "day": c.day as i32, "hour": c.hour as i32,
+        "minute": c.minute as i32, "second": c.second as i32, "millisecond": c.millisecond as i32,
+    }))
+}

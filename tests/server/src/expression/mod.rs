@@ -221,7 +221,7 @@ impl Expression {
                     .iter()
                     .map(|(name, value)| value.eval(scope).map(|value| (name.as_str(), value)))
                     .collect::<Result<Vec<_>>>()?;
-                with_locals(&values, scope, |scope| body.eval(scope))
+                eval_with(&values, scope, body)
             }
             Expression::Map(input, name, body) => {
                 let Some(items) = input_array("$map", 16883, input.eval(scope)?)? else {
@@ -318,52 +318,22 @@ fn input_array(operator: &str, code: i32, value: Bson) -> Result<Option<Vec<Bson
     }
 }
 
-fn with_locals<T>(
-    values: &[(&str, Bson)],
-    scope: &Scope<'_>,
-    run: impl FnOnce(&Scope<'_>) -> Result<T>,
-) -> Result<T> {
+fn eval_with(values: &[(&str, Bson)], scope: &Scope<'_>, body: &Expression) -> Result<Bson> {
     match values.split_first() {
-        None => run(scope),
+        None => body.eval(scope),
         Some(((name, value), rest)) => {
             let local = Local {
                 name,
                 value,
                 outer: scope.locals,
             };
-            with_locals_dyn(
+            eval_with(
                 rest,
                 &Scope {
                     locals: Some(&local),
                     ..*scope
                 },
-                Box::new(run),
-            )
-        }
-    }
-}
-
-/// One step of [`with_locals`], boxed so that the recursion has one type.
-fn with_locals_dyn<'r, T>(
-    values: &[(&str, Bson)],
-    scope: &Scope<'_>,
-    run: Box<dyn FnOnce(&Scope<'_>) -> Result<T> + 'r>,
-) -> Result<T> {
-    match values.split_first() {
-        None => run(scope),
-        Some(((name, value), rest)) => {
-            let local = Local {
-                name,
-                value,
-                outer: scope.locals,
-            };
-            with_locals_dyn(
-                rest,
-                &Scope {
-                    locals: Some(&local),
-                    ..*scope
-                },
-                run,
+                body,
             )
         }
     }

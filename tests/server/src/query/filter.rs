@@ -16,6 +16,8 @@ pub(crate) enum Filter {
     Field(Path, Test),
     /// `$expr`.
     Expression(crate::expression::Expression),
+    /// `$jsonSchema`.
+    Schema(super::json_schema::Schema),
     Constant(bool),
 }
 

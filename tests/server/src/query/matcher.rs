@@ -42,11 +42,6 @@ impl Filter {
         test.accepts_element(value, env)
     }
 
-    /// Whether a value passes a filter of tests without a path, or a filter on the fields of a document.
-    pub(crate) fn matches_value(&self, value: &Bson, env: &Env) -> Result<bool> {
-        self.evaluate(Target::Value(value), env, &mut None)
-    }
-
     fn evaluate(&self, target: Target<'_>, env: &Env, position: &mut Option<usize>) -> Result<bool> {
         match self {
             Filter::Constant(value) => Ok(*value),
@@ -75,6 +70,10 @@ impl Filter {
                 Ok(true)
             }
             Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
+            Filter::Schema(schema) => match target {
+                Target::Document(document) => schema.matches_document(document),
+                Target::Value(_) => Ok(false),
+            },
             Filter::Expression(expression) => match target {
                 Target::Document(document) => expression
                     .evaluate(document, env)

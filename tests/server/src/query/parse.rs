@@ -5,7 +5,7 @@ use super::bits::Bits;
 use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::Path;
 use super::regex::Regex;
-use crate::error::{Error, Result, code};
+use crate::error::{Error, Result};
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use crate::value::{collation::Collation, format};
@@ -30,15 +30,6 @@ impl Filter {
         parser
             .elem_match(&Bson::Document(condition.clone()))
             .map(|test| Filter::Field(Path::current(), test))
-    }
-
-    /// Parses tests of a value itself, such as `{$gt: 1}`, for [`Filter::matches_value`].
-    pub(crate) fn parse_value_tests(operators: &Document, env: &Env) -> Result<Filter> {
-        Parser {
-            env,
-            collation: env.collation.as_ref(),
-        }
-        .operators(&Path::current(), operators)
     }
 }
 
@@ -70,15 +61,15 @@ impl Parser<'_> {
             "nor" => Filter::Nor(self.clauses(operator, value)?),
             "comment" => return Ok(None),
             "expr" => Filter::Expression(crate::expression::Expression::parse(value, self.env)?),
+            "jsonSchema" => match value {
+                Bson::Document(schema) => Filter::Schema(super::json_schema::Schema::parse(schema)?),
+                _ => return Err(Error::type_mismatch("$jsonSchema must be an object")),
+            },
             "alwaysTrue" => Filter::Constant(true),
             "alwaysFalse" => Filter::Constant(false),
-            "text" => {
-                return Err(Error::new(
-                    code::INDEX_NOT_FOUND,
-                    "text index required for $text query",
-                ));
+            "text" | "where" | "sampleRate" => {
+                return Err(Error::not_served(format!("${operator} in a filter")));
             }
-            "where" | "sampleRate" => return Err(Error::not_served(format!("${operator} in a filter"))),
             _ => {
                 return Err(Error::bad_value(format!(
                     "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \

@@ -114,6 +114,9 @@ impl Projection {
                 None => {
                     out.insert(name, value.clone());
                 }
+                Some((_, Node::Computed(_))) if name == "_id" => {
+                    out.insert(name, value.clone());
+                }
                 Some((_, node)) => {
                     if let Some(value) = context.existing(node, value)? {
                         out.insert(name, value);
@@ -134,12 +137,13 @@ struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// The projected form of a field that exists. Computed fields keep their place and are filled in later.
+    /// The projected form of a field that exists.
     fn existing(&self, node: &Node, value: &Bson) -> Result<Option<Bson>> {
         Ok(match node {
             Node::Include => Some(value.clone()),
             Node::Exclude => None,
-            Node::Computed(_) => Some(value.clone()),
+            // A computed field comes after the included ones, only _id keeps its place.
+            Node::Computed(_) => None,
             Node::Inner(inner) => self.inner(inner, value)?,
             Node::Slice(skip, limit) => Some(match value {
                 Bson::Array(items) => Bson::Array(slice(items, *skip, *limit)),

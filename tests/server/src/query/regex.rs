@@ -10,6 +10,9 @@ pub(crate) struct Regex {
     compiled: fancy_regex::Regex,
 }
 
+/// The byte ranges of a match and of its groups, in order; `None` for a group that took no part.
+pub(crate) type Groups = Vec<Option<(usize, usize)>>;
+
 /// The longest pattern that the server takes.
 const MAX_PATTERN: usize = 32_764;
 
@@ -58,7 +61,7 @@ impl Regex {
     }
 
     /// The byte ranges of the first match at or after `from` and of its groups.
-    pub(crate) fn captures(&self, text: &str, from: usize) -> Result<Option<Vec<Option<(usize, usize)>>>> {
+    pub(crate) fn captures(&self, text: &str, from: usize) -> Result<Option<Groups>> {
         let captures = self
             .compiled
             .captures_from_pos(text, from)

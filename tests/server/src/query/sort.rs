@@ -152,6 +152,10 @@ mod tests {
     use super::*;
     use bson::doc;
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "documents are written where they are passed"
+    )]
     fn ids(pattern: Document, documents: Vec<Document>) -> Vec<i32> {
         let mut documents = documents;
         Sort::parse(&pattern)

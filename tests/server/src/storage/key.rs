@@ -146,6 +146,10 @@ mod tests {
     use crate::query::path::Path;
     use bson::doc;
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "documents are written where they are passed"
+    )]
     fn keys(document: Document, paths: &[&str]) -> Vec<Vec<Option<i32>>> {
         let paths: Vec<_> = paths.iter().map(|path| Path::new(path).parts).collect();
         let number = |value: Option<Bson>| value.and_then(|value| value.as_i32());

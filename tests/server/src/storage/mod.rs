@@ -6,6 +6,7 @@ pub(crate) mod index;
 pub(crate) mod index_spec;
 pub(crate) mod key;
 pub(crate) mod namespace;
+pub(crate) mod ttl;
 
 pub(crate) use catalog::Catalog;
 pub(crate) use collection::Collection;

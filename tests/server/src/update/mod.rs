@@ -109,6 +109,9 @@ impl Update {
         let mut seeds = Vec::new();
         filter.equality_seeds(&mut seeds);
         let mut base = Document::new();
+        if !self.is_replacement() {
+            check_seeds(&seeds)?;
+        }
         for (path, value) in seeds {
             if path == "_id" || !self.is_replacement() {
                 crate::query::path::set(&mut base, &path, value);
@@ -137,6 +140,26 @@ impl Update {
         }
         Ok(updated)
     }
+}
+
+/// A filter that gives one path two values leaves open which one to insert.
+fn check_seeds(seeds: &[(String, Bson)]) -> Result<()> {
+    let under = |a: &str, b: &str| {
+        a.strip_prefix(b)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    for (index, (path, _)) in seeds.iter().enumerate() {
+        if seeds[..index]
+            .iter()
+            .any(|(earlier, _)| under(path, earlier) || under(earlier, path))
+        {
+            return Err(Error::new(
+                54,
+                format!("cannot infer query fields to set, path '{path}' is matched twice"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

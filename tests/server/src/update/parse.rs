@@ -119,7 +119,7 @@ fn operators(update: &Document, filters: &[Bson], env: &Env) -> Result<Update> {
     }
     check_identifiers(&operations, &array_filters, update)?;
     // New fields are added in the order of their names, numbers by value.
-    operations.sort_by(|a, b| order_key(&a.path).cmp(&order_key(&b.path)));
+    operations.sort_by_key(|operation| order_key(&operation.path));
     Ok(Update::Operators {
         operations,
         array_filters,

@@ -1,4 +1,8 @@
 //! Update semantics, operator by operator.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are passed"
+)]
 
 use super::*;
 use bson::doc;
@@ -347,4 +351,12 @@ fn upserts_take_equalities_from_the_filter() {
     assert!(made.get_object_id("_id").is_ok());
     assert_eq!(made.get_i32("a").unwrap(), 3);
     assert_eq!(made.keys().next().unwrap(), "_id");
+}
+
+#[test]
+fn upserts_refuse_two_values_of_one_path() {
+    let env = Env::default();
+    let filter = Filter::parse(&doc! {"a": {"$all": [1, 2]}}, &env).unwrap();
+    let update = Update::parse(&Bson::Document(doc! {"$set": {"b": 1}}), None, &env).unwrap();
+    assert_eq!(update.upsert(&filter, target(&env)).unwrap_err().code, 54);
 }

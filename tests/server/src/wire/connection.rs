@@ -105,9 +105,8 @@ impl Connection {
         let mut body = parsed.body;
         let mut response_to = header.request_id;
         loop {
-            let outcome = match self.run_command(&body, deployment, member).await? {
-                Some(outcome) => outcome,
-                None => return Ok(false),
+            let Some(outcome) = self.run_command(&body, deployment, member).await? else {
+                return Ok(false);
             };
             let reply = match outcome {
                 Outcome::Close => return Ok(false),

@@ -1,4 +1,8 @@
 //! Filter semantics, one rule of the query language per test.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are passed"
+)]
 
 use super::*;
 use bson::doc;

@@ -1,4 +1,8 @@
 //! Projection semantics.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are passed"
+)]
 
 use super::*;
 use bson::doc;
@@ -117,6 +121,15 @@ fn computed_fields() {
         project(doc! {"b.d": {"$add": ["$a", 1]}}, document),
         doc! {"_id": 1, "b": {"d": 3}}
     );
+}
+
+#[test]
+fn computed_fields_come_last() {
+    let projected = project(
+        doc! {"a": {"$add": ["$a", 1]}, "b": 1},
+        doc! {"_id": 1, "a": 1, "b": 2},
+    );
+    assert_eq!(projected.keys().collect::<Vec<_>>(), ["_id", "b", "a"]);
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! Typed paths: the dotted name of a field, with its root, its value type and what it may be used for.
 
+pub mod field;
+pub mod marker;
+pub mod names;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 use crate::bson::{Bson, Document};
-use crate::field::Field;
-use crate::marker::{Array, Map, Nullable, Writable};
+use crate::path::field::Field;
+use crate::path::marker::{Array, Map, Nullable, Writable};
 
 /// Types that a value is about without holding any of them: always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
@@ -78,7 +82,7 @@ impl RawPath {
         self.with_dotted(Cow::Owned(dotted))
     }
 
-    fn filtered(&self, condition: Document) -> Self {
+    pub(crate) fn filtered(&self, condition: Document) -> Self {
         let id = self.array_filters().len();
         let mut next = self.step_owned(&format!("$[f{id}]"));
         next.extras.get_or_insert_default().array_filters.push(condition);
@@ -301,7 +305,7 @@ impl<V, N: Inner, M> Inner for Wrapped<V, N, M> {
 /// The accessors of the elements of `A`.
 pub type ElementNav<A, R, M> = <<A as Array>::Element as Field>::Nav<R, M>;
 
-fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> ElementNav<A, R, M> {
+pub(crate) fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> ElementNav<A, R, M> {
     <A::Element as Field>::nav(Path::from_raw(raw))
 }
 
@@ -339,19 +343,6 @@ pub trait PathOps: AsPath + Sized {
         Self::Mode: Writable,
     {
         element::<Self::Value, _, _>(self.raw().step_owned("$[]"))
-    }
-
-    /// `$[id]`: every element that matches the condition, which is sent as an array filter.
-    fn filtered_positional<F>(&self, condition: F) -> ElementNav<Self::Value, Self::Root, Write>
-    where
-        Self::Value: Array<Element: Field>,
-        Self::Mode: Writable,
-        F: FnOnce(
-            ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
-        ) -> crate::Filter<<Self::Value as Array>::Element>,
-    {
-        let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
-        element::<Self::Value, _, _>(self.raw().filtered(condition.into_carrier()))
     }
 
     /// The value of a map under a key.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timestamp, Uuid as BsonUuid};
-use crate::field::Opaque;
+use crate::path::field::Opaque;
 use crate::path::{Read, Through, Write};
 
 /// Paths that can be read: filters, sorts and indexes take them.

@@ -22,7 +22,7 @@ pub trait Field: Sized {
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// Makes the accessors from the path of the field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of a struct's own fields, for [`names::check`](crate::names::check); none for other types.
+    /// The stored names of a struct's own fields, for [`names::check`](crate::path::names::check); none for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use crate::field::Field;
+use crate::path::field::Field;
 
 /// Compares the stored names of a struct's typed paths with the names that its own `Deserialize` asks for.
 ///
@@ -20,7 +20,7 @@ use crate::field::Field;
 /// struct Line {
 ///     unit_price: i64,
 /// }
-/// assert_eq!(marula::names::check::<Line>(), Ok(()));
+/// assert_eq!(marula::path::names::check::<Line>(), Ok(()));
 /// ```
 ///
 /// # Errors
@@ -84,7 +84,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::check;
-    use crate::field::Field;
+    use crate::path::field::Field;
     use crate::path::{Mode, Path};
 
     #[derive(Deserialize)]
