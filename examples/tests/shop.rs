@@ -353,6 +353,36 @@ async fn what_is_our_fault_tells_nothing() {
 }
 
 #[tokio::test]
+async fn failures_of_the_server_have_a_status_by_their_code() {
+    let app = App::start().await;
+    let admin = app.client.driver().database("admin");
+    // MaxTimeMSExpired, DocumentValidationFailure, Unauthorized.
+    for (code, status, name) in [
+        (50, 503, "unavailable"),
+        (121, 422, "invalid"),
+        (13, 500, "internal"),
+    ] {
+        admin
+            .run_command(doc! {
+                "configureFailPoint": "failCommand",
+                "mode": { "times": 1 },
+                "data": { "failCommands": ["insert"], "errorCode": code },
+            })
+            .await
+            .unwrap();
+        let failed = app.post("/customers", &new_customer("thandi@example.com")).await;
+        assert_eq!(
+            (failed.status, &failed.body["code"]),
+            (status, &json!(name)),
+            "{code}"
+        );
+        assert_eq!(failed.header("retry-after").is_some(), status == 503);
+    }
+    customer(&app, "thandi@example.com").await;
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_database_out_of_reach_is_told_to_be_tried_again() {
     // Takes connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

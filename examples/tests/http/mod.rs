@@ -75,7 +75,7 @@ pub(crate) struct App {
     pub(crate) db: Database,
     pub(crate) plan: SchemaPlan,
     pub(crate) server: TestServer,
-    client: Client,
+    pub(crate) client: Client,
     shop: Served,
 }
 
