@@ -1,1 +1,3 @@
-//! Runnable examples: see `quickstart.rs` and `shop`.
+//! What the runnable examples share with their tests: see `quickstart.rs` and `shop`.
+
+pub mod shop;

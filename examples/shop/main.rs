@@ -1,0 +1,78 @@
+//! The shop as a program: `cargo run --example shop`.
+//!
+//! It listens on port 3000 or `PORT`, and stores in the deployment that `MONGODB_URI` names; without one it starts a
+//! server in this process, which keeps nothing.
+
+use std::env;
+use std::error::Error;
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+
+use marula_examples::shop::{Shop, router::serve, sync_indexes};
+use marula_test_server::TestServer;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("shop: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let port = match env::var("PORT") {
+        Ok(port) => port.parse().map_err(|_| format!("PORT is not a port: {port}"))?,
+        Err(_) => 3000,
+    };
+    let (uri, server) = match env::var("MONGODB_URI") {
+        Ok(uri) => (uri, None),
+        Err(_) => {
+            let server = TestServer::builder().start().await?;
+            println!("MONGODB_URI is not set: data is kept in memory.");
+            (server.uri(), Some(server))
+        }
+    };
+
+    let client = marula::connect(&uri).await?;
+    let db = client
+        .default_database()
+        .unwrap_or_else(|| client.database("shop"));
+    let plan = sync_indexes(&db).await?;
+    println!("Indexes:\n{plan}");
+
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    usage(&format!("http://{}", listener.local_addr()?));
+    serve(listener, Shop::new(&db), interrupted()).await?;
+
+    client.shutdown().await;
+    if let Some(server) = server {
+        server.stop().await;
+    }
+    Ok(())
+}
+
+fn usage(url: &str) {
+    println!(
+        r#"The shop is open at {url}. Try:
+
+  curl {url}/customers --json '{{"name": "Thandi", "email": "thandi@example.com", "address": {{"street": "Long Street 1", "city": "Cape Town", "country": "ZA"}}}}'
+  curl '{url}/customers?email=THANDI@example.com'
+  curl {url}/orders --json '{{"customerId": "ID", "lines": [{{"sku": "tea", "quantity": 2, "priceCents": 495}}]}}'
+  curl '{url}/orders?status=open&sku=tea&limit=10'
+  curl -X PATCH {url}/orders/ID/lines/tea --json '{{"quantity": 3}}'
+  curl -X POST {url}/orders/ID/pay
+
+Ctrl-C closes it."#
+    );
+}
+
+async fn interrupted() {
+    if let Err(error) = tokio::signal::ctrl_c().await {
+        eprintln!("shop: cannot wait for Ctrl-C, so kill the process to stop it: {error}");
+        std::future::pending::<()>().await;
+    }
+}

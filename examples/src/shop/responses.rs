@@ -1,0 +1,83 @@
+//! What clients get: the models in plain JSON.
+
+use marula::bson::DateTime;
+use marula::collection::KeysetPage;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::models::{Address, Customer, Line, Order, Status};
+
+/// A customer.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomerView {
+    id: Uuid,
+    name: String,
+    email: String,
+    address: Address,
+}
+
+impl From<Customer> for CustomerView {
+    fn from(customer: Customer) -> Self {
+        CustomerView {
+            id: customer.id,
+            name: customer.name,
+            email: customer.email,
+            address: customer.address,
+        }
+    }
+}
+
+/// An order, with its total and its dates as RFC 3339 text.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderView {
+    id: Uuid,
+    customer_id: Uuid,
+    status: Status,
+    total_cents: i64,
+    lines: Vec<Line>,
+    created_at: Option<String>,
+    paid_at: Option<String>,
+    note: Option<String>,
+}
+
+impl From<Order> for OrderView {
+    fn from(order: Order) -> Self {
+        let cost = |line: &Line| line.price_cents.saturating_mul(line.quantity.into());
+        OrderView {
+            id: order.id,
+            customer_id: order.customer_id,
+            status: order.status,
+            total_cents: order.lines.iter().map(cost).fold(0, i64::saturating_add),
+            lines: order.lines,
+            created_at: text(order.created_at),
+            paid_at: order.paid_at.and_then(text),
+            note: order.note,
+        }
+    }
+}
+
+/// BSON dates reach further than RFC 3339: a date beyond the year 9999 has no text.
+fn text(date: DateTime) -> Option<String> {
+    date.try_to_rfc3339_string().ok()
+}
+
+/// A page of a list, with the cursors of its neighbours.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed<T> {
+    items: Vec<T>,
+    next: Option<String>,
+    previous: Option<String>,
+}
+
+impl<D, T: From<D>> From<KeysetPage<D>> for Listed<T> {
+    fn from(page: KeysetPage<D>) -> Self {
+        Listed {
+            items: page.items.into_iter().map(T::from).collect(),
+            next: page.next,
+            previous: page.previous,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The shop on a port of its own, and a client that speaks just enough HTTP to drive it.
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+
+use marula::schema::SchemaPlan;
+use marula::{Client, Database};
+use marula_examples::shop::{Shop, router::serve, sync_indexes};
+use marula_test_server::TestServer;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A shop that serves a database.
+pub(crate) struct Served {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+impl Served {
+    pub(crate) async fn start(db: &Database) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let shop = Shop::new(db);
+        let served = tokio::spawn(serve(listener, shop, async {
+            let _ = stopped.await;
+        }));
+        Served {
+            address,
+            stop,
+            served,
+        }
+    }
+
+    /// Stops as Ctrl-C does, and checks that it ends well.
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).expect("the shop runs");
+        let served = self.served.await.expect("no panic");
+        served.expect("no error of the listener");
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, body: Option<&str>) -> Reply {
+        let length = body.map_or(0, str::len);
+        let kind = body.map_or("", |_| "content-type: application/json\r\n");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: shop\r\nconnection: close\r\n{kind}content-length: {length}\r\n\r\n{}",
+            body.unwrap_or_default()
+        );
+        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
+        stream.write_all(request.as_bytes()).await.expect("a request");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).await.expect("a reply");
+        Reply::parse(&reply)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send("GET", path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send("POST", path, Some(&body.to_string())).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Reply {
+        self.send("PATCH", path, Some(&body.to_string())).await
+    }
+}
+
+/// A shop with an empty database in a server of its own.
+pub(crate) struct App {
+    pub(crate) db: Database,
+    pub(crate) plan: SchemaPlan,
+    pub(crate) server: TestServer,
+    pub(crate) client: Client,
+    shop: Served,
+}
+
+impl Deref for App {
+    type Target = Served;
+    fn deref(&self) -> &Served {
+        &self.shop
+    }
+}
+
+impl App {
+    pub(crate) async fn start() -> Self {
+        let server = TestServer::builder().start().await.expect("a server");
+        let client = marula::connect(server.uri()).await.expect("a client");
+        let db = client.database("shop");
+        let plan = sync_indexes(&db).await.expect("indexes");
+        let shop = Served::start(&db).await;
+        App {
+            db,
+            plan,
+            server,
+            client,
+            shop,
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.shop.stop().await;
+        self.client.shutdown().await;
+        self.server.stop().await;
+    }
+}
+
+/// A response; its body is null when it has none.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    headers: Vec<(String, String)>,
+}
+
+impl Reply {
+    fn parse(reply: &str) -> Self {
+        let (head, body) = reply.split_once("\r\n\r\n").expect("a head and a body");
+        let (status, headers) = head.split_once("\r\n").expect("headers");
+        let status = status.strip_prefix("HTTP/1.1 ").expect("a status line");
+        let headers = headers.lines().filter_map(|line| line.split_once(": "));
+        Reply {
+            status: status[..3].parse().expect("a status"),
+            body: if body.is_empty() {
+                Value::Null
+            } else {
+                serde_json::from_str(body).expect("a body of JSON")
+            },
+            headers: headers.map(|(k, v)| (k.to_lowercase(), v.to_owned())).collect(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.body.to_string()
+    }
+
+    pub(crate) fn id(&self) -> String {
+        self.body["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The ids of a list.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        let items = self.body["items"].as_array().expect("a list");
+        let id = |item: &Value| item["id"].as_str().expect("an id").to_owned();
+        items.iter().map(id).collect()
+    }
+
+    /// The fields that a refusal names.
+    pub(crate) fn problems(&self) -> Vec<&str> {
+        let problems = self.body["problems"].as_array().expect("problems");
+        problems.iter().filter_map(|p| p["field"].as_str()).collect()
+    }
+}
