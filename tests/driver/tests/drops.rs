@@ -358,6 +358,40 @@ async fn a_dropped_next_of_a_stream_loses_no_document() {
 }
 
 #[tokio::test]
+async fn a_dropped_advance_ends_the_cursor_with_an_error_and_not_as_if_that_were_all() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    harness.hold("getMore");
+    let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document") && cursor.advance().await.expect("a document"));
+    let dropped = poll_times(Box::pin(cursor.advance()), 2, &harness.proxy, Held::OfTheFuture).await;
+    assert!(dropped.is_none());
+    harness.proxy.pass_everything();
+    let error = cursor.advance().await.expect_err("three documents are missing");
+    assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+    assert!(
+        !cursor.advance().await.expect("the end"),
+        "the error is told once"
+    );
+    drop(cursor);
+    harness.server.wait_for_command("killCursors", 1).await;
+    harness.settle().await;
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_on_a_thread_without_a_runtime_is_killed() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    std::thread::spawn(move || drop(cursor)).join().expect("no panic");
+    let killed = harness.server.wait_for_command("killCursors", 1);
+    tokio::time::timeout(harness::HANG, killed)
+        .await
+        .expect("the cursor is killed");
+    harness.settle().await;
+}
+
+#[tokio::test]
 async fn a_write_dropped_halfway_through_sending_is_not_executed() {
     let harness = Harness::start().await;
     let round = harness.next_round().await;
