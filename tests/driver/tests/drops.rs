@@ -474,3 +474,30 @@ async fn a_dropped_shutdown_can_be_repeated() {
         }
     }
 }
+
+#[tokio::test]
+async fn shutdown_does_not_wait_for_operations() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let admin = harness.client.database("admin");
+    // The open cursor has a session, the ping another: one is left unused when the first of the two below has one.
+    let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    while cursor.advance().await.expect("documents") {}
+    harness.proxy.set_rule(|exchange| {
+        if exchange.is_hello() {
+            Fate::Pass
+        } else {
+            Fate::Hang
+        }
+    });
+    let mut first = admin.run_command(doc! { "ping": 1 }).into_future();
+    let mut second = admin.run_command(doc! { "ping": 1 }).into_future();
+    assert!((&mut first).now_or_never().is_none());
+    assert!((&mut second).now_or_never().is_none());
+    tokio::time::timeout(harness::HANG, harness.client.shutdown())
+        .await
+        .expect("nobody waits for a hanging operation");
+    second.await.expect_err("the client was shut down");
+    drop(first);
+}
