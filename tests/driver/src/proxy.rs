@@ -63,6 +63,8 @@ pub enum Fate {
     HalfClose,
     /// The reply in pieces that end at these offsets, the last piece being the rest, each when [`Proxy::release`] is called.
     Stepwise(Vec<usize>),
+    /// Another fate, which begins with the next [`Proxy::end_waits`]; the request is not passed on before.
+    Later(Box<Fate>),
 }
 
 type Rule = Box<dyn FnMut(&Exchange<'_>) -> Fate + Send>;

@@ -31,11 +31,21 @@ pub(super) async fn run(
             connection,
             command: command_name(&request),
         };
-        let fate = match mute {
-            true => Fate::Pass,
-            false => (lock(&shared.rule))(&exchange),
+        let (fate, mut waits) = {
+            let mut rule = lock(&shared.rule);
+            let fate = if mute { Fate::Pass } else { rule(&exchange) };
+            // Under the lock of the rule, so that no end of waits that another rule calls for is missed.
+            (fate, shared.waits.subscribe())
         };
-        let mut waits = shared.waits.subscribe();
+        let fate = match fate {
+            Fate::Later(fate) => {
+                unless_gone(&client, waits.changed())
+                    .await?
+                    .map_err(io::Error::other)?;
+                *fate
+            }
+            fate => fate,
+        };
         if fate == Fate::Lose {
             return Ok(());
         }
@@ -48,7 +58,7 @@ pub(super) async fn run(
             continue;
         }
         match fate {
-            Fate::Pass | Fate::Lose => client.write_all(&reply).await?,
+            Fate::Pass | Fate::Lose | Fate::Later(_) => client.write_all(&reply).await?,
             Fate::CutAfter(count) => {
                 let count = count.min(reply.len() - 1);
                 return client.write_all(&reply[..count]).await;
