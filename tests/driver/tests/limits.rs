@@ -254,6 +254,58 @@ async fn a_batch_whose_frame_is_broken_ends_the_cursor() {
     assert!(cursor.try_next().await.expect("the end").is_none());
 }
 
+/// Runs a command twice on a pool of one, and returns its errors and how many connections the commands took.
+async fn twice(body: Vec<u8>) -> (Vec<Error>, usize) {
+    let server = MisbehavingServer::start(Fault::Body(body)).await;
+    let client = connect(&server).await;
+    let admin = client.database("admin");
+    let mut errors = Vec::new();
+    for _ in 0..2 {
+        let reply = in_time(admin.run_command(doc! { "ping": 1 }).into_future()).await;
+        errors.push(reply.expect_err("a broken reply"));
+    }
+    (errors, server.connections() - 1)
+}
+
+#[tokio::test]
+async fn a_connection_with_a_reply_that_is_no_bson_is_closed() {
+    let whole = to_vec(&doc! { "ok": 1, "text": "abc", "x": { "y": "abc" } }).expect("a document");
+    let place = |text: &[u8]| {
+        whole
+            .windows(text.len())
+            .position(|bytes| bytes == text)
+            .expect("there")
+    };
+    let mut bad_text = whole.clone();
+    bad_text[place(b"abc")] = 0xFF;
+    let mut bad_key = whole.clone();
+    bad_key[place(b"text")] = 0xFF;
+    let mut bad_nested = whole.clone();
+    bad_nested[place(b"y\0\x04\0\0\0abc") + 2] = 0x44;
+    let mut bad_length = whole.clone();
+    bad_length[0] += 1;
+    let mut bad_end = whole.clone();
+    *bad_end.last_mut().expect("a byte") = 1;
+    let mut bad_type = whole.clone();
+    bad_type[4] = 0x66;
+    for (name, body) in [
+        ("text", bad_text),
+        ("key", bad_key),
+        ("nested length", bad_nested),
+        ("length", bad_length),
+        ("end", bad_end),
+        ("type", bad_type),
+        ("depth", nested(201, false)),
+    ] {
+        let (errors, connections) = twice(body).await;
+        for error in &errors {
+            let typed = matches!(error.kind(), ErrorKind::Decode(_) | ErrorKind::Protocol(_));
+            assert!(typed && error.address().is_some(), "{name}: {error}");
+        }
+        assert!(connections >= 2, "{name}: the connection was used again");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_with_a_reply_that_does_not_fit_the_type_is_kept() {
     #[derive(Debug, Deserialize)]
