@@ -325,3 +325,20 @@ async fn a_connection_with_a_reply_that_does_not_fit_the_type_is_kept() {
     }
     assert_eq!(server.connections(), 2, "one, and the monitor's");
 }
+
+#[tokio::test]
+async fn bytes_after_a_reply_are_not_taken_for_the_next() {
+    // Even if they look like one.
+    let next = marula_driver_tests::reply_to(3, &doc! { "ok": 1, "forged": true });
+    for surplus in [vec![0], next] {
+        let server = MisbehavingServer::start(Fault::Surplus(surplus)).await;
+        let admin = connect(&server).await.database("admin");
+        for round in 1..=3 {
+            let reply = in_time(admin.run_command(doc! { "ping": 1 }).into_future())
+                .await
+                .expect("a reply");
+            assert!(!reply.contains_key("forged"), "round {round}");
+            assert_eq!(server.connections(), 1 + round, "one for each, and the monitor's");
+        }
+    }
+}
