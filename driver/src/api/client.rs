@@ -55,7 +55,11 @@ impl Client {
         Self::with_options(ClientOptions::parse(uri.as_ref())?)
     }
 
-    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors.
+    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
+    ///
+    /// Other runtimes may use the client too, as long as this one runs. Once it has ended, operations fail. A
+    /// current-thread runtime that stands still, because nothing blocks on it, answers nobody: operations then wait for
+    /// `serverSelectionTimeoutMS` or `socketTimeoutMS`, and one that needs a new connection waits until it runs again.
     ///
     /// # Errors
     /// Options that contradict each other, or that this version does not support; no runtime.
