@@ -1,6 +1,6 @@
 //! The entry: a client of one deployment.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns, settings};
 use crate::{
@@ -10,11 +10,13 @@ use crate::{
     operation::run_command::RunCommand,
     options::ClientOptions,
     topology::Topology,
-    types::read_preference::PRIMARY,
+    types::{deadline::Deadline, read_preference::PRIMARY},
 };
 
 /// Most session ids in one `endSessions`.
 const END_SESSIONS_BATCH: usize = 10_000;
+/// A shutdown waits no longer than this for servers to forget the sessions.
+const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A client of one deployment: a server, a replica set or a sharded cluster. It discovers the servers, watches them, and
 /// keeps a pool of connections to each.
@@ -53,7 +55,11 @@ impl Client {
         Self::with_options(ClientOptions::parse(uri.as_ref())?)
     }
 
-    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors.
+    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
+    ///
+    /// Other runtimes may use the client too, as long as this one runs. Once it has ended, operations fail. A
+    /// current-thread runtime that stands still, because nothing blocks on it, answers nobody: operations then wait for
+    /// `serverSelectionTimeoutMS` or `socketTimeoutMS`, and one that needs a new connection waits until it runs again.
     ///
     /// # Errors
     /// Options that contradict each other, or that this version does not support; no runtime.
@@ -110,9 +116,16 @@ impl Client {
     }
 
     /// Ends the client for all its clones: unused sessions are ended on the server, connections are closed, monitors stop.
-    /// Operations begun later fail with [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown).
+    /// Operations begun later, and those that wait for a connection, fail with
+    /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or [`ErrorKind::Pool`](crate::ErrorKind::Pool); those that were
+    /// sent already can be awaited to their end.
+    ///
+    /// Servers get 2 s to end the sessions; a busy or silent one keeps nobody longer. A dropped shutdown leaves the client
+    /// open, and can be repeated.
     pub async fn shutdown(&self) {
-        self.end_sessions().await;
+        let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
+        // Too late is as good as an error: the server forgets sessions by itself.
+        let _ = deadline.run(self.end_sessions()).await;
         self.executor().topology().close();
     }
 

@@ -66,6 +66,8 @@ struct State {
     remaining: Option<u64>,
     /// A getMore failed: the cursor has ended.
     failed: bool,
+    /// A getMore is under way, or was dropped while it was, which the application is yet to be told.
+    interrupted: bool,
 }
 
 impl<T> Cursor<T> {
@@ -84,6 +86,7 @@ impl<T> Cursor<T> {
                 comment,
                 remaining: None,
                 failed: false,
+                interrupted: false,
             })),
             fetching: None,
             document: PhantomData,
@@ -139,10 +142,11 @@ impl<T> Cursor<T> {
 
     /// Moves to the next document, fetching a batch when needed. False at the end.
     ///
-    /// Dropping the future loses no document unless a getMore was under way, which ends the cursor.
+    /// Dropping the future loses no document unless a getMore was under way, which ends the cursor: what the server sent
+    /// is lost, and the next call says so. Read the cursor as a [`Stream`] to go on after a dropped future.
     ///
     /// # Errors
-    /// What the server or the network reports. The cursor has then ended.
+    /// What the server or the network reports, or that a dropped future ended the cursor. The cursor has then ended.
     pub async fn advance(&mut self) -> Result<bool> {
         if let Some(fetching) = &mut self.fetching {
             let (state, result) = fetching.await;
@@ -220,6 +224,12 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
 
 impl State {
     fn advance_in_batch(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.interrupted) {
+            // To end quietly would pass off a part of the results as all of them.
+            return Err(Error::invalid_argument(
+                "the cursor has ended: a future that fetched its next batch was dropped",
+            ));
+        }
         if self.failed {
             return Ok(false);
         }
@@ -237,13 +247,14 @@ impl State {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.failed || (self.reply.id == 0 && self.reply.batch.is_empty())
+        !self.interrupted && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
     }
 
     /// Replaces the empty batch by the next one.
     async fn fetch(&mut self) -> Result<()> {
         // Until the reply is there the cursor counts as failed, so that a dropped future leaves no half-read batch.
         self.failed = true;
+        self.interrupted = true;
         let batch_size = match (self.batch_size, self.remaining) {
             (Some(size), Some(remaining)) if remaining > 0 => {
                 Some(size.min(u32::try_from(remaining).unwrap_or(u32::MAX)))
@@ -259,7 +270,9 @@ impl State {
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
         };
-        let next = match self.client.executor().run(&mut operation).await {
+        let next = self.client.executor().run(&mut operation).await;
+        self.interrupted = false;
+        let next = match next {
             Ok(next) => next,
             Err(error) => {
                 // The server knows the cursor no more after an error reply, and cannot be asked after a lost connection.
@@ -280,7 +293,8 @@ impl State {
 }
 
 impl Drop for State {
-    /// Frees an open cursor in the background, then gives its session back.
+    /// Frees an open cursor in the background, then gives its session back. The client's runtime does it, since a cursor
+    /// can be dropped on any thread.
     fn drop(&mut self) {
         let session = self.reply.session.take();
         let client = self.client.clone();
@@ -288,9 +302,7 @@ impl Drop for State {
             client.executor().give_back(session);
             return;
         }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
+        let runtime = client.executor().topology().runtime().clone();
         let (id, namespace) = (self.reply.id, self.reply.namespace.clone());
         let address = self.reply.address.clone();
         runtime.spawn(async move {

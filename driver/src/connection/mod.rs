@@ -106,7 +106,11 @@ impl Connection {
         match deadline.run(self.read_message()).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
-                    self.state = State::Idle;
+                    // Bytes nobody asked for would be taken for the next reply, or for its beginning.
+                    self.state = match self.read.has_surplus() {
+                        true => State::Broken,
+                        false => State::Idle,
+                    };
                 }
                 Ok(body)
             }

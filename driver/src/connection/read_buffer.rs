@@ -70,6 +70,11 @@ impl ReadBuffer {
         self.message = length;
     }
 
+    /// Whether more has arrived than the current message.
+    pub(super) fn has_surplus(&self) -> bool {
+        self.filled > self.message
+    }
+
     /// The current message.
     pub(super) fn message(&self) -> &[u8] {
         self.bytes.get(..self.message).unwrap_or_default()

@@ -2,8 +2,8 @@
 
 use super::Executor;
 use crate::{
-    Result,
-    bson::BinarySubtype,
+    Error, ErrorKind, Result,
+    bson::{BinarySubtype, decode_document},
     connection::Connection,
     operation::{Operation, ReplyContext, Retry},
     proto::{
@@ -98,9 +98,7 @@ impl<'a> Attempt<'a> {
                 O::attach_reply(&mut output, || connection.take_reply(body));
                 Ok(output)
             }
-            Err(error) if matches!(error.kind(), crate::ErrorKind::Protocol(_)) => {
-                Err(connection.fail(error))
-            }
+            Err(error) if breaks_protocol(&error, connection.reply(body)) => Err(connection.fail(error)),
             Err(error) => Err(error.with_address(self.server.address())),
         }
     }
@@ -168,6 +166,15 @@ impl<'a> Attempt<'a> {
             address: self.server.address(),
         };
         operation.parse(&reply, &context)
+    }
+}
+
+/// Whether the reply is at fault, and not only the type it was to be read as. Then the connection cannot be trusted.
+fn breaks_protocol(error: &Error, reply: &[u8]) -> bool {
+    match error.kind() {
+        ErrorKind::Protocol(_) => true,
+        ErrorKind::Decode(_) => decode_document(reply).is_err(),
+        _ => false,
     }
 }
 

@@ -1,5 +1,8 @@
 //! The `cursor` field of a reply, and the batch of documents in it.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use crate::{
@@ -90,7 +93,10 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
             "firstBatch" | "nextBatch" => {
                 // Without the array's length and terminator, the elements are left.
                 let end = offset + elements.offset();
-                batch = array_bytes(value).map(|array| end - array.len() + 4..end - 1);
+                let array = array_bytes(value);
+                // Whoever walks over the elements sees the frame no more.
+                array.map(RawElements::new).transpose()?;
+                batch = array.map(|array| end - array.len() + 4..end - 1);
             }
             _ => {}
         }

@@ -12,6 +12,8 @@ mod snapshot;
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use crate::{
     Error, ErrorKind, Result, ServerAddress, error::ServerSelectionError, proto::server_selection::Criteria,
     types::deadline::Deadline,
@@ -32,6 +34,11 @@ impl Topology {
         Arc::new(Self {
             shared: Shared::start(settings),
         })
+    }
+
+    /// The runtime that does the client's background work.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.shared.runtime
     }
 
     /// A server that suits, if one is known now.

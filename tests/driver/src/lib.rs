@@ -2,8 +2,11 @@
 
 mod deployment;
 mod misbehaving;
+pub mod polling;
+pub mod proxy;
 mod wire;
 
 pub use deployment::{Deployment, replica_set, standalone};
 pub use misbehaving::{Fault, MisbehavingServer};
+pub use proxy::Proxy;
 pub use wire::{read_request, reply_to};

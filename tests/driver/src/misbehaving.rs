@@ -15,7 +15,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{read_request, reply_to};
+use crate::{read_request, reply_to, wire::frame};
 
 /// What goes wrong, once per connection, on the first command that is no hello.
 #[derive(Clone, Debug)]
@@ -28,6 +28,17 @@ pub enum Fault {
     Silence,
     /// A proper reply with this body.
     Reply(Document),
+    /// A proper message with these bytes as its body, on every command.
+    Body(Vec<u8>),
+    /// A proper reply, and these bytes after it.
+    Surplus(Vec<u8>),
+    /// The beginning of a reply that claims to be this long, with as many bytes after its header, then the end of the stream.
+    Claim {
+        /// The length in the header.
+        length: i32,
+        /// Bytes that follow the header.
+        sent: usize,
+    },
     /// These bytes even instead of the handshake's reply.
     BytesAtHandshake(Vec<u8>),
     /// The end of the stream instead of the handshake's reply.
@@ -41,6 +52,7 @@ pub enum Fault {
 pub struct MisbehavingServer {
     address: SocketAddr,
     commands: Arc<AtomicUsize>,
+    accepted: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -53,15 +65,18 @@ impl MisbehavingServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let commands = Arc::new(AtomicUsize::new(0));
-        let seen = Arc::clone(&commands);
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let (seen, met) = (Arc::clone(&commands), Arc::clone(&accepted));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                met.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(serve(stream, fault.clone(), Arc::clone(&seen)));
             }
         });
         Self {
             address,
             commands,
+            accepted,
             task,
         }
     }
@@ -70,6 +85,12 @@ impl MisbehavingServer {
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?{options}", self.address)
+    }
+
+    /// Connections accepted, those of monitors among them.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.accepted.load(Ordering::SeqCst)
     }
 
     /// Commands received that were no hello.
@@ -125,6 +146,22 @@ async fn serve(mut stream: TcpStream, fault: Fault, commands: Arc<AtomicUsize>) 
                 if stream.write_all(&reply_to(request, body)).await.is_err() {
                     return;
                 }
+            }
+            Fault::Body(body) => {
+                if stream.write_all(&frame(request, body)).await.is_err() {
+                    return;
+                }
+            }
+            Fault::Surplus(surplus) => {
+                if stream.write_all(&[&proper, &surplus[..]].concat()).await.is_err() {
+                    return;
+                }
+            }
+            Fault::Claim { length, sent } => {
+                let mut bytes = frame(request, &vec![0; sent.saturating_sub(5)]);
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+                let _ = stream.write_all(&bytes).await;
+                return;
             }
             _ => return wait_for_end(stream).await,
         }

@@ -36,7 +36,11 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
 /// When the body cannot be written.
 #[must_use]
 pub fn reply_to(request: i32, body: &Document) -> Vec<u8> {
-    let body = to_vec(body).expect("a document");
+    frame(request, &to_vec(body).expect("a document"))
+}
+
+/// As [`reply_to`], whatever the body is.
+pub(crate) fn frame(request: i32, body: &[u8]) -> Vec<u8> {
     let length = 16 + 4 + 1 + body.len();
     let mut message = Vec::with_capacity(length);
     message.extend(i32::try_from(length).expect("a small reply").to_le_bytes());

@@ -2,6 +2,8 @@
 
 mod apply;
 mod split;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use crate::{Error, Result, options::ClientOptions};
@@ -14,8 +16,17 @@ impl ClientOptions {
     /// A string that breaks the format, or options that contradict each other. The text names the part, and never holds
     /// user name or password. An unknown option or a malformed value is no error but a [warning](Self::warnings).
     pub fn parse(uri: &str) -> Result<Self> {
-        let parts = split::split(uri).map_err(Error::connection_string)?;
-        let options = apply::apply(parts).map_err(Error::connection_string)?;
+        let unclear = split::may_hide_a_password(uri);
+        // The text would quote a part of the password.
+        let refuse = |why| Error::connection_string(if unclear { split::ADVICE.to_owned() } else { why });
+        let parts = split::split(uri).map_err(refuse)?;
+        let mut options = apply::apply(parts).map_err(refuse)?;
+        if unclear && !options.warnings.is_empty() {
+            options.warnings = vec![format!(
+                "some options are ignored or deprecated; {}",
+                split::ADVICE
+            )];
+        }
         match options.validate() {
             Ok(()) => Ok(options),
             Err(error) => match error.kind() {

@@ -14,6 +14,14 @@ pub(super) struct Parts {
     pub(super) options: Vec<(String, String)>,
 }
 
+/// What is said instead of quoting a part that holds a password, or may hold one.
+pub(super) const ADVICE: &str = "user name and password must be percent-encoded";
+
+/// Whether an `@` follows the first `?`: it may be part of an option, or end a password that holds the `?`.
+pub(super) fn may_hide_a_password(uri: &str) -> bool {
+    uri.split_once('?').is_some_and(|(_, query)| query.contains('@'))
+}
+
 /// Takes a connection string apart.
 pub(super) fn split(uri: &str) -> Result<Parts, String> {
     let (srv, rest) = if let Some(rest) = uri.strip_prefix("mongodb://") {
@@ -52,7 +60,6 @@ pub(super) fn split(uri: &str) -> Result<Parts, String> {
 
 /// The text is never quoted in an error: it holds the password.
 fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), String> {
-    const ADVICE: &str = "user name and password must be percent-encoded";
     let (name, password) = match text.split_once(':') {
         Some((name, password)) => (name, Some(password)),
         None => (text, None),

@@ -4,6 +4,8 @@ mod crc32c;
 mod header;
 mod op_msg;
 mod reply_buffer;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use header::{HEADER_LENGTH, Header};
 pub(crate) use op_msg::{MessageWriter, parse_op_msg};

@@ -1,0 +1,89 @@
+//! Arbitrary and damaged bytes as replies: an error or fields within the reply, never a panic.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    bson::{Timestamp, doc, to_vec},
+    error::WriteError,
+    proto::wire::tests::{apply, config, damage},
+};
+
+/// Replies that have every field that is looked for.
+fn replies() -> [Vec<u8>; 3] {
+    let failed = doc! {
+        "ok": 0.0, "code": 112, "codeName": "WriteConflict", "errmsg": "no", "errorLabels": ["A", "B"],
+        "$clusterTime": { "clusterTime": Timestamp { time: 1, increment: 1 } },
+    };
+    let written = doc! {
+        "ok": 1, "n": 3, "nModified": 2_i64, "upserted": [{ "index": 0, "_id": 7 }],
+        "writeErrors": [{ "index": 1, "code": 11000, "errmsg": "dup", "keyPattern": { "a": 1 }, "keyValue": { "a": 2 } }],
+        "writeConcernError": { "code": 64, "codeName": "x", "errmsg": "late", "errInfo": { "w": 1 }, "errorLabels": ["C"] },
+    };
+    let cursor = doc! { "cursor": { "firstBatch": [{ "a": 1 }], "id": 5_i64, "ns": "a.b" }, "ok": 1 };
+    [failed, written, cursor].map(|reply| to_vec(&reply).unwrap())
+}
+
+/// Asks for everything a reply can be asked for.
+fn read_all(body: &[u8]) {
+    let Ok(reply) = Reply::scan(body) else {
+        return;
+    };
+    let _ = (
+        reply.n(),
+        reply.n_modified(),
+        reply.cluster_time(),
+        reply.upserted(),
+    );
+    let _ = (
+        reply.labels(),
+        reply.has_write_failures(),
+        write_concern_error(&reply),
+    );
+    if let Some(error) = reply.command_error() {
+        assert!(!error.to_string().is_empty());
+    }
+    if let Ok((cursor, offset)) = reply.cursor() {
+        assert_eq!(&body[offset..offset + cursor.len()], cursor);
+    }
+    let errors: Vec<WriteError> = write_errors(&reply, 10).unwrap_or_default();
+    assert!(errors.len() <= body.len());
+}
+
+#[test]
+fn whole_replies_are_read() {
+    let [failed, written, cursor] = replies();
+    let error = Reply::scan(&failed).unwrap().command_error().unwrap();
+    assert_eq!((error.code(), error.labels().len()), (Some(112), 2));
+    let written = Reply::scan(&written).unwrap();
+    assert_eq!(
+        (written.n(), written.n_modified(), written.labels().len()),
+        (3, 2, 1)
+    );
+    assert_eq!(write_errors(&written, 10).unwrap()[0].index, 11);
+    assert_eq!(write_concern_error(&written).unwrap().unwrap().code, 64);
+    assert!(Reply::scan(&cursor).unwrap().cursor().is_ok());
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_bytes_are_a_reply_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        read_all(&bytes);
+    }
+
+    #[test]
+    fn any_elements_are_a_reply_or_an_error(elements in prop::collection::vec(0..20_u8, 0..100)) {
+        let length = i32::try_from(elements.len() + 5).unwrap();
+        let body = [&length.to_le_bytes()[..], &elements, &[0]].concat();
+        read_all(&body);
+    }
+
+    #[test]
+    fn a_damaged_reply_is_a_reply_or_an_error(which in 0..3_usize, damage in damage()) {
+        let mut body = replies()[which].clone();
+        apply(&mut body, &damage);
+        read_all(&body);
+    }
+}

@@ -1,0 +1,77 @@
+//! Arbitrary strings as connection strings: options or an error, never a panic, and never a secret in what is shown.
+
+use proptest::prelude::*;
+
+use crate::{options::ClientOptions, proto::wire::tests::config};
+
+const SECRET: &str = "s3cr3t";
+
+/// Nothing that users see holds the secret.
+fn check(uri: &str) {
+    let shown = match ClientOptions::parse(uri) {
+        Ok(options) => format!("{options:?} {:?}", options.warnings()),
+        Err(error) => format!("{error} {error:?}"),
+    };
+    assert!(!shown.to_lowercase().contains(SECRET), "{uri} shows {shown}");
+}
+
+/// Characters that mean something in a connection string, and some that mean nothing.
+const PIECES: &str = "[a-c1-3:/?#@%&=,;.$ é\\[\\]+_-]{0,6}";
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_string_is_read_or_refused(text in any::<String>()) {
+        let _ = ClientOptions::parse(&text);
+        let _ = ClientOptions::parse(&format!("mongodb://{text}"));
+        let _ = ClientOptions::parse(&format!("mongodb+srv://{text}"));
+        let _ = ClientOptions::parse(&format!("mongodb://h/?{text}"));
+    }
+
+    #[test]
+    fn any_arrangement_of_parts_is_read_or_refused(
+        parts in prop::collection::vec(
+            prop_oneof![
+                Just("mongodb://"), Just("@"), Just(":"), Just("/"), Just("?"), Just("&"), Just("="), Just(","), Just("%"),
+                Just("%2F"), Just("[::1]"), Just("host"), Just("27017"), Just("99999"), Just("tls"), Just("true"),
+                Just("readPreferenceTags"), Just("dc:ny"), Just("maxPoolSize"), Just("-1"), Just("replicaSet"),
+                Just("authMechanismProperties"), Just("A:B"), Just("compressors"), Just("zlib"), Just("w"),
+            ],
+            0..12,
+        ),
+    ) {
+        let _ = ClientOptions::parse(&parts.concat());
+        let _ = ClientOptions::parse(&format!("mongodb://{}", parts.concat()));
+    }
+
+    #[test]
+    fn a_password_is_never_shown_however_it_is_written(
+        user in PIECES,
+        before in PIECES,
+        after in PIECES,
+        rest in PIECES,
+    ) {
+        // With these before a '?', the string is well-formed and means something else: the secret is a host or a database.
+        prop_assume!(!after.contains('?') || !format!("{user}{before}").contains(['@', '/', ',']));
+        check(&format!("mongodb://u{user}:{before}{SECRET}{after}@h{rest}"));
+        check(&format!("mongodb://u:{before}{SECRET}{after}@h:1/db?w=1&{rest}"));
+        check(&format!("mongodb+srv://u:{before}{SECRET}{after}@h.example.com/{rest}"));
+    }
+
+    #[test]
+    fn secrets_in_options_are_never_shown(
+        option in prop_oneof![
+            Just("tlsCertificateKeyFilePassword="),
+            Just("proxyPassword="),
+            Just("proxyHost=p&proxyPassword="),
+            Just("proxyHost=p&proxyUsername=u&proxyPassword="),
+            Just("authMechanismProperties=AWS_SESSION_TOKEN:"),
+            Just("authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:"),
+        ],
+        before in "[a-c:%@/=]{0,3}",
+        after in "[a-c:%@/=]{0,3}",
+    ) {
+        check(&format!("mongodb://h/?{option}{before}{SECRET}{after}"));
+    }
+}

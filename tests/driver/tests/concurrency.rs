@@ -1,0 +1,222 @@
+//! Many tasks on few connections, on either kind of runtime, and a client used from another runtime than its own.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use marula_driver::{
+    Client, Collection, ErrorKind,
+    bson::{Document, doc},
+};
+use marula_driver_tests::{Deployment, standalone};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::oneshot,
+};
+
+/// Catches hangs only.
+const HANG: Duration = Duration::from_secs(120);
+const TASKS: i32 = 64;
+const ROUNDS: usize = 40;
+
+fn one_thread() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+fn many_threads() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(HANG, future).await.expect("no hang")
+}
+
+/// One operation whose result no other task expects.
+async fn step(things: &Collection<Document>, task: i32, round: usize) {
+    let update = doc! { "$set": { "round": i64::try_from(round).expect("small") } };
+    let before = things
+        .find_one_and_update(doc! { "_id": task }, update)
+        .await
+        .expect("a reply");
+    let before = before.expect("the task's document");
+    assert_eq!(before.get_i32("_id").ok(), Some(task));
+    assert_eq!(
+        before.get_i64("round").ok(),
+        i64::try_from(round).ok().map(|round| round - 1)
+    );
+}
+
+async fn prepared(client: &Client) -> Collection<Document> {
+    let things = client.database("concurrency").collection("things");
+    let all: Vec<Document> = (0..TASKS).map(|id| doc! { "_id": id, "round": -1_i64 }).collect();
+    things.insert_many(&all).await.expect("stored");
+    things
+}
+
+/// All tasks finish. Returns the most rounds by which one was ever ahead of the last.
+async fn sixty_four_tasks(deployment: &Deployment) -> usize {
+    let client = deployment.client_with("maxPoolSize=4").await;
+    let things = prepared(&client).await;
+    let done: Arc<Vec<AtomicUsize>> = Arc::new((0..TASKS).map(|_| AtomicUsize::new(0)).collect());
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let (things, done) = (things.clone(), Arc::clone(&done));
+            tokio::spawn(async move {
+                let mut ahead = 0;
+                for round in 0..ROUNDS {
+                    step(&things, task, round).await;
+                    done[task.unsigned_abs() as usize].store(round + 1, Ordering::SeqCst);
+                    let last = done.iter().map(|done| done.load(Ordering::SeqCst)).min();
+                    ahead = ahead.max(round + 1 - last.expect("some tasks"));
+                }
+                ahead
+            })
+        })
+        .collect();
+    let mut ahead = 0;
+    for task in tasks {
+        ahead = ahead.max(in_time(task).await.expect("no panic"));
+    }
+    // The pool and the monitor of this client, and those of the deployment's own, which has only a monitor.
+    in_time(deployment.server.wait_for_open_connections(4 + 1 + 1)).await;
+    ahead
+}
+
+#[test]
+fn sixty_four_tasks_share_four_connections_fairly_on_one_thread() {
+    let ahead = one_thread().block_on(async { sixty_four_tasks(&standalone().await).await });
+    // The queue is served in order, so a task is ahead by what is under way, not by its luck.
+    assert!(ahead <= 4, "a task was {ahead} rounds ahead of another");
+}
+
+#[test]
+fn sixty_four_tasks_share_four_connections_on_many_threads() {
+    many_threads().block_on(async { sixty_four_tasks(&standalone().await).await });
+}
+
+/// A deployment and its client on a runtime that a thread of its own drives until the sender is dropped.
+fn driven(runtime: Runtime) -> (Deployment, oneshot::Sender<()>, thread::JoinHandle<()>) {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (started, deployment) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        runtime.block_on(async {
+            started.send(standalone().await).expect("the test waits");
+            let _ = stopped.await;
+        });
+    });
+    (deployment.recv().expect("a deployment"), stop, thread)
+}
+
+#[test]
+fn a_client_works_from_two_runtimes_at_once() {
+    for own in [one_thread(), many_threads()] {
+        let (deployment, stop, thread) = driven(own);
+        let things = one_thread().block_on(in_time(prepared(&deployment.client)));
+        let users: Vec<_> = [one_thread(), many_threads()]
+            .into_iter()
+            .enumerate()
+            .map(|(user, runtime)| {
+                let things = things.clone();
+                thread::spawn(move || {
+                    runtime.block_on(in_time(async {
+                        let tasks: Vec<_> = (0..TASKS)
+                            .filter(|task| *task as usize % 2 == user)
+                            .map(|task| {
+                                let things = things.clone();
+                                tokio::spawn(async move {
+                                    for round in 0..5 {
+                                        step(&things, task, round).await;
+                                    }
+                                })
+                            })
+                            .collect();
+                        for task in tasks {
+                            task.await.expect("no panic");
+                        }
+                    }));
+                })
+            })
+            .collect();
+        for user in users {
+            user.join().expect("no panic");
+        }
+        drop((things, deployment, stop));
+        thread.join().expect("no panic");
+    }
+}
+
+#[test]
+fn a_client_whose_runtime_is_gone_fails_with_an_error() {
+    for own in [one_thread(), many_threads()] {
+        let servers = many_threads();
+        let deployment = servers.block_on(standalone());
+        let client = own.block_on(async {
+            let client = deployment.client_with("serverSelectionTimeoutMS=200").await;
+            client.list_database_names().await.expect("a reply");
+            client
+        });
+        // Its monitors and its connections end with it.
+        drop(own);
+        one_thread().block_on(in_time(async {
+            for _ in 0..3 {
+                let error = client
+                    .list_database_names()
+                    .await
+                    .expect_err("nobody does the work");
+                let typed = matches!(
+                    error.kind(),
+                    ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
+                );
+                assert!(typed, "{error}");
+            }
+            client.shutdown().await;
+            let error = client.list_database_names().await.expect_err("shut down");
+            assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error}");
+        }));
+    }
+}
+
+#[test]
+fn a_client_whose_runtime_stands_still_fails_with_an_error() {
+    let servers = many_threads();
+    let deployment = servers.block_on(standalone());
+    // Never driven: no server is found.
+    let (idle, own) = (one_thread(), one_thread());
+    let never = {
+        let _entered = idle.enter();
+        let uri = format!("{}?serverSelectionTimeoutMS=200", deployment.server.uri());
+        let options = uri.parse().expect("options");
+        Client::with_options(options).expect("a client")
+    };
+    // Not driven any more: a server is known and a connection idle, but nobody tells when its reply arrives.
+    let stopped = own.block_on(async {
+        let client = deployment.client_with("socketTimeoutMS=200").await;
+        client.list_database_names().await.expect("a reply");
+        client
+    });
+    one_thread().block_on(in_time(async {
+        let error = never
+            .list_database_names()
+            .await
+            .expect_err("no server was found");
+        assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
+        let admin = stopped.database("admin");
+        let error = admin
+            .run_command(doc! { "ping": 1 })
+            .await
+            .expect_err("nobody reads");
+        assert!(error.is_network() && error.is_timeout(), "{error}");
+    }));
+}

@@ -1,0 +1,191 @@
+//! Dropping cursors, and what reads them.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use futures_util::StreamExt;
+use marula_driver::{ErrorKind, bson::doc};
+use marula_driver_tests::polling::{Held, poll_times};
+
+use super::harness::{self, Case, Harness};
+
+/// How many cursors of this server are open.
+async fn open_cursors(harness: &Harness) -> i64 {
+    let admin = harness.direct.database("admin");
+    let status = admin
+        .run_command(doc! { "serverStatus": 1 })
+        .await
+        .expect("a status");
+    let cursors = status
+        .get_document("metrics")
+        .and_then(|metrics| metrics.get_document("cursor"));
+    let open = cursors.and_then(|cursor| cursor.get_document("open"));
+    open.and_then(|open| open.get_i64("total")).expect("a number")
+}
+
+/// Drops a reader of a cursor of three batches while getMore is under way, and expects each cursor to be killed.
+async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harness::Running) {
+    let harness = Harness::start().await;
+    let (opened, finished) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counter, done) = (Arc::clone(&opened), Arc::clone(&finished));
+    let started = Arc::new(AtomicUsize::new(0));
+    let begun = Arc::clone(&started);
+    harness
+        .drop_at_every_poll(
+            Case::new("getMore", move |round| {
+                let (running, done) = (read(round, Arc::clone(&counter)), Arc::clone(&done));
+                let begun = Arc::clone(&begun);
+                async move {
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    running.await?;
+                    done.fetch_add(1, Ordering::SeqCst);
+                    Ok(())
+                }
+            })
+            .with_cursor(),
+        )
+        .await;
+    let killed = opened.load(Ordering::SeqCst) - finished.load(Ordering::SeqCst);
+    // A find dropped before its reply came opened a cursor that nobody knows the id of; the server times it out.
+    let unknown =
+        i64::try_from(started.load(Ordering::SeqCst) - opened.load(Ordering::SeqCst)).expect("a few");
+    assert!(killed > 5, "the getMore was dropped at several places");
+    harness.server.wait_for_command("killCursors", killed).await;
+    // On the one connection there is, this is answered after the last killCursors.
+    harness.probe().await;
+    assert_eq!(
+        harness.server.commands_seen("killCursors"),
+        killed,
+        "no cursor is killed twice"
+    );
+    assert!(open_cursors(&harness).await <= unknown && unknown == 1);
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_in_advance_is_killed() {
+    cursors_are_killed(|round, opened| {
+        Box::pin(async move {
+            let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
+            opened.fetch_add(1, Ordering::SeqCst);
+            while cursor.advance().await? {}
+            Ok(())
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_in_try_next_is_killed() {
+    cursors_are_killed(|round, opened| {
+        Box::pin(async move {
+            let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
+            opened.fetch_add(1, Ordering::SeqCst);
+            while cursor.try_next().await?.is_some() {}
+            Ok(())
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_as_a_stream_is_killed() {
+    cursors_are_killed(|round, opened| {
+        Box::pin(async move {
+            let mut cursor = round
+                .things
+                .aggregate([doc! { "$sort": { "_id": 1 } }])
+                .batch_size(2)
+                .await?;
+            opened.fetch_add(1, Ordering::SeqCst);
+            while let Some(document) = cursor.next().await {
+                document?;
+            }
+            Ok(())
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_next_of_a_stream_loses_no_document() {
+    let harness = Harness::start().await;
+    for polls in 0.. {
+        let round = harness.next_round().await;
+        harness.hold("getMore");
+        let mut cursor = round
+            .things
+            .find(doc! {})
+            .sort(doc! { "_id": 1 })
+            .batch_size(2)
+            .await
+            .expect("a cursor");
+        let mut ids = Vec::new();
+        let mut dropped = false;
+        loop {
+            let next = poll_times(Box::pin(cursor.next()), polls, &harness.proxy, Held::OfTheFuture).await;
+            let document = match next {
+                Some(document) => document,
+                None => {
+                    dropped = true;
+                    harness.proxy.pass_everything();
+                    let mut next = pin!(cursor.next());
+                    loop {
+                        tokio::select! {
+                            document = &mut next => break document,
+                            () = harness.proxy.release() => {}
+                        }
+                    }
+                }
+            };
+            match document {
+                Some(document) => ids.push(document.expect("a document").get_i32("_id").expect("an id")),
+                None => break,
+            }
+        }
+        assert_eq!(ids, [1, 2, 3, 4, 5], "dropped after {polls} polls");
+        harness.settle().await;
+        if !dropped {
+            assert!(polls > harness::PIECES, "{polls}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_advance_ends_the_cursor_with_an_error_and_not_as_if_that_were_all() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    harness.hold("getMore");
+    let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document") && cursor.advance().await.expect("a document"));
+    let dropped = poll_times(Box::pin(cursor.advance()), 2, &harness.proxy, Held::OfTheFuture).await;
+    assert!(dropped.is_none());
+    harness.proxy.pass_everything();
+    let error = cursor.advance().await.expect_err("three documents are missing");
+    assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+    assert!(
+        !cursor.advance().await.expect("the end"),
+        "the error is told once"
+    );
+    drop(cursor);
+    harness.server.wait_for_command("killCursors", 1).await;
+    harness.settle().await;
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_on_a_thread_without_a_runtime_is_killed() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    std::thread::spawn(move || drop(cursor)).join().expect("no panic");
+    let killed = harness.server.wait_for_command("killCursors", 1);
+    tokio::time::timeout(harness::HANG, killed)
+        .await
+        .expect("the cursor is killed");
+    harness.settle().await;
+}
