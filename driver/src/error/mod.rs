@@ -33,6 +33,9 @@ pub const RETRYABLE_ERROR: &str = "RetryableError";
 /// Label: the write may be retried.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
+/// Label: a retry of the write changed nothing, so the error of the try before it counts.
+pub(crate) const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
+
 /// Anything that can go wrong in the driver.
 ///
 /// ```
@@ -243,8 +246,29 @@ impl Error {
     pub(crate) fn is_state_change(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => e.is_state_change(),
-            ErrorKind::Write(WriteFailure::WriteConcern(e)) => command::is_state_change_code(e.code),
-            _ => false,
+            _ => self
+                .write_concern_error()
+                .is_some_and(|e| command::is_state_change_code(e.code)),
+        }
+    }
+
+    /// Whether the server reports that it is shutting down, so that its connections are lost.
+    pub(crate) fn is_server_shutdown(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Command(e) => command::is_shutdown_code(e.code),
+            _ => self
+                .write_concern_error()
+                .is_some_and(|e| command::is_shutdown_code(e.code)),
+        }
+    }
+
+    /// The write concern error of a write whose statements the server ran.
+    #[must_use]
+    pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
+        match &self.0.kind {
+            ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e),
+            ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
+            _ => None,
         }
     }
 }
