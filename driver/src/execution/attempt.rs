@@ -171,7 +171,7 @@ impl<'a> Attempt<'a> {
             None => operation.parse(&reply, &context),
         };
         result.map_err(|error| {
-            if !self.is_numbered() {
+            if !self.is_numbered() || hello.is_4_4() {
                 return error;
             }
             let (command, write_concern) = reply.failure_codes();
@@ -179,7 +179,7 @@ impl<'a> Attempt<'a> {
                 command,
                 write_concern,
             };
-            retry::label_reply_failure(error, codes, hello.max_wire_version, hello.is_mongos())
+            retry::label_unlabelled(error, codes, hello.is_mongos())
         })
     }
 }

@@ -27,9 +27,6 @@ const RETRYABLE_READ_CODES: [i32; 2] = [
     134,   // ReadConcernMajorityNotAvailableYet
 ];
 
-/// Since 4.4 (wire version 9) servers put the label on retryable errors themselves.
-const LABELLING_WIRE_VERSION: i32 = 9;
-
 fn is_before_command(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Pool(PoolError::Cleared { .. }))
 }
@@ -64,12 +61,12 @@ pub(crate) struct ReplyCodes {
     pub(crate) write_concern: Option<i32>,
 }
 
-/// Puts the label on an error that came in a reply, where the server is too old to do so. What a mongos says about the
-/// write concern does not count: it has retried by then.
-pub(crate) fn label_reply_failure(error: Error, codes: ReplyCodes, wire_version: i32, mongos: bool) -> Error {
+/// Puts the label on an error in the reply of a server before 4.4; newer servers do so themselves. What a mongos says about
+/// the write concern does not count: it has retried by then.
+pub(crate) fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
     let retryable = |code: Option<i32>| code.is_some_and(|code| RETRYABLE_WRITE_CODES.contains(&code));
     let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
-    if counts && wire_version < LABELLING_WIRE_VERSION {
+    if counts {
         return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
     }
     error
@@ -104,26 +101,17 @@ mod tests {
 
     #[test]
     fn errors_of_old_servers_are_labelled_by_their_codes() {
-        let labelled = |command, write_concern, wire_version, mongos| {
+        let labelled = |command, write_concern, mongos| {
             let codes = ReplyCodes {
                 command,
                 write_concern,
             };
-            is_retryable_write(&label_reply_failure(
-                super::tests::command(1),
-                codes,
-                wire_version,
-                mongos,
-            ))
+            is_retryable_write(&label_unlabelled(super::tests::command(1), codes, mongos))
         };
-        assert!(labelled(Some(91), None, 8, false) && labelled(Some(91), None, 8, true));
-        assert!(labelled(None, Some(91), 8, false));
-        assert!(!labelled(None, Some(91), 8, true), "a mongos has retried");
-        assert!(
-            !labelled(Some(91), Some(91), 9, false),
-            "the server labels by itself"
-        );
-        assert!(!labelled(Some(134), Some(11000), 8, false), "not for writes");
+        assert!(labelled(Some(91), None, false) && labelled(Some(91), None, true));
+        assert!(labelled(None, Some(91), false));
+        assert!(!labelled(None, Some(91), true), "a mongos has retried");
+        assert!(!labelled(Some(134), Some(11000), false), "not for writes");
     }
 
     #[test]
