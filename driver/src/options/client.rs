@@ -5,6 +5,8 @@ use std::{fmt, time::Duration};
 use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
 use crate::{Error, Result, ServerAddress, types::secret::Secret};
 
+const DEFAULT_SRV_SERVICE: &str = "mongodb";
+
 /// How monitors watch their servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -131,6 +133,10 @@ pub struct ClientOptions {
     pub retry_reads: bool,
     /// `retryWrites`. Default true.
     pub retry_writes: bool,
+    /// `maxAdaptiveRetries`: most retries of an operation refused from overload. This version does not retry those.
+    pub max_adaptive_retries: Option<u32>,
+    /// `enableOverloadRetargeting`: whether such a retry may go to another member. No effect in this version.
+    pub enable_overload_retargeting: bool,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -143,7 +149,7 @@ impl Default for ClientOptions {
             )],
             srv: false,
             srv_max_hosts: 0,
-            srv_service_name: "mongodb".into(),
+            srv_service_name: DEFAULT_SRV_SERVICE.into(),
             default_database: None,
             app_name: None,
             credential: None,
@@ -171,6 +177,8 @@ impl Default for ClientOptions {
             write_concern: WriteConcern::default(),
             retry_reads: true,
             retry_writes: true,
+            max_adaptive_retries: None,
+            enable_overload_retargeting: false,
             warnings: Vec::new(),
         }
     }
@@ -195,6 +203,12 @@ impl ClientOptions {
         }
         if direct && self.srv {
             return refuse("directConnection=true cannot be used with mongodb+srv".into());
+        }
+        if !self.srv && self.srv_max_hosts > 0 {
+            return refuse("srvMaxHosts goes with mongodb+srv only".into());
+        }
+        if !self.srv && self.srv_service_name != DEFAULT_SRV_SERVICE {
+            return refuse("srvServiceName goes with mongodb+srv only".into());
         }
         if self.srv_max_hosts > 0 && self.replica_set.is_some() {
             return refuse("srvMaxHosts cannot be used with replicaSet".into());

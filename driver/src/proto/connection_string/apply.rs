@@ -34,6 +34,9 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
     let mut seen = HashSet::new();
     for (key, value) in &parts.options {
         if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
+            if key.starts_with("proxy") {
+                return Err(format!("{key} is given more than once"));
+            }
             state
                 .reader
                 .warnings
@@ -119,6 +122,13 @@ impl State {
         match key {
             "retryreads" => set(&mut options.retry_reads, reader.boolean(key, value)),
             "retrywrites" => set(&mut options.retry_writes, reader.boolean(key, value)),
+            "maxadaptiveretries" => options.max_adaptive_retries = reader.count(key, value, 0),
+            "enableoverloadretargeting" => {
+                set(
+                    &mut options.enable_overload_retargeting,
+                    reader.boolean(key, value),
+                );
+            }
             "readconcernlevel" => options.read_concern = ReadConcern::new(ReadConcernLevel::from(value)),
             "journal" => options.write_concern.journal = reader.boolean(key, value),
             "w" => {
