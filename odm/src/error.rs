@@ -46,6 +46,14 @@ pub enum Error {
         /// `database.collection`.
         collection: String,
     },
+    /// More than one document matches where one was asked for.
+    MoreThanOne {
+        /// `database.collection`.
+        collection: String,
+    },
+    /// A page token is not one that this query made: it was cut, made up, or belongs to another sort. Tokens come from
+    /// outside, so this is a mistake of whoever sent it.
+    InvalidPageToken,
     /// A value in a filter, an update or a document has no BSON form.
     Encode {
         /// The dotted path of the field the value was meant for; empty for a whole document.
@@ -67,8 +75,8 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// A call was given arguments that make no sense, before anything was sent: a page token of another query, a page of
-    /// no documents.
+    /// A call was given arguments that make no sense: a page of no documents, a page sorted by a field that a document
+    /// does not have.
     InvalidArgument {
         /// What is wrong.
         reason: String,
@@ -109,9 +117,18 @@ impl Error {
     #[must_use]
     pub fn driver(&self) -> Option<&driver::Error> {
         match self {
-            Error::Driver(e) | Error::Duplicate { source: e, .. } => Some(e),
+            Error::Driver(e)
+            | Error::Duplicate { source: e, .. }
+            | Error::Schema(SchemaError::Raced { source: e, .. }) => Some(e),
             _ => None,
         }
+    }
+
+    /// Whether the deployment could not serve the call at the moment, so that the same call may well succeed later; see
+    /// [`driver::Error::is_unavailable`].
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.driver().is_some_and(driver::Error::is_unavailable)
     }
 }
 
@@ -147,6 +164,10 @@ impl fmt::Display for Error {
                 f.write_str(source.message())
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
+            Error::MoreThanOne { collection } => {
+                write!(f, "more than one document of {collection} matches")
+            }
+            Error::InvalidPageToken => f.write_str("the page token is not one of this query"),
             Error::Encode { path, source } => {
                 write!(f, "cannot encode {}: {source}", Place(path, "the document"))
             }

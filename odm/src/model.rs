@@ -8,7 +8,7 @@ use crate::id::IdSource;
 use crate::index::IndexDeclaration;
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
-use crate::value::{IntoValue, serialized};
+use crate::value::serialized;
 
 /// The accessors of the fields of `D`.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
@@ -53,10 +53,4 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 /// The id of a document as BSON.
 pub(crate) fn id_value<D: Model>(document: &D) -> Result<crate::bson::Bson, ValueError> {
     serialized(document.id())
-}
-
-/// The value of an id that a call was given.
-#[allow(dead_code)]
-pub(crate) fn given_id<D: Model>(id: impl IntoValue<D::Id>) -> Result<crate::bson::Bson, ValueError> {
-    id.into_value()
 }

@@ -275,9 +275,12 @@ impl State {
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                // The server knows the cursor no more after an error reply, and cannot be asked after a lost connection.
-                if !error.is_network() {
+                // The server knows the cursor no more after an error reply; after anything else it is freed on drop.
+                if error.code().is_some() {
                     self.reply.id = 0;
+                }
+                if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
+                    session.mark_dirty();
                 }
                 return Err(error);
             }

@@ -21,15 +21,15 @@ impl CommandError {
             || (self.code == 0
                 && (self.message.contains("not master") || self.message.contains("node is recovering")))
     }
-
-    /// The node is going away, so its pool is useless whatever its version.
-    pub(crate) fn is_shutdown(&self) -> bool {
-        matches!(self.code, 91 | 11600)
-    }
 }
 
 pub(super) fn is_state_change_code(code: i32) -> bool {
     matches!(code, 10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91)
+}
+
+/// The node is going away, so its pool is useless whatever its version.
+pub(super) fn is_shutdown_code(code: i32) -> bool {
+    matches!(code, 91 | 11600)
 }
 
 impl fmt::Display for CommandError {

@@ -33,6 +33,9 @@ pub const RETRYABLE_ERROR: &str = "RetryableError";
 /// Label: the write may be retried.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
+/// Label: a retry of the write changed nothing, so the error of the try before it counts.
+pub(crate) const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
+
 /// Anything that can go wrong in the driver.
 ///
 /// ```
@@ -239,12 +242,52 @@ impl Error {
         matches!(self.0.kind, ErrorKind::Network(_))
     }
 
+    /// Whether the deployment could not serve the call at the moment, so that the same call may well succeed later: no
+    /// suitable server or no connection was found in time, a socket failed, a server is no primary any more, recovers, shuts
+    /// down or is overloaded, or a mongos could not reach its shards. The driver has retried already where that is safe; a
+    /// write whose socket failed may have been done ([`is_network`](Self::is_network)).
+    ///
+    /// A web handler answers with status 503. False for a command that ran out of time on the server
+    /// ([`is_timeout`](Self::is_timeout)) and for a client that was shut down.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        /// HostUnreachable, HostNotFound, NetworkTimeout, SocketException: what a server met on its own network.
+        const UNREACHABLE: [i32; 4] = [6, 7, 89, 9001];
+        match &self.0.kind {
+            ErrorKind::Network(_) | ErrorKind::ServerSelection(_) | ErrorKind::Pool(_) => true,
+            ErrorKind::Command(e) if UNREACHABLE.contains(&e.code) => true,
+            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_unavailable) => true,
+            _ => self.is_state_change() || self.contains_label(SYSTEM_OVERLOADED_ERROR),
+        }
+    }
+
     /// Whether the server reports that it is not the primary (any more), or is shutting down or recovering.
     pub(crate) fn is_state_change(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => e.is_state_change(),
-            ErrorKind::Write(WriteFailure::WriteConcern(e)) => command::is_state_change_code(e.code),
-            _ => false,
+            _ => self
+                .write_concern_error()
+                .is_some_and(|e| command::is_state_change_code(e.code)),
+        }
+    }
+
+    /// Whether the server reports that it is shutting down, so that its connections are lost.
+    pub(crate) fn is_server_shutdown(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Command(e) => command::is_shutdown_code(e.code),
+            _ => self
+                .write_concern_error()
+                .is_some_and(|e| command::is_shutdown_code(e.code)),
+        }
+    }
+
+    /// The write concern error of a write whose statements the server ran.
+    #[must_use]
+    pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
+        match &self.0.kind {
+            ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e),
+            ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
+            _ => None,
         }
     }
 }
@@ -308,6 +351,51 @@ impl std::error::Error for Error {
             ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. }) => Some(&**e),
             ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(code: i32) -> Error {
+        Error::new(ErrorKind::Command(CommandError {
+            code,
+            ..CommandError::default()
+        }))
+    }
+
+    #[test]
+    fn what_may_succeed_later_is_unavailable() {
+        let network = Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
+        let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
+            interrupted_by: Some(network.clone()),
+            ..BulkWriteError::default()
+        })));
+        let concern = Error::new(ErrorKind::Write(WriteFailure::WriteConcern(WriteConcernError {
+            code: 189,
+            ..WriteConcernError::default()
+        })));
+        let overloaded = command(462).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
+        for error in [
+            network,
+            interrupted,
+            concern,
+            overloaded,
+            command(10107),
+            command(6),
+        ] {
+            assert!(error.is_unavailable(), "{error}");
+        }
+        let refused = Error::new(ErrorKind::Write(WriteFailure::Write(WriteError::default())));
+        for error in [
+            refused,
+            command(11000),
+            command(50),
+            Error::new(ErrorKind::Shutdown),
+        ] {
+            assert!(!error.is_unavailable(), "{error}");
         }
     }
 }

@@ -36,6 +36,7 @@ impl<'a> Attempt<'a> {
         operation: &O,
         connection: &Connection,
         session: &mut Option<ServerSession>,
+        number: &mut Option<i64>,
     ) -> Self {
         let hello = connection.hello();
         let timeout = hello.session_timeout();
@@ -53,18 +54,19 @@ impl<'a> Attempt<'a> {
         {
             return attempt;
         }
-        let first_try = session.is_none();
         let session = session.get_or_insert_with(|| executor.sessions.take(timeout));
         attempt.lsid = Some(session.id);
         if executor.settings.retry_writes && operation.retry() == Retry::Write && supports_retry(hello) {
             // A retry carries the number of the first try, which is how the server knows it.
-            attempt.transaction_number = Some(if first_try {
-                session.next_transaction_number()
-            } else {
-                session.transaction_number
-            });
+            let number = *number.get_or_insert_with(|| session.next_transaction_number());
+            attempt.transaction_number = Some(number);
         }
         attempt
+    }
+
+    /// Whether the server will know a second try of the command from the first.
+    pub(super) fn is_numbered(&self) -> bool {
+        self.transaction_number.is_some()
     }
 
     pub(super) async fn run<O: Operation>(
@@ -92,7 +94,7 @@ impl<'a> Attempt<'a> {
                 });
             }
         };
-        let parsed = self.read(operation, connection.reply(body.clone()));
+        let parsed = self.read(operation, connection.hello(), connection.reply(body.clone()));
         match parsed {
             Ok(mut output) => {
                 O::attach_reply(&mut output, || connection.take_reply(body));
@@ -154,18 +156,29 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn read<O: Operation>(&self, operation: &mut O, body: &[u8]) -> Result<O::Output> {
+    fn read<O: Operation>(&self, operation: &mut O, hello: &HelloReply, body: &[u8]) -> Result<O::Output> {
         let reply = Reply::scan(body)?;
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);
         }
-        if let Some(error) = reply.command_error() {
-            return Err(error);
-        }
         let context = ReplyContext {
             address: self.server.address(),
         };
-        operation.parse(&reply, &context)
+        let result = match reply.command_error() {
+            Some(error) => Err(error),
+            None => operation.parse(&reply, &context),
+        };
+        result.map_err(|error| {
+            if !self.is_numbered() || hello.is_4_4() {
+                return error;
+            }
+            let (command, write_concern) = reply.failure_codes();
+            let codes = retry::ReplyCodes {
+                command,
+                write_concern,
+            };
+            retry::label_unlabelled(error, codes, hello.is_mongos())
+        })
     }
 }
 

@@ -55,10 +55,11 @@ impl Executor {
     /// Dropping the future closes the connection if a reply is outstanding, and gives everything else back.
     pub(crate) async fn run<O: Operation>(&self, operation: &mut O) -> Result<O::Output> {
         let mut session: Option<ServerSession> = None;
+        let mut number: Option<i64> = None;
         let mut first_failure: Option<Error> = None;
         let mut avoid: Vec<ServerAddress> = Vec::new();
         loop {
-            let result = self.run_once(operation, &mut session, &avoid).await;
+            let result = self.run_once(operation, &mut session, &mut number, &avoid).await;
             let (error, address) = match result {
                 Ok(mut output) => {
                     if let Some(used) = session.take() {
@@ -78,11 +79,11 @@ impl Executor {
                     avoid.extend(address);
                     first_failure = Some(error);
                 }
-                // The failure of the retry says more, unless the retry never reached a server.
+                // The failure of the retry says more, unless the retry never reached a server or did nothing there.
                 (first, _) => {
                     self.give_back(session.take());
                     let error = match first {
-                        Some(first) if !reached_server(&error) => first,
+                        Some(first) if !reached_server(&error) || retry::did_nothing(&error) => first,
                         _ => error,
                     };
                     return operation.recover(error);
@@ -104,6 +105,7 @@ impl Executor {
         &self,
         operation: &mut O,
         session: &mut Option<ServerSession>,
+        number: &mut Option<i64>,
         avoid: &[ServerAddress],
     ) -> Result<O::Output, (Error, Option<ServerAddress>)> {
         let server = self
@@ -124,7 +126,12 @@ impl Executor {
                 return Err((error, Some(server.address().clone())));
             }
         };
-        let attempt = Attempt::new(self, &server, operation, &connection, session);
+        let attempt = Attempt::new(self, &server, operation, &connection, session, number);
+        if number.is_some() && !attempt.is_numbered() {
+            // Sent without the number of the first try, the write could be done twice.
+            let error = Error::unsupported("retryable writes on this server");
+            return Err((error, Some(server.address().clone())));
+        }
         let result = attempt.run(operation, &mut connection).await;
         result.map_err(|error| {
             self.topology
@@ -159,10 +166,13 @@ impl Executor {
     }
 }
 
-/// False for failures that come from selection or the pool.
+/// False for failures that come from selection, from the pool, or from the driver's own rules.
 fn reached_server(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        crate::ErrorKind::ServerSelection(_) | crate::ErrorKind::Pool(_) | crate::ErrorKind::Shutdown
+        crate::ErrorKind::ServerSelection(_)
+            | crate::ErrorKind::Pool(_)
+            | crate::ErrorKind::Shutdown
+            | crate::ErrorKind::Unsupported(_)
     )
 }

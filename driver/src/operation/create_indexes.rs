@@ -222,7 +222,10 @@ impl Operation for CreateIndexes<'_> {
         true
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        if self.options.commit_quorum.is_some() && !server.is_4_4() {
+            return Err(crate::Error::unsupported("commit_quorum needs server 4.4"));
+        }
         if self.models.is_empty() {
             return Err(crate::Error::invalid_argument(
                 "create_indexes needs at least one index",

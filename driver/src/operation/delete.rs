@@ -52,7 +52,8 @@ impl Operation for Delete<'_> {
         Some(self.write_concern)
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        super::check_hint(self.options.hint.as_ref(), self.write_concern, server)?;
         command.str("delete", &self.namespace.collection);
         command.bool("ordered", true);
         command.optional_bson("comment", self.options.comment.as_ref());

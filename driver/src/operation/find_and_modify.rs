@@ -76,7 +76,8 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
         Some(self.write_concern)
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        super::check_hint(self.options.hint.as_ref(), self.write_concern, server)?;
         let options = self.options;
         command.str("findAndModify", &self.namespace.collection);
         command.document("query", self.filter);

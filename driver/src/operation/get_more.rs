@@ -47,14 +47,15 @@ impl Operation for GetMore<'_> {
         self.session.is_some()
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.i64("getMore", self.id);
         command.str("collection", &self.namespace.collection);
         if let Some(size) = self.batch_size.filter(|size| *size > 0) {
             command.i64("batchSize", i64::from(size));
         }
         command.max_time(self.max_await_time);
-        command.optional_bson("comment", self.comment);
+        // Servers before 4.4 refuse a comment here.
+        command.optional_bson("comment", self.comment.filter(|_| server.is_4_4()));
         Ok(())
     }
 
@@ -64,5 +65,42 @@ impl Operation for GetMore<'_> {
 
     fn attach_reply(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
         cursor::attach(output, take);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::{RawDocument, rawdoc};
+
+    #[test]
+    fn only_servers_that_take_a_comment_are_sent_one() {
+        let comment = Bson::from("why");
+        let address = ServerAddress::tcp("a", 1);
+        for (max_wire_version, commented) in [(8, false), (9, true)] {
+            let mut operation = GetMore {
+                id: 7,
+                namespace: &Namespace::new("d", "c"),
+                address: &address,
+                session: None,
+                batch_size: Some(3),
+                max_await_time: None,
+                comment: Some(&comment),
+            };
+            let server = HelloReply {
+                max_wire_version,
+                ..HelloReply::default()
+            };
+            let mut bytes = Vec::new();
+            let mut command = CommandBuilder::new(&mut bytes);
+            operation.build(&mut command, &server).unwrap();
+            command.finish("d").unwrap();
+            let mut expected = rawdoc! { "getMore": 7_i64, "collection": "c", "batchSize": 3_i64 };
+            if commented {
+                expected.append(crate::bson::cstr!("comment"), "why");
+            }
+            expected.append(crate::bson::cstr!("$db"), "d");
+            assert_eq!(RawDocument::from_bytes(&bytes).unwrap(), &*expected);
+        }
     }
 }

@@ -161,18 +161,28 @@ impl<T: Serialize> Operation for Insert<'_, T> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<InsertBatch> {
-        let mut batch = self.unacknowledged()?;
-        if reply.has_write_failures() {
-            let failures = BulkWriteError {
-                write_errors: write_errors(reply, self.offset)?,
-                write_concern_error: write_concern_error(reply)?,
-                ..BulkWriteError::default()
-            };
-            let error = Error::new(ErrorKind::BulkWrite(Box::default())).with_address(context.address);
-            batch.error = Some(reply.decorate(error));
-            batch.failures = Some(Box::new(failures));
+        if !reply.has_write_failures() {
+            return self.unacknowledged();
         }
-        Ok(batch)
+        let failures = BulkWriteError {
+            write_errors: write_errors(reply, self.offset)?,
+            write_concern_error: write_concern_error(reply)?,
+            ..BulkWriteError::default()
+        };
+        let error = Error::new(ErrorKind::BulkWrite(Box::new(failures))).with_address(context.address);
+        Err(reply.decorate(error))
+    }
+
+    /// Failures of single statements are an error while a retry is decided about; then they belong to the whole call.
+    fn recover(&mut self, error: Error) -> Result<InsertBatch> {
+        match error.kind() {
+            ErrorKind::BulkWrite(failures) => Ok(InsertBatch {
+                sent: self.ids.len(),
+                failures: Some(failures.clone()),
+                error: Some(error),
+            }),
+            _ => Err(error),
+        }
     }
 
     fn unacknowledged(&mut self) -> Result<InsertBatch> {

@@ -27,7 +27,7 @@ use crate::{
         session::ServerSession,
         wire::{MessageWriter, ReplyBuffer},
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, hint::Hint},
 };
 
 /// Whether an operation may be sent a second time.
@@ -111,6 +111,16 @@ pub(crate) trait Operation {
     fn attach_session(_output: &mut Self::Output, session: ServerSession) -> Option<ServerSession> {
         Some(session)
     }
+}
+
+/// Refuses a hint that a server before 4.4 would not understand, where its refusal would never be heard.
+fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
+    if hint.is_some() && !write_concern.is_acknowledged() && !server.is_4_4() {
+        return Err(crate::Error::unsupported(
+            "a hint on this unacknowledged write needs server 4.4",
+        ));
+    }
+    Ok(())
 }
 
 /// Where a reply came from.

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use marula::driver;
 use serde::Serialize;
 
 /// The server's code for a document that the validator of its collection refuses.
@@ -125,14 +124,15 @@ fn database(error: &marula::Error) -> (StatusCode, Body) {
             };
             (StatusCode::CONFLICT, body)
         }
-        marula::Error::InvalidArgument { reason } => {
-            (StatusCode::UNPROCESSABLE_ENTITY, body("invalid", reason.as_str()))
-        }
+        marula::Error::InvalidPageToken => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            body("invalid", "the cursor is not one of this list"),
+        ),
         marula::Error::Driver(cause) if cause.code() == Some(DOCUMENT_VALIDATION_FAILURE) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             body("invalid", "the document breaks the rules of its collection"),
         ),
-        marula::Error::Driver(cause) if is_passing(cause) => {
+        marula::Error::Driver(cause) if cause.is_unavailable() || cause.is_timeout() => {
             eprintln!("shop: the database is unavailable: {error}");
             (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -148,14 +148,4 @@ fn database(error: &marula::Error) -> (StatusCode, Body) {
             )
         }
     }
-}
-
-/// Whether the same call may well succeed in a moment. The driver has retried it already, where that is safe.
-fn is_passing(error: &driver::Error) -> bool {
-    error.is_timeout()
-        || error.is_network()
-        || matches!(error.kind(), driver::ErrorKind::Pool(_))
-        || [driver::SYSTEM_OVERLOADED_ERROR, driver::RETRYABLE_WRITE_ERROR]
-            .into_iter()
-            .any(|label| error.contains_label(label))
 }

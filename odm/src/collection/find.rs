@@ -145,7 +145,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads the one document that matches.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when none matches, [`Error::InvalidArgument`] when a second one does; an invalid filter; a
+    /// [`Error::NotFound`] when none matches, [`Error::MoreThanOne`] when a second one does; an invalid filter; a
     /// document that does not decode; what the driver reports.
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
@@ -155,10 +155,9 @@ impl<'a, D: Model> Find<'a, D> {
         };
         match found.try_next().await? {
             None => Ok(first),
-            Some(_) => Err(Error::argument(format!(
-                "more than one document of {} matches",
-                collection.namespace()
-            ))),
+            Some(_) => Err(Error::MoreThanOne {
+                collection: collection.namespace().to_string(),
+            }),
         }
     }
 
@@ -177,8 +176,9 @@ impl<'a, D: Model> Find<'a, D> {
     /// two documents have the same place. Replaces a sort, a limit and a skip that were set.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the size is 0 or the token is not one of this sort; an invalid filter; a document that
-    /// does not decode; what the driver reports.
+    /// [`Error::InvalidPageToken`] when the token is not one of this sort; [`Error::InvalidArgument`] when the size is 0, or a
+    /// document of the page has no value for a key; an invalid filter; a document that does not decode; what the driver
+    /// reports.
     pub async fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,

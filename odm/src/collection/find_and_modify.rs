@@ -20,26 +20,34 @@ use crate::update::Update;
 pub struct FindOneAnd<'a, D> {
     collection: &'a Collection<D>,
     action: Result<action::FindOneAnd<'a, RawDocumentBuf>>,
+    array_filters: Vec<Document>,
 }
 
 impl<'a, D: Model> FindOneAnd<'a, D> {
     pub(super) fn update(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+        let mut array_filters = Vec::new();
         let action = filter.and_then(|filter| {
-            let (update, array_filters) = compiled(update)?;
+            let (update, filters) = compiled(update)?;
+            array_filters = filters;
             let action = collection.inner.find_one_and_update(filter, Ready(update));
             Ok(if array_filters.is_empty() {
                 action
             } else {
-                action.array_filters(array_filters)
+                action.array_filters(&array_filters)
             })
         });
-        FindOneAnd { collection, action }
+        FindOneAnd {
+            collection,
+            action,
+            array_filters,
+        }
     }
 
     pub(super) fn delete(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
         FindOneAnd {
             collection,
             action: filter.map(|filter| collection.inner.find_one_and_delete(filter)),
+            array_filters: Vec::new(),
         }
     }
 
@@ -51,7 +59,11 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
             })?;
             Ok(collection.inner.find_one_and_replace(filter, &document))
         });
-        FindOneAnd { collection, action }
+        FindOneAnd {
+            collection,
+            action,
+            array_filters: Vec::new(),
+        }
     }
 
     forward! {
@@ -89,9 +101,12 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         self
     }
 
-    /// The array filters of an update that was given raw; typed ones carry their own.
+    /// The array filters of an update that was given raw, beside those that typed ones carry along (`f0`, `f1` …).
     pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
-        self.action = self.action.map(|action| action.array_filters(filters));
+        self.array_filters.extend(filters);
+        self.action = self
+            .action
+            .map(|action| action.array_filters(&self.array_filters));
         self
     }
 

@@ -137,8 +137,7 @@ fn beyond(keys: &Document, token: &Token) -> Document {
 fn place(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
     keys.keys()
         .map(|path| {
-            let value = lookup(document, path)
-                .filter(|v| !matches!(v, Bson::Null | Bson::Array(_) | Bson::Undefined));
+            let value = lookup(document, path).filter(token::can_be_key);
             value.ok_or_else(|| {
                 Error::argument(format!(
                     "the page ends at a document without a single value at `{path}`, a key of its sort"

@@ -31,16 +31,17 @@ pub(super) fn print(token: &Token, keys: &Document) -> Result<String> {
 }
 
 pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
-    let foreign = || Error::argument("the page token is not one of this sort");
     if text.len() > MAX_TOKEN {
-        return Err(foreign());
+        return Err(Error::InvalidPageToken);
     }
-    let bytes = decode(text).ok_or_else(foreign)?;
-    let mut document: Document = from_slice(&bytes).map_err(|_| foreign())?;
+    let bytes = decode(text).ok_or(Error::InvalidPageToken)?;
+    let mut document: Document = from_slice(&bytes).map_err(|_| Error::InvalidPageToken)?;
     let same_sort = document.get_document("s").is_ok_and(|s| s == keys);
     let (backward, values) = (document.get_bool("b"), document.remove("k"));
     match (backward, values) {
-        (Ok(backward), Some(Bson::Array(values))) if same_sort && values.len() == keys.len() => {
+        (Ok(backward), Some(Bson::Array(values)))
+            if same_sort && values.len() == keys.len() && values.iter().all(can_be_key) =>
+        {
             let direction = if backward {
                 Direction::Backward
             } else {
@@ -48,8 +49,16 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
             };
             Ok(Token { direction, values })
         }
-        _ => Err(foreign()),
+        _ => Err(Error::InvalidPageToken),
     }
+}
+
+/// Whether a document can stand at a page's edge with this value: one that orders it among the others.
+pub(super) fn can_be_key(value: &Bson) -> bool {
+    !matches!(
+        value,
+        Bson::Null | Bson::Array(_) | Bson::Undefined | Bson::RegularExpression(_)
+    )
 }
 
 fn encode(bytes: &[u8]) -> String {
@@ -108,12 +117,26 @@ mod tests {
             &text[..text.len() - 3],
             &"A".repeat(MAX_TOKEN + 1),
         ] {
-            assert!(
-                matches!(parse(bad, &keys), Err(Error::InvalidArgument { .. })),
-                "{bad}"
-            );
+            assert!(matches!(parse(bad, &keys), Err(Error::InvalidPageToken)), "{bad}");
         }
         assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
+        // A value that the server would refuse to compare with.
+        let regex = crate::bson::Regex {
+            pattern: "a".try_into().unwrap(),
+            options: "".try_into().unwrap(),
+        };
+        for value in [
+            Bson::RegularExpression(regex),
+            Bson::Null,
+            Bson::Array(Vec::new()),
+        ] {
+            let made_up = Token {
+                direction: Direction::Forward,
+                values: vec![value, 1.into()],
+            };
+            let text = print(&made_up, &keys).unwrap();
+            assert!(matches!(parse(&text, &keys), Err(Error::InvalidPageToken)));
+        }
     }
 
     #[test]

@@ -38,17 +38,20 @@ macro_rules! updates {
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
             action: Result<action::Update<'a>>,
+            array_filters: Vec<Document>,
             document: PhantomData<fn() -> D>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
             pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+                let mut array_filters = Vec::new();
                 let action = filter.and_then(|filter| {
-                    let (update, array_filters) = compiled(update)?;
+                    let (update, filters) = compiled(update)?;
+                    array_filters = filters;
                     let action = collection.inner.$method(filter, Ready(update));
-                    Ok(if array_filters.is_empty() { action } else { action.array_filters(array_filters) })
+                    Ok(if array_filters.is_empty() { action } else { action.array_filters(&array_filters) })
                 });
-                $name { action, document: PhantomData }
+                $name { action, array_filters, document: PhantomData }
             }
 
             forward! {
@@ -70,9 +73,10 @@ macro_rules! updates {
                 self
             }
 
-            /// The array filters of an update that was given raw; typed ones carry their own.
+            /// The array filters of an update that was given raw, beside those that typed ones carry along (`f0`, `f1` …).
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
-                self.action = self.action.map(|action| action.array_filters(filters));
+                self.array_filters.extend(filters);
+                self.action = self.action.map(|action| action.array_filters(&self.array_filters));
                 self
             }
 

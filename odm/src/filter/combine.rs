@@ -31,10 +31,12 @@ pub(super) fn and(mut a: Document, b: Document) -> Document {
     a
 }
 
-/// Whether `key: value` can be added to a document that is a conjunction without changing what either means.
+/// Whether `key: value` can be added to a document that is a conjunction without changing what either means. Two of
+/// `$expr`, `$text` and the like never can: what is in them are no conditions on a field.
 fn mergeable(a: &Document, key: &str, value: &Bson) -> bool {
     match (a.get(key), value) {
         (None, _) => true,
+        _ if key.starts_with('$') => false,
         (Some(Bson::Document(have)), Bson::Document(more)) => {
             operators(have) && operators(more) && !more.keys().any(|k| have.contains_key(k))
         }
@@ -200,6 +202,15 @@ mod tests {
         );
         assert_eq!(and(doc! { "a": { "x": 1 } }, doc! { "a": { "$gt": 1 } }).len(), 1);
         assert_eq!(and(Document::new(), two.clone()), two);
+    }
+
+    #[test]
+    fn two_expressions_stay_apart() {
+        let (gt, lt) = (
+            doc! { "$expr": { "$gt": ["$a", "$b"] } },
+            doc! { "$expr": { "$lt": ["$a", "$c"] } },
+        );
+        assert_eq!(and(gt.clone(), lt.clone()), doc! { "$and": [gt, lt] });
     }
 
     #[test]

@@ -100,7 +100,7 @@ async fn finds_sort_skip_and_limit() {
     assert_eq!(one.number, 4);
     assert!(matches!(
         orders.find(|o| o.number().gt(4)).one().await,
-        Err(Error::InvalidArgument { .. })
+        Err(Error::MoreThanOne { .. })
     ));
     assert!(matches!(
         orders.find(|o| o.number().gt(40)).one().await,

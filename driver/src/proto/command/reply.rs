@@ -60,6 +60,16 @@ impl<'a> Reply<'a> {
         Ok(reply)
     }
 
+    /// The codes of a failure: that of the command, if it failed as a whole, and that of its write concern error.
+    pub(crate) fn failure_codes(&self) -> (Option<i32>, Option<i32>) {
+        let write_concern = self
+            .write_concern_error
+            .and_then(|bytes| find_element(bytes, "code").ok().flatten())
+            .and_then(|element| element.value.int().ok())
+            .and_then(|code| i32::try_from(code).ok());
+        ((!self.ok).then_some(self.code), write_concern)
+    }
+
     /// `n`: how many documents a write matched, inserted or deleted.
     pub(crate) fn n(&self) -> u64 {
         u64::try_from(self.n).unwrap_or_default()

@@ -80,6 +80,11 @@ impl HelloReply {
         Some(Duration::from_secs(minutes.saturating_mul(60)))
     }
 
+    /// Server 4.4 or newer.
+    pub(crate) fn is_4_4(&self) -> bool {
+        self.max_wire_version >= 9
+    }
+
     /// A mongos.
     pub(crate) fn is_mongos(&self) -> bool {
         self.msg.as_deref() == Some("isdbgrid")

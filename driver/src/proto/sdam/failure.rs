@@ -32,7 +32,7 @@ pub(crate) fn judge(error: &Error, server: &ServerDescription) -> Verdict {
         return Verdict {
             mark_unknown: true,
             topology_version,
-            clear_pool: matches!(error.kind(), ErrorKind::Command(e) if e.is_shutdown()),
+            clear_pool: error.is_server_shutdown(),
             check_now: true,
         };
     }
@@ -116,6 +116,23 @@ mod tests {
     #[test]
     fn a_server_that_shuts_down_loses_its_pool() {
         assert!(judge(&not_primary(91, 2), &server(None)).clear_pool);
+    }
+
+    #[test]
+    fn a_write_concern_error_counts_like_that_of_a_command() {
+        let concern = crate::WriteConcernError {
+            code: 91,
+            ..crate::WriteConcernError::default()
+        };
+        let single = ErrorKind::Write(crate::WriteFailure::WriteConcern(concern.clone()));
+        let many = ErrorKind::BulkWrite(Box::new(crate::BulkWriteError {
+            write_concern_error: Some(concern),
+            ..crate::BulkWriteError::default()
+        }));
+        for kind in [single, many] {
+            let verdict = judge(&Error::new(kind), &server(None));
+            assert!(verdict.mark_unknown && verdict.clear_pool && verdict.check_now);
+        }
     }
 
     #[test]

@@ -40,11 +40,11 @@ fn filter<'t>(
 ) -> Vec<&'t ServerDescription> {
     match (topology.kind, criteria) {
         (TopologyType::Unknown, _) => candidates.clear(),
+        // Whatever it is: that is what a direct connection is for.
+        (TopologyType::Single, _) => candidates.retain(|server| !server.kind.is_unknown()),
         (_, Criteria::Address(address)) => {
             candidates.retain(|server| server.address == *address && server.kind.is_data_bearing());
         }
-        // Whatever it is: that is what a direct connection is for.
-        (TopologyType::Single, _) => candidates.retain(|server| !server.kind.is_unknown()),
         (TopologyType::Sharded, _) => candidates.retain(|server| server.kind == ServerType::Mongos),
         (_, Criteria::Writable) => candidates.retain(|server| server.kind == ServerType::RsPrimary),
         (_, Criteria::Read(preference)) => {
@@ -201,6 +201,18 @@ mod tests {
             names(&suitable_servers(&topology, Criteria::Writable, &[], BEAT)),
             ["p"]
         );
+    }
+
+    #[test]
+    fn a_cursor_over_a_direct_connection_goes_on_whatever_the_server_is() {
+        let mut topology = set(vec![member("h", false, "x", 1)]);
+        topology.kind = TopologyType::Single;
+        for server in topology.servers.values_mut() {
+            server.kind = ServerType::RsOther;
+        }
+        let address = ServerAddress::tcp("h", 1);
+        let found = suitable_servers(&topology, Criteria::Address(&address), &[], BEAT);
+        assert_eq!(names(&found), ["h"], "as for the query that opened it");
     }
 
     #[test]
