@@ -200,7 +200,8 @@ impl<T> Collection<T> {
         Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
     }
 
-    /// Counts the documents that match, exactly.
+    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
+    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
     pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
         CountDocuments::new(&self.inner, filter)
     }
