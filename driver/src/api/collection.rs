@@ -145,6 +145,14 @@ impl<T> Collection<T> {
         }
     }
 
+    /// The collection of another name in the same database, with the same concerns and read preference.
+    #[must_use]
+    pub fn with_name(&self, name: &str) -> Self {
+        let mut inner = CollectionInner::clone(&self.inner);
+        name.clone_into(&mut inner.namespace.collection);
+        Self::from_inner(inner)
+    }
+
     fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
         let mut inner = CollectionInner::clone(&self.inner);
         change(&mut inner.concerns);
@@ -200,7 +208,8 @@ impl<T> Collection<T> {
         Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
     }
 
-    /// Counts the documents that match, exactly.
+    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
+    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
     pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
         CountDocuments::new(&self.inner, filter)
     }

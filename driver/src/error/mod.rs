@@ -304,23 +304,30 @@ impl From<DecodeError> for Error {
     }
 }
 
+/// What went wrong, without server and labels.
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidArgument(message) => write!(f, "invalid argument: {message}"),
+            Self::ConnectionString(message) => write!(f, "invalid connection string: {message}"),
+            Self::Encode(e) => write!(f, "cannot write as BSON: {e}"),
+            Self::Decode(e) => write!(f, "cannot read from BSON: {e}"),
+            Self::Network(e) => write!(f, "{e}"),
+            Self::ServerSelection(e) => write!(f, "{e}"),
+            Self::Pool(e) => write!(f, "{e}"),
+            Self::Protocol(message) => write!(f, "the server broke the wire protocol: {message}"),
+            Self::Command(e) => write!(f, "{e}"),
+            Self::Write(e) => write!(f, "{e}"),
+            Self::BulkWrite(e) => write!(f, "{e}"),
+            Self::Unsupported(message) => write!(f, "not supported: {message}"),
+            Self::Shutdown => f.write_str("the client was shut down"),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.kind {
-            ErrorKind::InvalidArgument(message) => write!(f, "invalid argument: {message}")?,
-            ErrorKind::ConnectionString(message) => write!(f, "invalid connection string: {message}")?,
-            ErrorKind::Encode(e) => write!(f, "cannot write as BSON: {e}")?,
-            ErrorKind::Decode(e) => write!(f, "cannot read from BSON: {e}")?,
-            ErrorKind::Network(e) => write!(f, "{e}")?,
-            ErrorKind::ServerSelection(e) => write!(f, "{e}")?,
-            ErrorKind::Pool(e) => write!(f, "{e}")?,
-            ErrorKind::Protocol(message) => write!(f, "the server broke the wire protocol: {message}")?,
-            ErrorKind::Command(e) => write!(f, "{e}")?,
-            ErrorKind::Write(e) => write!(f, "{e}")?,
-            ErrorKind::BulkWrite(e) => write!(f, "{e}")?,
-            ErrorKind::Unsupported(message) => write!(f, "not supported: {message}")?,
-            ErrorKind::Shutdown => f.write_str("the client was shut down")?,
-        }
+        self.0.kind.fmt(f)?;
         if let Some(address) = &self.0.address {
             write!(f, " (server {address})")?;
         }

@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerSelectionError {
-    /// What was looked for, e.g. `a writable server`.
+    /// What a server was wanted for, e.g. `a write` or `a read with preference secondary`.
     pub wanted: String,
     /// How long the driver waited.
     pub timeout: Duration,

@@ -54,6 +54,9 @@ impl Executor {
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and gives everything else back.
     pub(crate) async fn run<O: Operation>(&self, operation: &mut O) -> Result<O::Output> {
+        if let Some(concern) = operation.write_concern() {
+            concern.validate().map_err(Error::invalid_argument)?;
+        }
         let mut session: Option<ServerSession> = None;
         let mut number: Option<i64> = None;
         let mut first_failure: Option<Error> = None;

@@ -105,11 +105,11 @@ pub struct ClientOptions {
     pub socket_timeout: Option<Duration>,
     /// `timeoutMS`: limits whole operations. Not supported by this version.
     pub timeout: Option<Duration>,
-    /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default 30 s.
+    /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default 30 s; zero means no limit.
     pub server_selection_timeout: Duration,
     /// `localThresholdMS`: how much farther than the nearest a server may be to be used. Default 15 ms.
     pub local_threshold: Duration,
-    /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms.
+    /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms, at most 2³¹ - 1 ms.
     pub heartbeat_frequency: Duration,
     /// `serverMonitoringMode`
     pub server_monitoring_mode: ServerMonitoringMode,
@@ -239,6 +239,9 @@ impl ClientOptions {
         if self.heartbeat_frequency < Duration::from_millis(500) {
             return refuse("heartbeatFrequencyMS must be at least 500".into());
         }
+        if self.heartbeat_frequency.as_millis() > i32::MAX as u128 {
+            return refuse(format!("heartbeatFrequencyMS must be at most {}", i32::MAX));
+        }
         if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
             return refuse("appName must be at most 128 bytes long".into());
         }
@@ -286,6 +289,7 @@ mod tests {
         };
         assert!(refused(|o| o.hosts.clear()).contains("host"));
         assert!(refused(|o| o.min_pool_size = 101).contains("minPoolSize"));
+        assert!(refused(|o| o.heartbeat_frequency = Duration::MAX).contains("at most 2147483647"));
         assert!(refused(|o| o.max_connecting = 0).contains("maxConnecting"));
         assert!(refused(|o| o.app_name = Some("x".repeat(129))).contains("appName"));
         assert!(ClientOptions::default().validate().is_ok());

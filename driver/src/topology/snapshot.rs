@@ -48,6 +48,8 @@ impl Snapshot {
     pub(super) fn only_choice(&self, criteria: Criteria<'_>) -> Option<SelectedServer> {
         let fits = match criteria {
             Criteria::Address(_) => false,
+            // A preference that asks for more must be checked first.
+            Criteria::Read(preference) if !preference.is_mode_alone() => false,
             _ => self.is_direct() || criteria.needs_primary(),
         };
         let primary = self.primary.as_ref().filter(|_| fits)?;

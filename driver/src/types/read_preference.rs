@@ -102,6 +102,11 @@ impl ReadPreference {
         self.mode == ReadPreferenceMode::Primary
     }
 
+    /// Neither tags nor staleness.
+    pub(crate) fn is_mode_alone(&self) -> bool {
+        self.tag_sets.is_empty() && self.max_staleness.is_none()
+    }
+
     /// Mode primary goes with neither tags nor staleness.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if !self.is_primary() {

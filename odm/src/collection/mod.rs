@@ -135,10 +135,11 @@ impl<D> Collection<D> {
         self.inner.namespace()
     }
 
-    /// The same documents in a collection of another name, such as one for each tenant.
+    /// The same documents in a collection of another name, such as one for each tenant, with the same concerns and read
+    /// preference.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
-        Self::from_driver(&self.inner.database().collection::<RawDocumentBuf>(name))
+        Self::from_driver(&self.inner.with_name(name))
     }
 
     /// The same collection with another read concern. Default: the database's.

@@ -38,6 +38,12 @@ impl<D: Model> Page<D> {
         if let Some(max_time) = find.max_time {
             count = count.max_time(max_time);
         }
+        if let Some(variables) = &find.let_vars {
+            count = count.let_vars(variables);
+        }
+        if let Some(comment) = &find.comment {
+            count = count.comment(comment.clone());
+        }
         let total = count.await?;
         let items = if skip < total {
             find.skip(skip).limit(size).all().await?

@@ -112,6 +112,12 @@ impl<'a, D: Model> Count<'a, D> {
         comment: [into Bson];
     }
 
+    /// Variables for `$expr`, read as `$$name`.
+    pub fn let_vars(mut self, variables: Document) -> Self {
+        self.action = self.action.map(|action| action.let_vars(variables));
+        self
+    }
+
     async fn run(self) -> Result<u64> {
         Ok(self.action?.await?)
     }

@@ -31,6 +31,7 @@ struct CountDocumentsOptions {
     collation: Option<Collation>,
     comment: Option<Bson>,
     max_time: Option<Duration>,
+    let_vars: Option<RawDocumentBuf>,
 }
 
 impl<'a> CountDocuments<'a> {
@@ -57,6 +58,8 @@ impl<'a> CountDocuments<'a> {
         comment: value = Bson;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
+        /// Variables for `$expr`, read as `$$name`.
+        let_vars: document;
     }
 
     /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
@@ -88,6 +91,9 @@ impl<'a> CountDocuments<'a> {
         }
         if let Some(max_time) = options.max_time {
             aggregate = aggregate.max_time(max_time);
+        }
+        if let Some(variables) = options.let_vars {
+            aggregate = aggregate.let_vars(variables);
         }
         let mut cursor = aggregate.await?;
         // No document matched, so there was no group.

@@ -43,6 +43,13 @@ impl<'a> ListCollections<'a> {
         batch_size: plain = u32;
     }
 
+    /// List only collections the user may read, for users who may not list all. The server asks for it together with a
+    /// list of names alone: see [`ListCollectionNames::authorized_collections`].
+    pub fn authorized_collections(mut self, value: bool) -> Self {
+        self.options.authorized = Some(value);
+        self
+    }
+
     async fn run(self) -> Result<Cursor<CollectionSpecification>> {
         self.deferred.into_result()?;
         let mut operation = list::ListCollections {
@@ -80,6 +87,12 @@ impl<'a> ListCollectionNames<'a> {
     }
 
     common_setters!();
+
+    /// List only collections the user may read, for users who may not list all.
+    pub fn authorized_collections(mut self, value: bool) -> Self {
+        self.options.authorized = Some(value);
+        self
+    }
 
     async fn run(mut self) -> Result<Vec<String>> {
         // A filter on anything but the name needs the whole specification.

@@ -126,7 +126,8 @@ impl ServerDescription {
         now: Instant,
     ) -> Self {
         Self {
-            error: Some(error.to_string()),
+            // The address stands before it, and labels are for programs.
+            error: Some(error.kind().to_string()),
             last_update: Some(now),
             topology_version,
             ..Self::unknown(address)

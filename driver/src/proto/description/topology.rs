@@ -87,7 +87,9 @@ impl fmt::Display for TopologyDescription {
         }
         f.write_str(" with ")?;
         if self.servers.is_empty() {
-            f.write_str("no servers")?;
+            f.write_str(
+                "no servers, since none of those named belongs to it; check the hosts and replicaSet",
+            )?;
         }
         for (index, server) in self.servers.values().enumerate() {
             write!(f, "{}{server}", if index > 0 { ", " } else { "" })?;

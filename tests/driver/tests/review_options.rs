@@ -1,0 +1,96 @@
+//! Options of handles that contradict themselves, and the text of a selection that finds nothing.
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client, ErrorKind,
+    bson::{Document, doc},
+    options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
+};
+use marula_driver_tests::{replica_set, standalone};
+
+#[tokio::test]
+async fn a_write_concern_that_contradicts_itself_is_refused_before_it_is_sent() {
+    let deployment = standalone().await;
+    let mut concern = WriteConcern::nodes(0);
+    concern.journal = Some(true);
+    let things = deployment.collection::<Document>().with_write_concern(concern);
+    let error = things.insert_one(&doc! {}).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+    assert_eq!(deployment.server.commands_seen("insert"), 0);
+}
+
+#[tokio::test]
+async fn a_read_preference_that_contradicts_itself_is_refused_on_every_deployment() {
+    for deployment in [standalone().await, replica_set().await] {
+        deployment
+            .client
+            .database("admin")
+            .run_command(doc! { "ping": 1 })
+            .await
+            .unwrap();
+        let tags = TagSet::from([("dc".to_owned(), "ny".to_owned())]);
+        let preference = ReadPreference::primary().with_tag_sets(vec![tags]);
+        let things = deployment
+            .collection::<Document>()
+            .with_read_preference(preference);
+        let error = things.find_one(doc! {}).await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_text_of_a_failed_selection_says_why_once() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let client = Client::connect(format!("mongodb://{free}/?serverSelectionTimeoutMS=200"))
+        .await
+        .unwrap();
+    let error = client
+        .database("d")
+        .run_command(doc! { "ping": 1 })
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_unavailable() && error.is_timeout(), "{text}");
+    assert!(text.contains("refused"), "{text}");
+    assert_eq!(text.matches(&free.to_string()).count(), 1, "{text}");
+    assert!(
+        !text.contains("RetryableError"),
+        "labels are for programs: {text}"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_set_name_is_hinted_at() {
+    let deployment = replica_set().await;
+    let address = deployment.server.addresses()[0];
+    let mut options = ClientOptions::parse(&format!("mongodb://{address}/?replicaSet=other")).unwrap();
+    options.server_selection_timeout = Duration::from_millis(200);
+    let client = Client::with_options(options).unwrap();
+    let error = client
+        .database("d")
+        .run_command(doc! { "ping": 1 })
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("\"other\"") && text.contains("check the hosts and replicaSet"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn names_can_be_listed_by_users_who_may_not_list_all() {
+    let deployment = standalone().await;
+    let database = deployment.database();
+    database.create_collection("mine").await.unwrap();
+    let names = database
+        .list_collection_names()
+        .authorized_collections(true)
+        .await
+        .unwrap();
+    assert_eq!(names, ["mine"]);
+}
