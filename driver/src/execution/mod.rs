@@ -103,7 +103,7 @@ impl Executor {
         }
     }
 
-    /// One try: selection, check-out, command. A failure comes with the server it happened on.
+    /// One try: selection, check-out, command. A failure comes with the server that a second try should avoid.
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
@@ -126,20 +126,20 @@ impl Executor {
                     Retry::Write => retry::label_write_failure(error),
                     _ => error,
                 };
-                return Err((error, Some(server.address().clone())));
+                return Err((error, server.to_avoid()));
             }
         };
         let attempt = Attempt::new(self, &server, operation, &connection, session, number);
         if number.is_some() && !attempt.is_numbered() {
             // Sent without the number of the first try, the write could be done twice.
             let error = Error::unsupported("retryable writes on this server");
-            return Err((error, Some(server.address().clone())));
+            return Err((error, server.to_avoid()));
         }
         let result = attempt.run(operation, &mut connection).await;
         result.map_err(|error| {
             self.topology
                 .handle_error(&server, connection.generation(), &error);
-            (error, Some(server.address().clone()))
+            (error, server.to_avoid())
         })
     }
 

@@ -10,6 +10,7 @@ use tokio::{sync::Notify, task::AbortHandle};
 use crate::{
     Result, ServerAddress,
     pool::{Pool, PooledConnection},
+    proto::description::TopologyType,
     types::deadline::Deadline,
 };
 
@@ -61,15 +62,15 @@ impl Drop for Server {
 #[derive(Debug)]
 pub(crate) struct SelectedServer {
     server: Arc<Server>,
-    direct: bool,
+    topology: TopologyType,
 }
 
 impl SelectedServer {
-    pub(super) fn new(server: &Arc<Server>, direct: bool) -> Self {
+    pub(super) fn new(server: &Arc<Server>, topology: TopologyType) -> Self {
         server.running.fetch_add(1, Ordering::Relaxed);
         Self {
             server: Arc::clone(server),
-            direct,
+            topology,
         }
     }
 
@@ -79,7 +80,13 @@ impl SelectedServer {
 
     /// Whether the deployment is used as this one server, whatever it is (topology type Single).
     pub(crate) fn is_direct(&self) -> bool {
-        self.direct
+        self.topology == TopologyType::Single
+    }
+
+    /// The server's address, where a second try should prefer another server: on a sharded cluster, whose routers are all
+    /// alike. The members of a replica set are not.
+    pub(crate) fn to_avoid(&self) -> Option<ServerAddress> {
+        (self.topology == TopologyType::Sharded).then(|| self.server.address.clone())
     }
 
     /// An idle connection, without waiting.

@@ -53,7 +53,7 @@ impl Snapshot {
             _ => self.is_direct() || criteria.needs_primary(),
         };
         let primary = self.primary.as_ref().filter(|_| fits)?;
-        Some(SelectedServer::new(primary, self.is_direct()))
+        Some(SelectedServer::new(primary, self.description.kind))
     }
 
     /// The specification's whole search.
@@ -74,7 +74,7 @@ impl Snapshot {
                 .map_or(usize::MAX, |server| server.running())
         })?;
         let server = handle(suitable.get(chosen)?)?;
-        Some(SelectedServer::new(server, self.is_direct()))
+        Some(SelectedServer::new(server, self.description.kind))
     }
 }
 
