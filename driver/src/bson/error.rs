@@ -287,7 +287,7 @@ fn serde_names(kind: ElementType) -> &'static [&'static str] {
     }
 }
 
-fn write_path(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
+pub(super) fn write_path(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
     if path.is_empty() {
         Ok(())
     } else {
@@ -295,7 +295,7 @@ fn write_path(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
     }
 }
 
-fn prepend_key(path: &mut String, key: &str) {
+pub(super) fn prepend_key(path: &mut String, key: &str) {
     let joint = if path.is_empty() || path.starts_with('[') {
         ""
     } else {
@@ -306,7 +306,7 @@ fn prepend_key(path: &mut String, key: &str) {
     *path = format!("{shown}{mark}{joint}{path}");
 }
 
-fn prepend_index(path: &mut String, index: usize) {
+pub(super) fn prepend_index(path: &mut String, index: usize) {
     let joint = if path.is_empty() || path.starts_with('[') {
         ""
     } else {

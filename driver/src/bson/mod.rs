@@ -37,6 +37,7 @@
 mod convert;
 mod de;
 mod error;
+mod extended_json;
 mod limits;
 mod protocol;
 mod raw_reader;
@@ -44,6 +45,7 @@ mod raw_value;
 mod ser;
 mod text;
 mod tree;
+mod vector;
 mod writer;
 
 #[doc(no_inline)]
@@ -60,10 +62,15 @@ pub use convert::{
 };
 pub use de::{from_raw, from_raw_bson, from_slice};
 pub use error::{DecodeError, EncodeError};
+pub use extended_json::{
+    ExtendedJson, JsonError, JsonErrorKind, JsonSource, from_extended_json, from_legacy_extended_json,
+    to_canonical_json, to_relaxed_json, value_from_extended_json,
+};
 pub use limits::MAX_DEPTH;
 pub use raw_reader::{RawElement, RawElements, find_element};
 pub use raw_value::RawValue;
 pub use ser::{append, append_element};
 pub use text::IndexKey;
 pub use tree::{append_bson, append_document, decode_document};
+pub use vector::{PackedBits, Vector, VectorError};
 pub use writer::{DocumentWriter, Position};
