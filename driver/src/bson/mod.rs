@@ -35,6 +35,7 @@
 #![warn(clippy::indexing_slicing)]
 
 mod convert;
+mod db_ref;
 mod de;
 mod error;
 mod extended_json;
@@ -60,6 +61,7 @@ pub use ::bson::{
 pub use convert::{
     IntoDocument, from_bson, from_document, from_slice_owned, to_bson, to_document, to_raw_document, to_vec,
 };
+pub use db_ref::DbRef;
 pub use de::{from_raw, from_raw_bson, from_slice};
 pub use error::{DecodeError, EncodeError};
 pub use extended_json::{

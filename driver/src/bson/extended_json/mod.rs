@@ -163,3 +163,6 @@ fn read_document(text: &str, forms: Forms) -> Result<Document, JsonError> {
         })
         .map_err(|error| error.place(text))
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,7 +277,7 @@ fn is_decimal(unsigned: &str) -> bool {
         None => (unsigned, "0"),
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let some = !(whole.is_empty() && fraction.is_empty()) && !exponent.is_empty();
+    let some = whole.len() + fraction.len() > 0 && !exponent.is_empty();
     some && digits(whole) && digits(fraction) && digits(exponent)
 }
 
