@@ -153,9 +153,10 @@ impl fmt::Display for Error {
                 path,
                 source,
             } => {
-                let id = id
-                    .as_ref()
-                    .map_or_else(|| "unknown".to_owned(), |id| crate::json::Relaxed(id).to_string());
+                let id = id.as_ref().map_or_else(
+                    || "unknown".to_owned(),
+                    |id| crate::json::relaxed(&**id).to_string(),
+                );
                 write!(
                     f,
                     "document {id} of {collection} cannot be read at {}: ",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bson::Document;
 use crate::driver;
-use crate::json::RelaxedDocument;
+use crate::json::relaxed;
 
 /// Why a schema plan could not be made or applied.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} differs in its options: have {}, want {}",
-                RelaxedDocument(have),
-                RelaxedDocument(want)
+                relaxed(&**have),
+                relaxed(&**want)
             ),
             SchemaError::KeySpecsConflict {
                 namespace,
@@ -72,8 +72,8 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} is on other keys: have {}, want {}",
-                RelaxedDocument(have),
-                RelaxedDocument(want)
+                relaxed(&**have),
+                relaxed(&**want)
             ),
             SchemaError::Raced { namespace, source } => {
                 write!(

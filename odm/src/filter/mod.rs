@@ -6,7 +6,7 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
-use crate::json::RelaxedDocument;
+use crate::json::relaxed;
 use crate::path::field::Embedded;
 use crate::path::{RawPath, check_path};
 
@@ -179,7 +179,7 @@ impl<R> Clone for Filter<R> {
 impl<R> fmt::Display for Filter<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.inner {
-            Ok(document) => RelaxedDocument(document).fmt(f),
+            Ok(document) => relaxed(document).fmt(f),
             Err(e) => write!(f, "<{e}>"),
         }
     }

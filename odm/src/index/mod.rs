@@ -260,7 +260,7 @@ pub(crate) fn default_name(keys: &Document) -> String {
             Bson::Double(v) => format!("{key}_{v}"),
             Bson::Int32(v) => format!("{key}_{v}"),
             Bson::Int64(v) => format!("{key}_{v}"),
-            other => format!("{key}_{}", crate::json::Relaxed(other)),
+            other => format!("{key}_{}", crate::json::relaxed(other)),
         })
         .collect();
     parts.join("_")

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::bson::Document;
 use crate::error::SchemaError;
 use crate::index::normal::{NormalIndex, normalise};
-use crate::json::RelaxedDocument;
+use crate::json::relaxed;
 use crate::schema::declared::Declared;
 
 /// What is to be done about one index.
@@ -246,14 +246,14 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.get_str("name").unwrap_or("?"))?;
         if let Ok(keys) = self.0.get_document("key") {
-            write!(f, " {}", RelaxedDocument(keys))?;
+            write!(f, " {}", relaxed(keys))?;
         }
         let options = self
             .0
             .iter()
             .filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
         for (name, value) in options {
-            write!(f, " {name}: {}", crate::json::Relaxed(value))?;
+            write!(f, " {name}: {}", relaxed(value))?;
         }
         Ok(())
     }

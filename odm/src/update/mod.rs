@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
-use crate::json::{Relaxed, RelaxedDocument};
+use crate::json::relaxed;
 use crate::path::{RawPath, check_path};
 
 mod array;
@@ -130,16 +130,16 @@ impl<R> fmt::Display for Update<R> {
                 update,
                 array_filters,
             }) => {
-                RelaxedDocument(&update).fmt(f)?;
+                relaxed(&update).fmt(f)?;
                 if array_filters.is_empty() {
                     return Ok(());
                 }
                 let filters = Bson::Array(array_filters.into_iter().map(Bson::Document).collect());
-                write!(f, " arrayFilters {}", Relaxed(&filters))
+                write!(f, " arrayFilters {}", relaxed(&filters))
             }
             Ok(Compiled::Pipeline(stages)) => {
                 let stages = Bson::Array(stages.into_iter().map(Bson::Document).collect());
-                Relaxed(&stages).fmt(f)
+                relaxed(&stages).fmt(f)
             }
             Err(e) => write!(f, "<{e}>"),
         }
