@@ -16,7 +16,11 @@ mod symbol;
 
 /// Makes a struct the root of the documents of a collection: implements `marula::Model`.
 ///
-/// ```ignore
+/// ```
+/// use marula::{Document, bson::DateTime};
+/// use serde::{Deserialize, Serialize};
+/// use uuid::Uuid;
+///
 /// #[derive(Document, Serialize, Deserialize)]
 /// #[serde(rename_all = "camelCase")]
 /// #[document(collection = "orders", index(customer_id, -created_at))]
@@ -26,6 +30,7 @@ mod symbol;
 ///     customer_id: Uuid,
 ///     created_at: DateTime,
 /// }
+/// # fn main() {}
 /// ```
 ///
 /// On the struct: `collection = "name"` (required); `index(…)`, as often as needed; `crate = path` where `marula` is
