@@ -30,7 +30,6 @@ mod symbol;
 ///     customer_id: Uuid,
 ///     created_at: DateTime,
 /// }
-/// # fn main() {}
 /// ```
 ///
 /// On the struct: `collection = "name"` (required); `index(…)`, as often as needed; `crate = path` where `marula` is
