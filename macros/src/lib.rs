@@ -16,7 +16,11 @@ mod symbol;
 
 /// Makes a struct the root of the documents of a collection: implements `marula::Model`.
 ///
-/// ```ignore
+/// ```
+/// use marula::{Document, bson::DateTime};
+/// use serde::{Deserialize, Serialize};
+/// use uuid::Uuid;
+///
 /// #[derive(Document, Serialize, Deserialize)]
 /// #[serde(rename_all = "camelCase")]
 /// #[document(collection = "orders", index(customer_id, -created_at))]

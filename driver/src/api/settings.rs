@@ -1,14 +1,9 @@
 //! A client's options, taken apart for the layers below: each sees only its own.
 
-use std::time::Duration;
-
 use crate::{
     Result, connection::ConnectionSettings, execution::ExecutionSettings, options::ClientOptions,
     pool::PoolSettings, proto::handshake::client_metadata, topology::TopologySettings,
 };
-
-/// No server is checked more often than this, whatever the option says.
-const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
 pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
     ExecutionSettings {
@@ -25,7 +20,7 @@ pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
         replica_set: options.replica_set.clone(),
         server_selection_timeout: options.server_selection_timeout,
         local_threshold: options.local_threshold,
-        heartbeat_frequency: options.heartbeat_frequency.max(MIN_HEARTBEAT_FREQUENCY),
+        heartbeat_frequency: options.heartbeat_frequency,
         connection: ConnectionSettings {
             connect_timeout: options.connect_timeout,
             metadata: client_metadata(options.app_name.as_deref())?,

@@ -8,7 +8,7 @@ use std::{fmt, time::Duration};
 pub struct ServerSelectionError {
     /// What a server was wanted for, e.g. `a write` or `a read with preference secondary`.
     pub wanted: String,
-    /// How long the driver waited.
+    /// How long the driver waited; zero when the server asked for has left the deployment.
     pub timeout: Duration,
     /// The deployment as last seen: each server with its type and last error.
     pub topology: String,
@@ -16,11 +16,13 @@ pub struct ServerSelectionError {
 
 impl fmt::Display for ServerSelectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "found no server for {} within {:?}; the deployment as last seen: {}",
-            self.wanted, self.timeout, self.topology
-        )
+        write!(f, "found no server for {}", self.wanted)?;
+        if self.timeout.is_zero() {
+            f.write_str(", which is no part of the deployment any more")?;
+        } else {
+            write!(f, " within {:?}", self.timeout)?;
+        }
+        write!(f, "; the deployment as last seen: {}", self.topology)
     }
 }
 

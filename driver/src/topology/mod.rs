@@ -10,7 +10,7 @@ mod settings;
 mod shared;
 mod snapshot;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
 
@@ -73,19 +73,23 @@ impl Topology {
             if let Some(server) = self.try_select(criteria, avoid) {
                 return Ok(server);
             }
+            if self.shared.has_left(criteria) {
+                return Err(self.not_found(criteria, Duration::ZERO));
+            }
             self.shared.request_checks();
             match deadline.run(changes.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return Err(Error::new(ErrorKind::Shutdown)),
-                Err(_) => return Err(self.not_found(criteria)),
+                Err(_) => return Err(self.not_found(criteria, settings.server_selection_timeout)),
             }
         }
     }
 
-    fn not_found(&self, criteria: Criteria<'_>) -> Error {
+    /// `timeout` is zero when there is nothing to wait for.
+    fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
             wanted: criteria.to_string(),
-            timeout: self.shared.settings.server_selection_timeout,
+            timeout,
             topology: self.shared.snapshot.load().description.to_string(),
         }))
     }
@@ -96,7 +100,7 @@ impl Topology {
     }
 
     /// How long servers keep unused sessions; `None` while none is known, or when one has no sessions.
-    pub(crate) fn session_timeout(&self) -> Option<std::time::Duration> {
+    pub(crate) fn session_timeout(&self) -> Option<Duration> {
         self.shared.snapshot.load().description.session_timeout
     }
 
@@ -109,5 +113,52 @@ impl Topology {
 impl Drop for Topology {
     fn drop(&mut self) {
         self.shared.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{connection::ConnectionSettings, pool::PoolSettings, proto::handshake::client_metadata};
+
+    fn settings() -> TopologySettings {
+        TopologySettings {
+            seeds: vec![ServerAddress::tcp("127.0.0.1", 9)],
+            direct: false,
+            replica_set: None,
+            server_selection_timeout: Duration::from_secs(3600),
+            local_threshold: Duration::from_millis(15),
+            heartbeat_frequency: Duration::from_secs(10),
+            connection: ConnectionSettings {
+                connect_timeout: Duration::from_secs(10),
+                metadata: client_metadata(None).unwrap(),
+            },
+            pool: PoolSettings {
+                max_pool_size: 1,
+                min_pool_size: 0,
+                max_connecting: 1,
+                max_idle_time: None,
+                wait_queue_timeout: None,
+            },
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_server_that_left() {
+        let topology = Topology::start(settings());
+        let gone = ServerAddress::tcp("gone", 1);
+        let error = topology
+            .select(Criteria::Address(&gone), &[], Deadline::NEVER)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("no part of the deployment"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_selection_ends_when_the_client_does() {
+        let topology = Topology::start(settings());
+        let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER);
+        let (selected, ()) = tokio::join!(waiting, async { topology.close() });
+        assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
     }
 }

@@ -103,6 +103,14 @@ impl Shared {
         z ^ (z >> 31)
     }
 
+    /// Whether the one server that the criteria allow is no part of the deployment any more, so that waiting is in vain.
+    pub(super) fn has_left(&self, criteria: Criteria<'_>) -> bool {
+        let Criteria::Address(address) = criteria else {
+            return false;
+        };
+        !self.snapshot.load().servers.contains_key(address)
+    }
+
     /// Wakes all monitors.
     pub(super) fn request_checks(&self) {
         for server in self.snapshot.load().servers.values() {

@@ -12,8 +12,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::bson::{Bson, Document, doc};
-use crate::driver;
+use crate::bson::{Document, from_document};
+use crate::driver::{self, IndexModel};
 use crate::error::{Error, Result, SchemaError};
 use crate::model::Model;
 
@@ -153,18 +153,19 @@ impl SchemaPlan {
 
     /// Creates the missing indexes of a collection in one command, so that its documents are read once.
     async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
-        let missing = collection.steps.iter().filter_map(|s| match s {
-            Step::Create { name, specification } => {
-                Some((name.clone(), Bson::Document(specification.clone())))
+        let mut names = Vec::new();
+        let mut models = Vec::new();
+        for step in &collection.steps {
+            if let Step::Create { name, specification } = step {
+                names.push(name.clone());
+                models.push(from_document::<IndexModel>(specification).map_err(driver::Error::from)?);
             }
-            _ => None,
-        });
-        let (names, specifications): (Vec<String>, Vec<Bson>) = missing.unzip();
+        }
         if names.is_empty() {
             return Ok(names);
         }
-        let command = doc! { "createIndexes": &collection.collection, "indexes": specifications };
-        match self.database.run_command(command).await {
+        let handle = self.database.collection::<Document>(&collection.collection);
+        match handle.create_indexes(models).await {
             Ok(_) => Ok(names),
             Err(e) => Err(conflict(collection, &e).map_or_else(|| e.into(), Error::from)),
         }

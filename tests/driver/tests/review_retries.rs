@@ -13,7 +13,7 @@ async fn fail(deployment: &Deployment, mode: Document, data: Document) {
         .database("admin")
         .run_command(doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data })
         .await
-        .unwrap();
+        .expect("a fail point");
 }
 
 #[tokio::test]

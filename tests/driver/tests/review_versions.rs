@@ -9,7 +9,11 @@ use marula_driver_tests::Deployment;
 use marula_test_server::TestServer;
 
 async fn old_server() -> Deployment {
-    let server = TestServer::builder().version("4.2").start().await.unwrap();
+    let server = TestServer::builder()
+        .version("4.2")
+        .start()
+        .await
+        .expect("the server starts");
     Deployment::of(server, "").await
 }
 

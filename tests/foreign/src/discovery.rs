@@ -26,7 +26,6 @@ async fn hello(checks: &mut Checks, context: &Context) -> Result<()> {
         hello.get_bool("isWritablePrimary").ok(),
         Some(true),
     );
-    checks.is("hello: helloOk only if asked", hello.get("helloOk"), None::<Bson>);
     checks.is(
         "hello: limits",
         (

@@ -140,7 +140,6 @@ async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
                     .build(),
             ),
         ),
-        ("the name *", 67, model(doc! { "x": 1 }, named("*"))),
         ("a second text index", 85, plain(doc! { "u": "text" })),
     ];
     for (name, code, index) in cases {

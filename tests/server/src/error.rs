@@ -79,6 +79,7 @@ codes! {
     NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";
     BSON_OBJECT_TOO_LARGE = 10334 "BSONObjectTooLarge";
     DUPLICATE_KEY = 11000 "DuplicateKey";
+    DATABASE_DIFFER_CASE = 13297 "DatabaseDifferCase";
     NOT_PRIMARY_NO_SECONDARY_OK = 13435 "NotPrimaryNoSecondaryOk";
     MISSING_FIELD = 40414 "IDLFailedToParse";
     UNKNOWN_FIELD = 40415 "IDLUnknownField";

@@ -222,7 +222,10 @@ impl Output {
                 // The new content takes the place of the old in one step, indexes and options stay.
                 let mut target = match catalog.get(&namespace) {
                     Some(existing) => emptied(existing),
-                    None => Collection::new(None),
+                    None => {
+                        catalog.check_creatable(&namespace)?;
+                        Collection::new(None)
+                    }
                 };
                 for document in documents {
                     target.insert(prepare(&document, true, now)?, &namespace.to_string(), bypass)?;

@@ -26,6 +26,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
             ),
         ));
     }
+    catalog.check_creatable(&namespace)?;
     catalog.put(&namespace, collection);
     call.wrote();
     Ok(Document::new())

@@ -6,7 +6,8 @@ use super::create::{existing, set_validator};
 use super::plan::normalized;
 use crate::error::{Error, Result, code};
 use crate::storage::Collection;
-use crate::storage::index_spec::{self, Relation};
+use crate::storage::index_relation::{Relation, relate};
+use crate::storage::index_spec;
 use crate::value::identical_documents;
 use bson::{Bson, Document, doc};
 
@@ -38,20 +39,19 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
     let name = namespace.to_string();
-    let built =
-        indexes
-            .into_iter()
-            .try_for_each(|index| match index_spec::relate(&collection.indexes, &index)? {
-                Relation::Same => Ok(()),
-                Relation::New if collection.indexes.len() >= 64 => Err(Error::new(
-                    code::CANNOT_CREATE_INDEX,
-                    format!(
-                        "add index fails, too many indexes for {name} key:{}",
-                        index.key_pattern()
-                    ),
-                )),
-                Relation::New => collection.add_index(index, &name),
-            });
+    let built = indexes
+        .into_iter()
+        .try_for_each(|index| match relate(&collection.indexes, &index)? {
+            Relation::Same => Ok(()),
+            Relation::New if collection.indexes.len() >= 64 => Err(Error::new(
+                code::CANNOT_CREATE_INDEX,
+                format!(
+                    "add index fails, too many indexes for {name} key:{}",
+                    index.key_pattern()
+                ),
+            )),
+            Relation::New => collection.add_index(index, &name),
+        });
     if let Err(error) = built {
         // All or nothing.
         collection.indexes.truncate(before);

@@ -33,6 +33,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     if catalog.get(&to).is_some() && !drop_target {
         return Err(Error::new(code::NAMESPACE_EXISTS, "target namespace exists"));
     }
+    catalog.check_creatable(&to)?;
     if let Some(collection) = catalog.take(&from) {
         catalog.put(&to, collection);
         call.wrote();

@@ -1,6 +1,7 @@
 //! All databases and collections.
 
 use super::{Collection, Namespace};
+use crate::error::{Error, Result, code};
 use std::collections::BTreeMap;
 
 /// The collections by database and name.
@@ -25,14 +26,37 @@ impl Catalog {
     }
 
     /// A collection to write to, made with default options if it does not exist.
-    pub(crate) fn get_or_create(&mut self, namespace: &Namespace) -> crate::error::Result<&mut Collection> {
+    pub(crate) fn get_or_create(&mut self, namespace: &Namespace) -> Result<&mut Collection> {
         if self.get(namespace).is_none() {
-            namespace.check_creatable()?;
+            self.check_creatable(namespace)?;
         }
         let database = self.databases.entry(namespace.database.clone()).or_default();
         Ok(database
             .entry(namespace.collection.clone())
             .or_insert_with(|| Collection::new(None)))
+    }
+
+    /// Whether a collection may be made under this name: the rules of names, and no database differs from its own only in
+    /// case.
+    pub(crate) fn check_creatable(&self, namespace: &Namespace) -> Result<()> {
+        namespace.check_creatable()?;
+        let wanted = &namespace.database;
+        if self.databases.contains_key(wanted) {
+            return Ok(());
+        }
+        match self
+            .databases
+            .keys()
+            .find(|name| name.eq_ignore_ascii_case(wanted))
+        {
+            None => Ok(()),
+            Some(name) => Err(Error::new(
+                code::DATABASE_DIFFER_CASE,
+                format!(
+                    "db already exists with different case already have: [{name}] trying to create [{wanted}]"
+                ),
+            )),
+        }
     }
 
     /// Puts a collection under a name, in place of what was there.
@@ -79,5 +103,27 @@ impl Catalog {
                 )
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_must_not_differ_only_in_case() {
+        let mut catalog = Catalog::default();
+        let shop = Namespace::new("shop", "items").unwrap();
+        catalog.get_or_create(&shop).unwrap();
+        let other = Namespace::new("Shop", "items").unwrap();
+        let refused = catalog.get_or_create(&other).unwrap_err();
+        assert_eq!((refused.code, catalog.databases().count()), (13297, 1));
+        assert!(
+            catalog
+                .get_or_create(&Namespace::new("shop", "Items").unwrap())
+                .is_ok()
+        );
+        catalog.drop_database("shop");
+        assert!(catalog.get_or_create(&other).is_ok());
     }
 }

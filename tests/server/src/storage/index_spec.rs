@@ -1,11 +1,11 @@
-//! Index specifications: validated, completed with defaults, and compared, as `createIndexes` does.
+//! Index specifications: validated and completed with defaults, as `createIndexes` does.
 
 use super::index::{Index, Kind};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::value::collation::Collation;
 use crate::value::number::Number;
-use crate::value::{format, identical_documents, truthy, type_name};
+use crate::value::{format, truthy, type_name};
 use bson::{Bson, Document, doc};
 
 /// The fields that a specification may have.
@@ -415,71 +415,4 @@ fn complete_text(spec: &Document, kind: &str, listed: &mut Document) -> Result<(
     listed.insert("language_override", text("language_override", "language")?);
     listed.insert("textIndexVersion", 3);
     Ok(())
-}
-
-/// What a new index is to those that exist.
-pub(crate) enum Relation {
-    New,
-    /// The same index exists.
-    Same,
-}
-
-/// Compares a new index with the existing ones: equal is no work, half equal is a conflict.
-pub(crate) fn relate(existing: &[Index], new: &Index) -> Result<Relation> {
-    for index in existing {
-        let key = |index: &Index| crate::command::plan::normalized(&index.key_pattern());
-        let same_key = identical_documents(&key(index), &key(new));
-        let same_partial =
-            index.spec.get("partialFilterExpression") == new.spec.get("partialFilterExpression");
-        // Two indexes may share a key if they differ in collation or in what they leave out.
-        let signature = same_key
-            && index.collation == new.collation
-            && same_partial
-            && index.sparse == new.sparse
-            && index.unique == new.unique
-            && index.spec.get("wildcardProjection") == new.spec.get("wildcardProjection");
-        let identity = same_key && index.collation == new.collation && same_partial;
-        let options = signature
-            && index.expire_after_seconds == new.expire_after_seconds
-            && index.spec.get("weights") == new.spec.get("weights");
-        if index.name == new.name {
-            if options || index.name == "_id_" {
-                return Ok(Relation::Same);
-            }
-            if identity {
-                return Err(Error::new(
-                    code::INDEX_OPTIONS_CONFLICT,
-                    format!(
-                        "An equivalent index already exists with the same name but different options. Requested index: {}, existing index: {}",
-                        format::document(&new.spec),
-                        format::document(&index.spec)
-                    ),
-                ));
-            }
-            return Err(Error::new(
-                code::INDEX_KEY_SPECS_CONFLICT,
-                format!(
-                    "An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: {}, existing index: {}",
-                    format::document(&new.spec),
-                    format::document(&index.spec)
-                ),
-            ));
-        }
-        if signature || (identity && options) {
-            return Err(Error::new(
-                code::INDEX_OPTIONS_CONFLICT,
-                format!("Index already exists with a different name: {}", index.name),
-            ));
-        }
-        if new.spec.contains_key("textIndexVersion") && index.spec.contains_key("textIndexVersion") {
-            return Err(Error::new(
-                code::INDEX_OPTIONS_CONFLICT,
-                format!(
-                    "An equivalent index already exists with a different name and options: {}",
-                    index.name
-                ),
-            ));
-        }
-    }
-    Ok(Relation::New)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod catalog;
 pub(crate) mod collection;
 pub(crate) mod index;
+pub(crate) mod index_relation;
 pub(crate) mod index_spec;
 pub(crate) mod key;
 pub(crate) mod namespace;

@@ -202,9 +202,17 @@ fn parse_array_filters(filters: &[Bson], env: &Env) -> Result<BTreeMap<String, F
         let Bson::Document(filter) = filter else {
             return Err(Error::type_mismatch("array filters must be objects"));
         };
-        let identifier = identifier_of(filter).ok_or_else(|| {
+        let mut identifiers = Vec::new();
+        identifiers_of(filter, &mut identifiers);
+        let identifier = *identifiers.first().ok_or_else(|| {
             Error::failed_to_parse("Cannot use an expression without a top-level field name in arrayFilters")
         })?;
+        if let Some(other) = identifiers.iter().find(|other| **other != identifier) {
+            return Err(Error::failed_to_parse(format!(
+                "Error parsing array filter :: caused by :: Expected a single top-level field name, found \
+                 '{identifier}' and '{other}'"
+            )));
+        }
         if !identifier.starts_with(|c: char| c.is_ascii_lowercase())
             || !identifier.chars().all(|c| c.is_ascii_alphanumeric())
         {
@@ -214,7 +222,7 @@ fn parse_array_filters(filters: &[Bson], env: &Env) -> Result<BTreeMap<String, F
             )));
         }
         if parsed
-            .insert(identifier.clone(), Filter::parse(filter, env)?)
+            .insert(identifier.to_owned(), Filter::parse(filter, env)?)
             .is_some()
         {
             return Err(Error::failed_to_parse(format!(
@@ -225,20 +233,19 @@ fn parse_array_filters(filters: &[Bson], env: &Env) -> Result<BTreeMap<String, F
     Ok(parsed)
 }
 
-/// The first component of the field names in a filter, also below `$and`, `$or` and `$nor`.
-fn identifier_of(filter: &Document) -> Option<String> {
-    filter
-        .iter()
-        .find_map(|(name, value)| match (name.as_str(), value) {
+/// Collects the first components of the field names in a filter, also below `$and`, `$or` and `$nor`.
+fn identifiers_of<'f>(filter: &'f Document, found: &mut Vec<&'f str>) {
+    for (name, value) in filter {
+        match (name.as_str(), value) {
             ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
-                clauses.iter().find_map(|clause| match clause {
-                    Bson::Document(clause) => identifier_of(clause),
-                    _ => None,
-                })
+                for clause in clauses.iter().filter_map(Bson::as_document) {
+                    identifiers_of(clause, found);
+                }
             }
-            (name, _) if name.starts_with('$') => None,
-            (name, _) => name.split('.').next().map(str::to_owned),
-        })
+            (name, _) if name.starts_with('$') => {}
+            (name, _) => found.push(name.split('.').next().unwrap_or(name)),
+        }
+    }
 }
 
 fn check_identifiers(

@@ -285,6 +285,29 @@ fn array_filters() {
         ),
         9
     );
+    for filter in [
+        doc! {"e.x": 1, "f": 1},
+        doc! {"$or": [{"e.x": 1}, {"$and": [{"f": 1}]}]},
+    ] {
+        let refused = filtered(
+            doc! {"$set": {"a.$[e].z": 0}},
+            vec![filter.into()],
+            document.clone(),
+        );
+        let error = refused.unwrap_err();
+        assert_eq!(error.code, 9);
+        assert!(error.message.contains("found 'e' and 'f'"), "{}", error.message);
+    }
+    let filter = doc! {"$or": [{"e.x": 1}, {"e.y": 7}]};
+    assert_eq!(
+        filtered(
+            doc! {"$unset": {"a.$[e].y": 0}},
+            vec![filter.into()],
+            document.clone()
+        )
+        .unwrap(),
+        doc! {"a": [{"x": 1}, {"x": 2}]}
+    );
 }
 
 #[test]

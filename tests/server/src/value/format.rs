@@ -1,7 +1,9 @@
 //! Values as text in error messages, in the server's notation: `{ email: "a", n: 1 }`.
 
 use super::date;
+use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
+use std::ops::Range;
 
 /// A document on one line.
 pub(crate) fn document(value: &Document) -> String {
@@ -30,6 +32,16 @@ pub(crate) fn bson(value: &Bson) -> String {
         Bson::Double(number) => double(*number),
         Bson::Decimal128(number) => format!("{number}"),
         Bson::RegularExpression(regex) => format!("/{}/{}", regex.pattern.as_str(), regex.options.as_str()),
+        Bson::Binary(binary) if binary.subtype == BinarySubtype::Uuid && binary.bytes.len() == 16 => {
+            let hex = |range: Range<usize>| -> String {
+                binary.bytes[range]
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect()
+            };
+            let groups = [hex(0..4), hex(4..6), hex(6..8), hex(8..10), hex(10..16)];
+            format!("UUID(\"{}\")", groups.join("-"))
+        }
         Bson::Binary(binary) => {
             let hex: String = binary.bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("BinData({}, {hex})", u8::from(binary.subtype))
@@ -98,6 +110,20 @@ mod tests {
             "{ email: \"a\", n: 1, d: 2.0 }"
         );
         assert_eq!(document(&doc! {"a": [1, {}]}), "{ a: [ 1, {} ] }");
+    }
+
+    #[test]
+    fn prints_binary() {
+        let id = bson::Uuid::parse_str("00112233-4455-6677-8899-aabbccddeeff").unwrap();
+        assert_eq!(
+            bson(&Bson::from(id)),
+            "UUID(\"00112233-4455-6677-8899-aabbccddeeff\")"
+        );
+        let other = bson::Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: vec![0, 0xAB],
+        };
+        assert_eq!(bson(&Bson::Binary(other)), "BinData(0, 00AB)");
     }
 
     #[test]
