@@ -23,18 +23,18 @@ use crate::{
 
 /// What every connection of a client has in common.
 #[derive(Clone, Debug)]
-pub(crate) struct ConnectionSettings {
+pub struct ConnectionSettings {
     /// `connectTimeoutMS`: bounds resolving, connecting and the handshake together; zero means no limit.
-    pub(crate) connect_timeout: Duration,
+    pub connect_timeout: Duration,
     /// The `client` document of the handshake.
-    pub(crate) metadata: RawDocumentBuf,
+    pub metadata: RawDocumentBuf,
 }
 
 impl Connection {
     /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
     ///
     /// Dropping the future closes the socket.
-    pub(crate) async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
+    pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let opened = deadline.run(open(address)).await;
         let stream = match opened {
@@ -73,7 +73,7 @@ impl Connection {
     }
 
     /// Asks the server for its state, as monitors do.
-    pub(crate) async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
+    pub async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let hello_ok = self.hello.hello_ok;
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);

@@ -18,7 +18,7 @@ use crate::{
     },
     types::deadline::Deadline,
 };
-pub(crate) use establish::ConnectionSettings;
+pub use establish::ConnectionSettings;
 use read_buffer::ReadBuffer;
 use stream::Stream;
 
@@ -27,7 +27,7 @@ const KEPT_WRITE_CAPACITY: usize = 1 << 20;
 
 /// An established connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
@@ -52,28 +52,28 @@ enum State {
 
 impl Connection {
     /// What the server said in the handshake.
-    pub(crate) fn hello(&self) -> &HelloReply {
+    pub fn hello(&self) -> &HelloReply {
         &self.hello
     }
 
     /// How long the server took to answer the handshake.
-    pub(crate) fn handshake_time(&self) -> Duration {
+    pub fn handshake_time(&self) -> Duration {
         self.handshake_time
     }
 
     /// False when a reply is outstanding or the socket failed: such a connection must be closed.
-    pub(crate) fn is_reusable(&self) -> bool {
+    pub fn is_reusable(&self) -> bool {
         self.state == State::Idle
     }
 
     /// Whether the server closed the socket, or sent something unasked, while the connection was idle.
     /// Costs no system call unless the socket has news.
-    pub(crate) fn has_perished(&mut self) -> bool {
+    pub fn has_perished(&mut self) -> bool {
         self.state != State::Idle || self.stream.has_news()
     }
 
     /// Begins a request, to be written under the limits of the server. It replaces whatever the write buffer held.
-    pub(crate) fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
+    pub fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
         self.write.clear();
         self.last_request = self.last_request.wrapping_add(1);
         (
@@ -83,7 +83,7 @@ impl Connection {
     }
 
     /// Sends the request, in one system call when the socket takes it.
-    pub(crate) async fn send(&mut self, deadline: Deadline) -> Result<()> {
+    pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
         self.state = State::Busy;
         let sent = deadline.run(self.stream.write_all(&self.write)).await;
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
@@ -97,12 +97,12 @@ impl Connection {
     }
 
     /// After [`send`](Self::send) of a request that has no reply.
-    pub(crate) fn expect_nothing(&mut self) {
+    pub fn expect_nothing(&mut self) {
         self.state = State::Idle;
     }
 
     /// Reads the reply to the last request and returns where its body lies in [`reply`](Self::reply).
-    pub(crate) async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
+    pub async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
         match deadline.run(self.read_message()).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
@@ -145,17 +145,17 @@ impl Connection {
     }
 
     /// The bytes of the last reply, as far as `range`.
-    pub(crate) fn reply(&self, range: Range<usize>) -> &[u8] {
+    pub fn reply(&self, range: Range<usize>) -> &[u8] {
         self.read.message().get(range).unwrap_or_default()
     }
 
     /// Takes the last reply out of the connection, for a cursor that outlives it.
-    pub(crate) fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
+    pub fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
         self.read.take(range)
     }
 
     /// Marks the connection unusable and adds its address to the error.
-    pub(crate) fn fail(&mut self, error: Error) -> Error {
+    pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
         error.with_address(&self.address)
     }

@@ -3,7 +3,11 @@
 use std::{fmt, time::Duration};
 
 use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
-use crate::{Error, Result, ServerAddress, types::secret::Secret};
+use crate::{
+    Error, Result, ServerAddress,
+    proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
+    types::secret::Secret,
+};
 
 const DEFAULT_SRV_SERVICE: &str = "mongodb";
 
@@ -137,6 +141,12 @@ pub struct ClientOptions {
     pub max_adaptive_retries: Option<u32>,
     /// `enableOverloadRetargeting`: whether such a retry may go to another member. No effect in this version.
     pub enable_overload_retargeting: bool,
+    /// Is told of every command. Default: nobody. See [`event`](crate::event).
+    pub command_listener: Option<EventListener<CommandEvent>>,
+    /// Is told what happens in the connection pools. Default: nobody.
+    pub pool_listener: Option<EventListener<PoolEvent>>,
+    /// Is told of discovery and monitoring. Default: nobody.
+    pub sdam_listener: Option<EventListener<SdamEvent>>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -179,6 +189,9 @@ impl Default for ClientOptions {
             retry_writes: true,
             max_adaptive_retries: None,
             enable_overload_retargeting: false,
+            command_listener: None,
+            pool_listener: None,
+            sdam_listener: None,
             warnings: Vec::new(),
         }
     }

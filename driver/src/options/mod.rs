@@ -1,6 +1,7 @@
 //! Options of the client and of its operations.
 
 mod client;
+mod connection_string;
 mod credential;
 mod tls;
 

@@ -17,7 +17,7 @@ use crate::{
 
 impl Pool {
     /// An available connection, without waiting.
-    pub(crate) fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
+    pub fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
         loop {
             let mut state = self.lock();
             let found = state.machine.try_check_out(Instant::now());
@@ -33,7 +33,7 @@ impl Pool {
     /// connection is being established for this request by then.
     ///
     /// Dropping the future loses nothing: what was meant for it goes to others.
-    pub(crate) async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
+    pub async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
         match self.request()? {
             Answer::Now(connection) => Ok(connection),
             Answer::Later(request) => request.wait(deadline).await,

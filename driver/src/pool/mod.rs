@@ -33,11 +33,11 @@ use crate::{
     connection::{Connection, ConnectionSettings},
     proto::cmap::{Action, ConnectionKey, ConnectionPool, PoolState, Refusal},
 };
-pub(crate) use pooled::PooledConnection;
-pub(crate) use settings::PoolSettings;
+pub use pooled::PooledConnection;
+pub use settings::PoolSettings;
 
 /// What a pool tells the layer above.
-pub(crate) trait PoolListener: Send + Sync {
+pub trait PoolListener: Send + Sync {
     /// A connection of this generation could not be established. Called without any lock of the pool.
     fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error);
 }
@@ -46,7 +46,7 @@ pub(crate) trait PoolListener: Send + Sync {
 type Waiter = oneshot::Sender<Result<PooledConnection>>;
 
 /// The pool of one server. Connections in use keep it alive.
-pub(crate) struct Pool {
+pub struct Pool {
     address: ServerAddress,
     settings: PoolSettings,
     connection: ConnectionSettings,
@@ -68,7 +68,7 @@ struct State {
 
 impl Pool {
     /// A paused pool. Must be called within a tokio runtime, which then runs the pool's background work.
-    pub(crate) fn new(
+    pub fn new(
         address: ServerAddress,
         settings: PoolSettings,
         connection: ConnectionSettings,
@@ -92,7 +92,7 @@ impl Pool {
     }
 
     /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
-    pub(crate) fn ready(&self) {
+    pub fn ready(&self) {
         if self.lock().machine.ready() {
             self.maintenance.notify_one();
         }
@@ -100,7 +100,7 @@ impl Pool {
 
     /// Gives up all connections and refuses all requests until [`ready`](Self::ready). Connections in use stay usable;
     /// they are closed when they come back.
-    pub(crate) fn clear(self: &Arc<Self>, cause: &Error) {
+    pub fn clear(self: &Arc<Self>, cause: &Error) {
         let mut state = self.lock();
         if state.machine.state() == PoolState::Closed {
             return;
@@ -113,7 +113,7 @@ impl Pool {
     }
 
     /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
-    pub(crate) fn close(self: &Arc<Self>) {
+    pub fn close(self: &Arc<Self>) {
         let mut state = self.lock();
         if state.machine.close() {
             self.perform(state);
@@ -123,7 +123,7 @@ impl Pool {
     }
 
     /// Counts how often the pool was cleared.
-    pub(crate) fn generation(&self) -> u64 {
+    pub fn generation(&self) -> u64 {
         self.lock().machine.generation()
     }
 

@@ -11,7 +11,7 @@ use crate::{connection::Connection, proto::cmap::ConnectionKey};
 /// A connection in use. Dropping it gives it back; the pool closes it if a reply is outstanding, if it failed, or if it
 /// belongs to an older generation.
 #[derive(Debug)]
-pub(crate) struct PooledConnection {
+pub struct PooledConnection {
     pool: Arc<Pool>,
     pub(super) key: ConnectionKey,
     /// Always there until drop takes it.
@@ -28,7 +28,7 @@ impl PooledConnection {
     }
 
     /// The pool's generation when the connection was created.
-    pub(crate) fn generation(&self) -> u64 {
+    pub fn generation(&self) -> u64 {
         self.key.generation
     }
 }

@@ -6,17 +6,17 @@ use crate::proto::cmap::PoolLimits;
 
 /// The part of the client's options that pools use.
 #[derive(Clone, Debug)]
-pub(crate) struct PoolSettings {
+pub struct PoolSettings {
     /// `maxPoolSize`; 0 means no limit.
-    pub(crate) max_pool_size: u32,
+    pub max_pool_size: u32,
     /// `minPoolSize`.
-    pub(crate) min_pool_size: u32,
+    pub min_pool_size: u32,
     /// `maxConnecting`.
-    pub(crate) max_connecting: u32,
+    pub max_connecting: u32,
     /// `maxIdleTimeMS`; `None` and zero mean no limit.
-    pub(crate) max_idle_time: Option<Duration>,
+    pub max_idle_time: Option<Duration>,
     /// `waitQueueTimeoutMS`; `None` and zero mean no limit.
-    pub(crate) wait_queue_timeout: Option<Duration>,
+    pub wait_queue_timeout: Option<Duration>,
 }
 
 impl PoolSettings {

@@ -4,7 +4,7 @@ use super::{ConnectionKey, wait_queue::WaiterId};
 
 /// Something the owner of the machine must do. Actions are in the order in which they were decided.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Action<C, W> {
+pub enum Action<C, W> {
     /// Establish a connection, then report with `established`, or with `blame` and `establish_failed`.
     Establish(ConnectionKey),
     /// Close the connection. It is not counted any more.
@@ -25,7 +25,7 @@ pub(crate) enum Action<C, W> {
 
 /// Why a connection is closed, as the specification's events name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CloseReason {
+pub enum CloseReason {
     /// The pool was cleared after the connection was created.
     Stale,
     /// It was available for longer than `maxIdleTimeMS`.
@@ -38,7 +38,7 @@ pub(crate) enum CloseReason {
 
 /// Why a request gets no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// The pool is paused, or was cleared while the request waited.
     Cleared,
     /// The pool is closed.
@@ -47,7 +47,7 @@ pub(crate) enum Refusal {
 
 /// The answer to a request for a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum CheckOut<C> {
+pub enum CheckOut<C> {
     /// Here it is; it counts as in use.
     Connection(ConnectionKey, C),
     /// The request waits in the queue.

@@ -16,35 +16,35 @@ mod wait_queue;
 
 use std::time::Duration;
 
-pub(crate) use action::{Action, CheckOut, CloseReason, Refusal};
-pub(crate) use pool::ConnectionPool;
-pub(crate) use wait_queue::WaiterId;
+pub use action::{Action, CheckOut, CloseReason, Refusal};
+pub use pool::ConnectionPool;
+pub use wait_queue::WaiterId;
 
 /// The limits of one pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PoolLimits {
+pub struct PoolLimits {
     /// `maxPoolSize`: connections in use, idle and being established together; 0 means no limit.
-    pub(crate) max_pool_size: u32,
+    pub max_pool_size: u32,
     /// `minPoolSize`: this many are kept, in the background.
-    pub(crate) min_pool_size: u32,
+    pub min_pool_size: u32,
     /// `maxConnecting`: this many are established at a time; 0 counts as 1.
-    pub(crate) max_connecting: u32,
+    pub max_connecting: u32,
     /// `maxIdleTimeMS`: a connection idle for longer is closed; `None` means never.
-    pub(crate) max_idle_time: Option<Duration>,
+    pub max_idle_time: Option<Duration>,
 }
 
 /// Names a connection within its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ConnectionKey {
+pub struct ConnectionKey {
     /// 1 for the first connection of the pool, then always one more.
-    pub(crate) id: u32,
+    pub id: u32,
     /// The pool's generation when the connection was created. A connection of an older one is stale.
-    pub(crate) generation: u64,
+    pub generation: u64,
 }
 
 /// Whether the pool gives connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PoolState {
+pub enum PoolState {
     /// The server is not known to be healthy: requests are refused, nothing is established.
     Paused,
     /// Requests are served.
@@ -55,13 +55,13 @@ pub(crate) enum PoolState {
 
 /// How many connections and waiting requests there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// In use, available and pending together.
-    pub(crate) total: usize,
+    pub total: usize,
     /// Idle.
-    pub(crate) available: usize,
+    pub available: usize,
     /// Being established.
-    pub(crate) pending: usize,
+    pub pending: usize,
     /// Requests in the wait queue.
-    pub(crate) waiting: usize,
+    pub waiting: usize,
 }

@@ -11,7 +11,7 @@ use super::{
 ///
 /// While requests wait, no connection is available: whatever becomes free goes to the first of them.
 #[derive(Debug)]
-pub(crate) struct ConnectionPool<C, W> {
+pub struct ConnectionPool<C, W> {
     limits: PoolLimits,
     state: PoolState,
     generation: u64,
@@ -35,7 +35,7 @@ struct Available<C> {
 
 impl<C, W> ConnectionPool<C, W> {
     /// An empty, paused pool of generation 0.
-    pub(crate) fn new(limits: PoolLimits) -> Self {
+    pub fn new(limits: PoolLimits) -> Self {
         Self {
             limits,
             state: PoolState::Paused,
@@ -51,24 +51,24 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// What is to be done next.
-    pub(crate) fn poll_action(&mut self) -> Option<Action<C, W>> {
+    pub fn poll_action(&mut self) -> Option<Action<C, W>> {
         self.actions.pop_front()
     }
 
     /// Whether [`poll_action`](Self::poll_action) would return something.
-    pub(crate) fn has_actions(&self) -> bool {
+    pub fn has_actions(&self) -> bool {
         !self.actions.is_empty()
     }
 
-    pub(crate) fn state(&self) -> PoolState {
+    pub fn state(&self) -> PoolState {
         self.state
     }
 
-    pub(crate) fn generation(&self) -> u64 {
+    pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Counts {
         Counts {
             total: self.total,
             available: self.available.len(),
@@ -78,12 +78,12 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// Whether a connection being established under this key can still be of use.
-    pub(crate) fn is_wanted(&self, key: ConnectionKey) -> bool {
+    pub fn is_wanted(&self, key: ConnectionKey) -> bool {
         self.state == PoolState::Ready && key.generation == self.generation
     }
 
     /// An available connection, if nobody waits for one.
-    pub(crate) fn try_check_out(&mut self, now: Instant) -> Option<(ConnectionKey, C)> {
+    pub fn try_check_out(&mut self, now: Instant) -> Option<(ConnectionKey, C)> {
         if self.state != PoolState::Ready || !self.waiters.is_empty() {
             return None;
         }
@@ -97,7 +97,7 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// An available connection, or a place in the wait queue.
-    pub(crate) fn check_out(&mut self, waiter: W, now: Instant) -> CheckOut<C> {
+    pub fn check_out(&mut self, waiter: W, now: Instant) -> CheckOut<C> {
         match self.state {
             PoolState::Paused => return CheckOut::Refused(Refusal::Cleared),
             PoolState::Closed => return CheckOut::Refused(Refusal::Closed),
@@ -114,20 +114,20 @@ impl<C, W> ConnectionPool<C, W> {
     /// The request gave up. Returns it unless a connection or a refusal was assigned to it already.
     ///
     /// What was being established for it goes to others.
-    pub(crate) fn cancel(&mut self, id: WaiterId) -> Option<W> {
+    pub fn cancel(&mut self, id: WaiterId) -> Option<W> {
         self.waiters.remove(id)
     }
 
     /// Whether the request will be answered without anybody checking in a connection: there is an establishment under way
     /// for it and for each one before it, or its answer is on its way. `waitQueueTimeoutMS` does not limit such a request.
-    pub(crate) fn is_being_served(&self, id: WaiterId) -> bool {
+    pub fn is_being_served(&self, id: WaiterId) -> bool {
         self.waiters
             .position(id)
             .is_none_or(|before| before < self.pending - self.stale_pending)
     }
 
     /// Takes a connection back. One that is not `reusable`, is stale, or comes to a closed pool is closed.
-    pub(crate) fn check_in(&mut self, key: ConnectionKey, connection: C, reusable: bool, now: Instant) {
+    pub fn check_in(&mut self, key: ConnectionKey, connection: C, reusable: bool, now: Instant) {
         if reusable {
             self.take_in(key, connection, now);
         } else {
@@ -137,7 +137,7 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// A pending connection is ready for use.
-    pub(crate) fn established(&mut self, key: ConnectionKey, connection: C, now: Instant) {
+    pub fn established(&mut self, key: ConnectionKey, connection: C, now: Instant) {
         self.no_longer_pending(key);
         self.take_in(key, connection, now);
         self.create_for_waiters();
@@ -148,7 +148,7 @@ impl<C, W> ConnectionPool<C, W> {
     ///
     /// To be followed by [`establish_failed`](Self::establish_failed). In between, the owner can act on the failure while
     /// the connection still counts, e.g. clear the pool.
-    pub(crate) fn blame(&mut self, key: ConnectionKey) -> Option<W> {
+    pub fn blame(&mut self, key: ConnectionKey) -> Option<W> {
         if self.is_wanted(key) {
             self.waiters.pop()
         } else {
@@ -160,14 +160,14 @@ impl<C, W> ConnectionPool<C, W> {
     ///
     /// Whoever still waits gets another one. Filling up to `minPoolSize` waits for [`maintain`](Self::maintain), lest a
     /// failing server be tried without pause.
-    pub(crate) fn establish_failed(&mut self, key: ConnectionKey) {
+    pub fn establish_failed(&mut self, key: ConnectionKey) {
         self.no_longer_pending(key);
         self.total -= 1;
         self.create_for_waiters();
     }
 
     /// Opens a paused pool. Returns whether that changed anything.
-    pub(crate) fn ready(&mut self) -> bool {
+    pub fn ready(&mut self) -> bool {
         let paused = self.state == PoolState::Paused;
         if paused {
             self.state = PoolState::Ready;
@@ -176,7 +176,7 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// Begins a new generation, refuses those who wait, and pauses the pool. Returns whether the pool was ready.
-    pub(crate) fn clear(&mut self) -> bool {
+    pub fn clear(&mut self) -> bool {
         if self.state == PoolState::Closed {
             return false;
         }
@@ -187,7 +187,7 @@ impl<C, W> ConnectionPool<C, W> {
     }
 
     /// Closes the pool and its available connections for good. Returns whether it was open.
-    pub(crate) fn close(&mut self) -> bool {
+    pub fn close(&mut self) -> bool {
         if self.state == PoolState::Closed {
             return false;
         }
@@ -201,7 +201,7 @@ impl<C, W> ConnectionPool<C, W> {
 
     /// Closes available connections that perished, and fills up to `minPoolSize`. To be called now and then, and after
     /// [`ready`](Self::ready) and [`clear`](Self::clear).
-    pub(crate) fn maintain(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) {
+    pub fn maintain(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) {
         let mut index = 0;
         while let Some(idle) = self.available.get_mut(index) {
             let errored = has_perished(&mut idle.connection).then_some(CloseReason::Error);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Names a waiting request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WaiterId(u64);
+pub struct WaiterId(u64);
 
 /// The WaitQueue of the specification. Numbers grow from front to back, so a request is found by binary search.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 mod metadata;
 
-pub(crate) use metadata::client_metadata;
+pub use metadata::client_metadata;
 
 use crate::{
     Result,
@@ -12,21 +12,21 @@ use crate::{
 };
 
 /// The versions of the wire protocol that this driver speaks: servers 4.2 to the newest known.
-pub(crate) const MIN_WIRE_VERSION: i32 = 8;
+pub const MIN_WIRE_VERSION: i32 = 8;
 /// See [`MIN_WIRE_VERSION`].
-pub(crate) const MAX_WIRE_VERSION: i32 = 29;
+pub const MAX_WIRE_VERSION: i32 = 29;
 
 /// Writes the body of the first hello of a connection into `command`.
 ///
 /// The legacy spelling is used, since a server that knows `hello` says so in its reply to it.
-pub(crate) fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument) {
+pub fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument) {
     command.i32("isMaster", 1);
     command.bool("helloOk", true);
     command.document("client", metadata);
 }
 
 /// Writes the body of a later hello, as monitors send it.
-pub(crate) fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool) {
+pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool) {
     command.i32(if hello_ok { "hello" } else { "isMaster" }, 1);
     if !hello_ok {
         command.bool("helloOk", true);
@@ -34,7 +34,7 @@ pub(crate) fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool) {
 }
 
 /// Reads the reply to either.
-pub(crate) fn parse_hello(body: &[u8]) -> Result<HelloReply> {
+pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     #[derive(Default)]

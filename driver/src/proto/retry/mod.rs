@@ -32,7 +32,7 @@ fn is_before_command(error: &Error) -> bool {
 }
 
 /// Whether a read that failed like this may be sent once more.
-pub(crate) fn is_retryable_read(error: &Error) -> bool {
+pub fn is_retryable_read(error: &Error) -> bool {
     error.is_network()
         || is_before_command(error)
         || matches!(error.kind(), ErrorKind::Command(e)
@@ -40,12 +40,12 @@ pub(crate) fn is_retryable_read(error: &Error) -> bool {
 }
 
 /// Whether a write with a transaction number that failed like this may be sent once more.
-pub(crate) fn is_retryable_write(error: &Error) -> bool {
+pub fn is_retryable_write(error: &Error) -> bool {
     error.contains_label(RETRYABLE_WRITE_ERROR)
 }
 
 /// Puts the label on the failures for which the driver must: the server cannot label a socket that broke.
-pub(crate) fn label_write_failure(error: Error) -> Error {
+pub fn label_write_failure(error: Error) -> Error {
     if error.is_network() || is_before_command(&error) {
         return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
     }
@@ -54,16 +54,16 @@ pub(crate) fn label_write_failure(error: Error) -> Error {
 
 /// The codes of a reply that decide about a retry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplyCodes {
+pub struct ReplyCodes {
     /// That of the command.
-    pub(crate) command: Option<i32>,
+    pub command: Option<i32>,
     /// That of the write concern error.
-    pub(crate) write_concern: Option<i32>,
+    pub write_concern: Option<i32>,
 }
 
 /// Puts the label on an error in the reply of a server before 4.4; newer servers do so themselves. What a mongos says about
 /// the write concern does not count: it has retried by then.
-pub(crate) fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
+pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
     let retryable = |code: Option<i32>| code.is_some_and(|code| RETRYABLE_WRITE_CODES.contains(&code));
     let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
     if counts {
@@ -73,7 +73,7 @@ pub(crate) fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) ->
 }
 
 /// Whether the failure of a retry says that it did nothing, so that the failure before it tells more.
-pub(crate) fn did_nothing(error: &Error) -> bool {
+pub fn did_nothing(error: &Error) -> bool {
     error.contains_label(NO_WRITES_PERFORMED)
 }
 

@@ -15,7 +15,7 @@ use crate::{
 ///
 /// Outcomes about servers that are not (or no longer) part of the deployment, and outcomes older than what is known, change
 /// nothing.
-pub(crate) fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> Vec<ServerAddress> {
+pub fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> Vec<ServerAddress> {
     let Some(known) = topology.servers.get(&server.address) else {
         return Vec::new();
     };

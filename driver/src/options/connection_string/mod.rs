@@ -6,7 +6,8 @@ mod split;
 mod tests;
 mod value;
 
-use crate::{Error, Result, options::ClientOptions};
+use super::ClientOptions;
+use crate::{Error, Result};
 use std::str::FromStr;
 
 impl ClientOptions {

@@ -1,0 +1,10 @@
+//! The driver's machines and some of its shells, opened for the tests that run one of them alone.
+//!
+//! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
+
+pub use crate::{
+    connection::{Connection, ConnectionSettings},
+    pool::{Pool, PoolListener, PoolSettings, PooledConnection},
+    proto::{cmap, command, description, event, handshake, retry, sdam, server_selection, session, wire},
+    types::deadline::Deadline,
+};
