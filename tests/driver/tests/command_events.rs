@@ -17,15 +17,15 @@ struct Recorder(Arc<Mutex<Vec<CommandEvent>>>);
 impl Recorder {
     fn client_of(&self, server: &TestServer) -> Client {
         let events = Arc::clone(&self.0);
-        let mut options = ClientOptions::parse(&server.uri()).unwrap();
+        let mut options = ClientOptions::parse(&server.uri()).expect("a URI");
         options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
-            events.lock().unwrap().push(event.clone());
+            events.lock().expect("no panic").push(event.clone());
         }));
-        Client::with_options(options).unwrap()
+        Client::with_options(options).expect("a client")
     }
 
     fn take(&self) -> Vec<CommandEvent> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.0.lock().expect("no panic"))
     }
 }
 
@@ -44,7 +44,7 @@ fn outline(events: &[CommandEvent]) -> Vec<String> {
 }
 
 fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
-    Document::try_from(&**raw).unwrap()
+    Document::try_from(&**raw).expect("a document")
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ impl Overloaded {
     ) -> Self {
         let deployment = standalone().await;
         let started = Arc::new(AtomicUsize::new(0));
-        let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
+        let mut options = ClientOptions::parse(&deployment.server.uri()).expect("a URI");
         let counter = Arc::clone(&started);
         options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
             if matches!(event, CommandEvent::Started(started) if started.command_name == command) {
@@ -44,7 +44,7 @@ impl Overloaded {
         }));
         fix_jitter(&mut options, 0.0);
         change(&mut options);
-        let client = Client::with_options(options).unwrap();
+        let client = Client::with_options(options).expect("a client");
         let overload = doc! {
             "configureFailPoint": "failCommand", "mode": mode,
             "data": { "failCommands": [command], "errorCode": code, "errorLabels": LABELS.to_vec() },
@@ -54,7 +54,7 @@ impl Overloaded {
             .database("admin")
             .run_command(overload)
             .await
-            .unwrap();
+            .expect("a fail point");
         Self {
             deployment,
             client,
