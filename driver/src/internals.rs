@@ -8,3 +8,8 @@ pub use crate::{
     proto::{cmap, command, description, event, handshake, retry, sdam, server_selection, session, wire},
     types::deadline::Deadline,
 };
+
+/// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
+pub fn fix_jitter(options: &mut crate::options::ClientOptions, jitter: f64) {
+    options.jitter = Some(jitter);
+}
