@@ -5,7 +5,7 @@
 pub use crate::{
     api::{
         Environment,
-        hooks::{hosts, wait_for_hosts},
+        hooks::{hosts, wait_for_description, wait_for_hosts},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
@@ -16,3 +16,8 @@ pub use crate::{
     },
     types::deadline::Deadline,
 };
+
+/// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
+pub fn fix_jitter(options: &mut crate::options::ClientOptions, jitter: f64) {
+    options.jitter = Some(jitter);
+}
