@@ -53,11 +53,11 @@ impl Authority {
     /// When no key can be made.
     #[must_use]
     pub fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "Authority of a test");
+        let name = format!("Authority {}", NEXT.fetch_add(1, Ordering::Relaxed));
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).expect("a certificate");
         Self {
