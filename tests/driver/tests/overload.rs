@@ -136,7 +136,7 @@ async fn client_backpressure_prose_1() {
     let mut durations = Vec::new();
     for jitter in [0.0, 0.999_999] {
         let server = Overloaded::new("insert", 2, doc! { "times": i32::MAX }, |options| {
-            fix_jitter(options, jitter)
+            fix_jitter(options, jitter);
         })
         .await;
         let begun = Instant::now();
