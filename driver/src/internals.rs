@@ -5,7 +5,7 @@
 pub use crate::{
     api::{
         Environment,
-        hooks::{hosts, wait_for_hosts},
+        hooks::{hosts, wait_for_description, wait_for_hosts},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,

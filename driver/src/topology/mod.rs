@@ -115,6 +115,15 @@ impl Topology {
         self.shared.snapshot.load().servers.keys().cloned().collect()
     }
 
+    /// The deployment in words.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn describe(&self) -> String {
+        self.shared.snapshot.load().description.to_string()
+    }
+
     /// Tells that something of the deployment changed.
     #[cfg_attr(
         not(feature = "internals"),
