@@ -265,6 +265,7 @@ impl ClientOptions {
 
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
+        self.resolved_credential()?;
         for (given, what) in [
             (self.srv, "the scheme mongodb+srv"),
             (self.tls.enabled == Some(true), "tls=true (encrypted connections)"),

@@ -16,4 +16,8 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[];
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+];

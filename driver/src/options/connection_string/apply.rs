@@ -279,9 +279,6 @@ impl State {
         }
         // A database or authSource alone asks for no authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
-            if self.auth.source.is_none() && self.auth.username.is_some() {
-                self.auth.source.clone_from(&self.options.default_database);
-            }
             self.options.credential = Some(self.auth);
         }
         self.options.warnings = self.reader.warnings;
@@ -376,7 +373,7 @@ mod tests {
         assert!(parse("authSource=x").credential.is_none());
         let options = ClientOptions::parse("mongodb://u:p@h/db").unwrap();
         let credential = options.credential.unwrap();
-        assert_eq!(credential.source.as_deref(), Some("db"));
+        assert_eq!(credential.source, None, "the mechanism's default");
         assert!(credential.has_password());
     }
 }

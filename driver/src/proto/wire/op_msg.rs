@@ -53,6 +53,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Bytes of the message so far.
+    #[allow(clippy::len_without_is_empty, reason = "a message is never empty")]
     pub fn len(&self) -> usize {
         self.buffer.len() - self.start
     }
