@@ -2,17 +2,17 @@
 //!
 //! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
 
+use crate::{
+    Error, Result,
+    options::{ClientOptions, Credential, WriteConcern},
+    types::secret::Secret,
+};
+
 pub use crate::{
     connection::{Connection, ConnectionSettings},
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{cmap, command, description, event, handshake, retry, sdam, server_selection, session, wire},
     types::deadline::Deadline,
-};
-
-use crate::{
-    Error, Result,
-    options::{ClientOptions, Credential, WriteConcern},
-    types::secret::Secret,
 };
 
 /// The secrets in the options of a client, which the public interface does not give back.
@@ -59,4 +59,9 @@ fn reveal(secret: &Secret) -> &str {
 /// The contradiction.
 pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
     concern.validate().map_err(Error::invalid_argument)
+}
+
+/// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
+pub fn fix_jitter(options: &mut ClientOptions, jitter: f64) {
+    options.jitter = Some(jitter);
 }

@@ -1,14 +1,28 @@
 //! A client's options, taken apart for the layers below: each sees only its own.
 
 use crate::{
-    Result, connection::ConnectionSettings, execution::ExecutionSettings, options::ClientOptions,
-    pool::PoolSettings, proto::handshake::client_metadata, topology::TopologySettings,
+    Result,
+    connection::ConnectionSettings,
+    execution::ExecutionSettings,
+    options::ClientOptions,
+    pool::PoolSettings,
+    proto::{handshake::client_metadata, retry::RetryOptions},
+    topology::TopologySettings,
 };
+
+/// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
+const DEFAULT_ADAPTIVE_RETRIES: u32 = 2;
 
 pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
     ExecutionSettings {
-        retry_reads: options.retry_reads,
-        retry_writes: options.retry_writes,
+        retry: RetryOptions {
+            reads: options.retry_reads,
+            writes: options.retry_writes,
+            max_adaptive_retries: options.max_adaptive_retries.unwrap_or(DEFAULT_ADAPTIVE_RETRIES),
+        },
+        overload_retargeting: options.enable_overload_retargeting,
+        jitter: options.jitter,
+        command_listener: options.command_listener.clone(),
         socket_timeout: options.socket_timeout,
     }
 }

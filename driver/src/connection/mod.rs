@@ -82,6 +82,16 @@ impl Connection {
         )
     }
 
+    /// The request that was written last, until it is sent.
+    pub fn request(&self) -> &[u8] {
+        &self.write
+    }
+
+    /// Its number.
+    pub fn request_id(&self) -> i32 {
+        self.last_request
+    }
+
     /// Sends the request, in one system call when the socket takes it.
     pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
         self.state = State::Busy;

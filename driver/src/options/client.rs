@@ -137,9 +137,11 @@ pub struct ClientOptions {
     pub retry_reads: bool,
     /// `retryWrites`. Default true.
     pub retry_writes: bool,
-    /// `maxAdaptiveRetries`: most retries of an operation refused from overload. This version does not retry those.
+    /// `maxAdaptiveRetries`: most retries of an operation that an overloaded server refused, each after a
+    /// pause that grows (Client Backpressure specification). Default 2; 0 means none.
     pub max_adaptive_retries: Option<u32>,
-    /// `enableOverloadRetargeting`: whether such a retry may go to another member. No effect in this version.
+    /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
+    /// retries always do.
     pub enable_overload_retargeting: bool,
     /// Is told of every command. Default: nobody. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
@@ -147,6 +149,8 @@ pub struct ClientOptions {
     pub pool_listener: Option<EventListener<PoolEvent>>,
     /// Is told of discovery and monitoring. Default: nobody.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
+    /// Takes the place of the random factor of the pauses before retries, in tests.
+    pub(crate) jitter: Option<f64>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -192,6 +196,7 @@ impl Default for ClientOptions {
             command_listener: None,
             pool_listener: None,
             sdam_listener: None,
+            jitter: None,
             warnings: Vec::new(),
         }
     }

@@ -3,10 +3,14 @@
 use crate::events::Events;
 use crate::replica_set::Topology;
 use crate::session::Sessions;
+use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
+use crate::storage::change::Oplog;
 use crate::version::Version;
 use bson::{Binary, Document, Timestamp, doc};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,17 +21,86 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How many snapshots are kept for reads at their time.
+const KEPT_SNAPSHOTS: usize = 64;
+
+/// The data at earlier times, oldest first.
+#[derive(Debug, Default)]
+struct Snapshots(VecDeque<(Timestamp, Arc<Mutex<Catalog>>)>);
+
+impl Snapshots {
+    fn find(&self, time: Timestamp) -> Option<Arc<Mutex<Catalog>>> {
+        let found = self.0.iter().find(|(kept, _)| *kept == time);
+        found.map(|(_, catalog)| Arc::clone(catalog))
+    }
+
+    fn keep(&mut self, time: Timestamp, catalog: Catalog) -> Arc<Mutex<Catalog>> {
+        if self.0.len() >= KEPT_SNAPSHOTS {
+            self.0.pop_front();
+        }
+        let catalog = Arc::new(Mutex::new(catalog));
+        self.0.push_back((time, Arc::clone(&catalog)));
+        catalog
+    }
+}
+
+/// The locked storage, of the deployment or of a transaction.
+pub(crate) struct CatalogGuard<'d> {
+    catalog: MutexGuard<'d, Catalog>,
+    changes_to: Option<&'d Deployment>,
+}
+
+impl<'d> CatalogGuard<'d> {
+    /// Storage that only one reader or transaction sees: its changes are not logged.
+    pub(crate) fn isolated(catalog: &'d Mutex<Catalog>) -> CatalogGuard<'d> {
+        CatalogGuard {
+            catalog: lock(catalog),
+            changes_to: None,
+        }
+    }
+}
+
+impl Deref for CatalogGuard<'_> {
+    type Target = Catalog;
+
+    fn deref(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+impl DerefMut for CatalogGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Catalog {
+        &mut self.catalog
+    }
+}
+
+impl Drop for CatalogGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(deployment) = self.changes_to {
+            deployment.log_changes(&mut self.catalog);
+        }
+    }
+}
+
 /// The shared state of one server instance.
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) version: Version,
-    /// The replica set's name; `None` for a standalone.
+    pub(crate) kind: Kind,
+    /// The replica set's name; `None` for other deployments.
     pub(crate) set_name: Option<String>,
+    /// The address of every process.
     pub(crate) addresses: Vec<SocketAddr>,
+    /// The names under which the processes are known, one for each address.
+    pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
     pub(crate) started: SystemTime,
+    parameters: Mutex<Document>,
     catalog: Mutex<Catalog>,
+    oplog: Mutex<Oplog>,
+    snapshots: Mutex<Snapshots>,
+    data_changed: watch::Sender<()>,
     topology: Mutex<Topology>,
     topology_changed: watch::Sender<()>,
     clock: Mutex<Timestamp>,
@@ -35,16 +108,28 @@ pub(crate) struct Deployment {
 }
 
 impl Deployment {
-    pub(crate) fn new(version: Version, set_name: Option<String>, addresses: Vec<SocketAddr>) -> Deployment {
+    pub(crate) fn new(settings: Settings, addresses: Vec<SocketAddr>) -> Deployment {
+        let set_name = (settings.kind == Kind::ReplicaSet).then_some(settings.set_name);
         let topology = Topology::new(addresses.len(), set_name.is_some());
+        let hosts = settings
+            .advertised_hosts
+            .unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect());
+        let mut parameters = settings::default_parameters(settings.kind, settings.version);
+        parameters.extend(settings.parameters);
         Deployment {
-            version,
+            version: settings.version,
+            kind: settings.kind,
             set_name,
             addresses,
+            hosts,
+            parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
             started: SystemTime::now(),
             catalog: Mutex::default(),
+            oplog: Mutex::default(),
+            snapshots: Mutex::default(),
+            data_changed: watch::Sender::new(()),
             topology: Mutex::new(topology),
             topology_changed: watch::Sender::new(()),
             clock: Mutex::new(Timestamp {
@@ -55,9 +140,60 @@ impl Deployment {
         }
     }
 
-    /// The storage, locked: commands run one at a time on it.
-    pub(crate) fn catalog(&self) -> MutexGuard<'_, Catalog> {
-        lock(&self.catalog)
+    /// The storage, locked: commands run one at a time on it. What they change goes to the oplog when the lock is given back.
+    pub(crate) fn catalog(&self) -> CatalogGuard<'_> {
+        CatalogGuard {
+            catalog: lock(&self.catalog),
+            changes_to: Some(self),
+        }
+    }
+
+    /// Takes the changes over into the oplog.
+    fn log_changes(&self, catalog: &mut Catalog) {
+        let changes = catalog.take_changes();
+        if changes.is_empty() {
+            return;
+        }
+        if self.is_replicated() {
+            let mut oplog = lock(&self.oplog);
+            for change in changes {
+                oplog.push(self.tick(), change);
+            }
+        }
+        self.data_changed.send_replace(());
+    }
+
+    /// Tells of written data from now on.
+    pub(crate) fn data_changes(&self) -> watch::Receiver<()> {
+        self.data_changed.subscribe()
+    }
+
+    /// The latest changes.
+    pub(crate) fn oplog(&self) -> MutexGuard<'_, Oplog> {
+        lock(&self.oplog)
+    }
+
+    /// The data as it is now, and the time of that, kept for further reads at the same time.
+    pub(crate) fn snapshot(&self) -> (Timestamp, Arc<Mutex<Catalog>>) {
+        let catalog = self.catalog();
+        let now = self.operation_time();
+        let mut snapshots = lock(&self.snapshots);
+        if let Some(kept) = snapshots.find(now) {
+            return (now, kept);
+        }
+        (now, snapshots.keep(now, catalog.clone()))
+    }
+
+    /// The data as it was at a time, if that was kept or is still so.
+    pub(crate) fn snapshot_at(&self, time: Timestamp) -> Option<Arc<Mutex<Catalog>>> {
+        if let Some(kept) = lock(&self.snapshots).find(time) {
+            return Some(kept);
+        }
+        let catalog = self.catalog();
+        let unchanged = lock(&self.oplog)
+            .after(time)
+            .is_some_and(|mut later| later.next().is_none());
+        unchanged.then(|| lock(&self.snapshots).keep(time, catalog.clone()))
     }
 
     /// Reads the topology.
@@ -67,7 +203,14 @@ impl Deployment {
 
     /// Changes the topology and wakes every waiting hello.
     pub(crate) fn change_topology<T>(&self, change: impl FnOnce(&mut Topology) -> T) -> T {
-        let result = change(&mut lock(&self.topology));
+        let mut topology = lock(&self.topology);
+        let primary = topology.primary;
+        let result = change(&mut topology);
+        let lost_primary = self.is_replica_set() && topology.primary != primary;
+        drop(topology);
+        if lost_primary {
+            self.sessions.abort_all();
+        }
         self.topology_changed.send_replace(());
         result
     }
@@ -86,8 +229,38 @@ impl Deployment {
         removed
     }
 
+    /// Whether clients talk to the members of a set.
     pub(crate) fn is_replica_set(&self) -> bool {
         self.set_name.is_some()
+    }
+
+    /// Whether clients talk to mongos.
+    pub(crate) fn is_mongos(&self) -> bool {
+        self.kind.is_mongos()
+    }
+
+    /// Whether the data lies on a replica set, behind a mongos or not: what sessions, transactions and change streams need.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.kind != Kind::Single
+    }
+
+    /// How many members hold the data.
+    pub(crate) fn data_members(&self) -> usize {
+        if self.is_replicated() {
+            Kind::ReplicaSet.processes()
+        } else {
+            1
+        }
+    }
+
+    /// The server parameters.
+    pub(crate) fn parameters(&self) -> MutexGuard<'_, Document> {
+        lock(&self.parameters)
+    }
+
+    /// Whether a boolean server parameter is on.
+    pub(crate) fn parameter_is_on(&self, name: &str) -> bool {
+        self.parameters().get(name).is_some_and(crate::value::truthy)
     }
 
     pub(crate) fn next_connection_id(&self) -> i32 {
@@ -127,7 +300,7 @@ impl Deployment {
         }
     }
 
-    /// The `$clusterTime` and `operationTime` of a replica set member's reply.
+    /// The `$clusterTime` and `operationTime` of a reply, which standalones do not send.
     pub(crate) fn add_cluster_time(&self, reply: &mut Document) {
         let time = self.operation_time();
         let hash = Binary {

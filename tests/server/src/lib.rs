@@ -13,6 +13,7 @@
 //! ```
 
 mod aggregate;
+mod balancer;
 mod builder;
 mod command;
 mod cursor;
@@ -26,7 +27,9 @@ mod query;
 mod replica_set;
 mod server;
 mod session;
+mod settings;
 mod storage;
+mod transaction;
 mod update;
 mod value;
 mod version;

@@ -20,4 +20,6 @@ pub const SUITES: &[Collect] = &[
     machine::uri::collect,
     machine::auth::collect,
     machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
 ];

@@ -25,7 +25,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let history = call
         .deployment
         .sessions
-        .history(call.body, call.deployment.is_replica_set())?;
+        .history(call.body, call.deployment.is_replicated())?;
     for statement in &statements {
         let one = check_statement(call, statement)?;
         if !one && history.is_retryable() {
@@ -35,7 +35,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             ));
         }
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let mut batch = Batch::default();
     for (index, statement) in statements.into_iter().enumerate() {
         let deleted = match history.find(index) {
@@ -62,7 +62,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Whether the statement deletes one document instead of all.
-fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
+pub(super) fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
     let args = Args::new("delete.deletes", statement);
     args.only(&["q", "limit", "collation", "hint"])?;
     args.required_document("q")?;
@@ -87,12 +87,13 @@ fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
     }
 }
 
-fn run_statement(
+pub(super) fn run_statement(
     call: &Call<'_>,
     catalog: &mut Catalog,
     namespace: &Namespace,
     statement: &Document,
 ) -> Result<i32> {
+    super::view::refuse(catalog, namespace)?;
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;

@@ -2,7 +2,9 @@
 
 pub mod auth;
 pub mod concern;
+pub mod corpus;
 pub mod uri;
+pub mod vector;
 
 use std::path::Path;
 
