@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use marula_driver::bson::{
-    Decimal128, Document, RawDocument, append_document, decode_document, from_extended_json,
-    to_canonical_json, to_relaxed_json,
+    Document, RawDocument, append_document, decode_document, from_extended_json, to_canonical_json,
+    to_relaxed_json,
 };
 use serde_json::Value;
 
@@ -38,7 +38,8 @@ fn cases(file: &str, content: &Value) -> Result<Vec<Case>, String> {
         .strip_prefix("0x")
         .and_then(|digits| u8::from_str_radix(digits, 16).ok())
         .ok_or(format!("bson_type {kind} is no byte"))?;
-    let test_key = fields.text("test_key")?.map(str::to_owned);
+    // A help for drivers without documents: the one field to look at. Here whole documents are compared.
+    fields.text("test_key")?;
     fields.flag("deprecated")?;
     let mut cases = Vec::new();
     let mut add = |list: &str, run: Box<dyn Fn(Fields<'_>) -> Result<(), String> + Send + Sync>| {
@@ -56,17 +57,14 @@ fn cases(file: &str, content: &Value) -> Result<Vec<Case>, String> {
         }
         Ok::<(), String>(())
     };
-    add(
-        "valid",
-        Box::new(move |test| valid(test, test_key.as_deref(), kind)),
-    )?;
+    add("valid", Box::new(valid))?;
     add("decodeErrors", Box::new(decode_error))?;
     add("parseErrors", Box::new(move |test| parse_error(test, kind)))?;
     fields.finish()?;
     Ok(cases)
 }
 
-fn valid(test: Fields<'_>, test_key: Option<&str>, kind: u8) -> Result<(), String> {
+fn valid(test: Fields<'_>) -> Result<(), String> {
     let canonical = bytes(test.need_text("canonical_bson")?)?;
     let json = test.need_text("canonical_extjson")?;
     let relaxed = test.text("relaxed_extjson")?;
@@ -77,11 +75,6 @@ fn valid(test: Fields<'_>, test_key: Option<&str>, kind: u8) -> Result<(), Strin
     let lossy = test.flag("lossy")?.unwrap_or_default();
     test.finish()?;
 
-    if let Some(key) = test_key {
-        let document = decode(&canonical)?;
-        let value = document.get(key).ok_or(format!("there is no field {key}"))?;
-        equal("the type of the value", &(value.element_type() as u8), &kind)?;
-    }
     equal(
         "tree to bytes",
         &hex(&encode(&decode(&canonical)?)?),
@@ -195,9 +188,7 @@ fn parse_error(test: Fields<'_>, kind: u8) -> Result<(), String> {
     let text = test.need_text("string")?;
     test.finish()?;
     let json = if kind == DECIMAL128 {
-        if let Ok(number) = text.parse::<Decimal128>() {
-            return Err(format!("parsed as {number}"));
-        }
+        // The driver's reader of decimals; `FromStr` belongs to crate bson, which takes `.` and `-+1` for numbers.
         serde_json::json!({ "d": { "$numberDecimal": text } }).to_string()
     } else {
         text.to_owned()
@@ -268,10 +259,7 @@ mod tests {
             "degenerate_extjson": r#"{"a": 1}"#,
             "converted_bson": "0C0000001061000100000000", "converted_extjson": r#"{"a": {"$numberInt": "1"}}"#,
         });
-        let check = |test: Fields<'_>| valid(test, Some("a"), 0x10);
-        assert_eq!(run(&test, check), Ok(()));
-        assert!(run(&test, |test| valid(test, Some("a"), 0x12)).is_err());
-        assert!(run(&test, |test| valid(test, Some("b"), 0x10)).is_err());
+        assert_eq!(run(&test, valid), Ok(()));
         for (key, value) in [
             ("canonical_bson", "0C0000001061000200000000"),
             ("canonical_extjson", r#"{"a": {"$numberInt": "2"}}"#),
@@ -285,7 +273,7 @@ mod tests {
         ] {
             let mut test = test.clone();
             test[key] = json!(value);
-            let result = run(&test, check);
+            let result = run(&test, valid);
             assert!(result.is_err(), "{key} {value}");
         }
     }
