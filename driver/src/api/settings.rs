@@ -38,6 +38,7 @@ pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
         connection: ConnectionSettings {
             connect_timeout: options.connect_timeout,
             metadata: client_metadata(options.app_name.as_deref())?,
+            load_balanced: options.load_balanced,
         },
         pool: pool(options),
     })
@@ -50,5 +51,7 @@ fn pool(options: &ClientOptions) -> PoolSettings {
         max_connecting: options.max_connecting,
         max_idle_time: options.max_idle_time,
         wait_queue_timeout: options.wait_queue_timeout,
+        listener: options.pool_listener.clone(),
+        ..PoolSettings::default()
     }
 }

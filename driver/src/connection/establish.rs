@@ -28,7 +28,13 @@ pub struct ConnectionSettings {
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
     pub metadata: RawDocumentBuf,
+    /// `loadBalanced`: the address is a load balancer's, and the server behind it must know.
+    pub load_balanced: bool,
 }
+
+/// The text is the specification's.
+const NOT_LOAD_BALANCED: &str =
+    "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
 
 impl Connection {
     /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
@@ -51,6 +57,8 @@ impl Connection {
             last_request: 0,
             exhaust: false,
             state: State::Idle,
+            hello_body: 0..0,
+            failure: None,
         };
         let started = Instant::now();
         let greeted = deadline.run(connection.shake_hands(settings)).await;
@@ -66,10 +74,14 @@ impl Connection {
     async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::first_hello(&mut command, &settings.metadata);
+        handshake::first_hello(&mut command, &settings.metadata, settings.load_balanced);
         command.finish("admin")?;
         message.finish()?;
-        self.hello_round_trip(Deadline::NEVER).await
+        let hello = self.hello_round_trip(Deadline::NEVER).await?;
+        if settings.load_balanced && hello.service_id.is_none() {
+            return Err(Error::unsupported(NOT_LOAD_BALANCED));
+        }
+        Ok(hello)
     }
 
     /// Asks the server for its state, as monitors do.
@@ -86,6 +98,7 @@ impl Connection {
     async fn hello_round_trip(&mut self, deadline: Deadline) -> Result<HelloReply> {
         self.send(deadline).await?;
         let body = self.receive(deadline).await?;
+        self.hello_body = body.clone();
         let parsed = parse_hello(self.reply(body));
         parsed.map_err(|error| match error.kind() {
             ErrorKind::Decode(_) => self.fail(error),

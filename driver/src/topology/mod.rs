@@ -132,13 +132,12 @@ mod tests {
             connection: ConnectionSettings {
                 connect_timeout: Duration::from_secs(10),
                 metadata: client_metadata(None).unwrap(),
+                load_balanced: false,
             },
             pool: PoolSettings {
                 max_pool_size: 1,
-                min_pool_size: 0,
                 max_connecting: 1,
-                max_idle_time: None,
-                wait_queue_timeout: None,
+                ..PoolSettings::default()
             },
         }
     }
