@@ -16,4 +16,10 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[];
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
+];
