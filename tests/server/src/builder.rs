@@ -1,9 +1,13 @@
 //! Settings of a server, and starting it.
 
+use crate::balancer::Balancer;
 use crate::deployment::Deployment;
 use crate::member::Member;
 use crate::server::TestServer;
+use crate::settings::{Kind, Settings, check_parameter, default_parameters};
 use crate::version::Version;
+use bson::{Bson, Document};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +15,7 @@ use tokio::net::TcpListener;
 
 /// The version that a server claims unless told otherwise.
 const DEFAULT_VERSION: &str = "8.2.0";
-/// The name of every replica set.
+/// The name of a replica set unless told otherwise.
 const SET_NAME: &str = "rs0";
 
 /// How often expired documents are removed, as often as the server does.
@@ -21,31 +25,69 @@ const TTL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until started"]
 pub struct TestServerBuilder {
-    replica_set: bool,
+    kind: Kind,
     version: String,
     port: u16,
+    set_name: String,
+    advertised_hosts: Option<Vec<String>>,
+    parameters: Document,
 }
 
 impl Default for TestServerBuilder {
     fn default() -> Self {
         TestServerBuilder {
-            replica_set: false,
+            kind: Kind::Single,
             version: DEFAULT_VERSION.to_owned(),
             port: 0,
+            set_name: SET_NAME.to_owned(),
+            advertised_hosts: None,
+            parameters: Document::new(),
         }
     }
 }
 
 impl TestServerBuilder {
-    /// Plays a replica set of three members named `rs0`.
+    /// Plays a replica set of three members, named `rs0` unless [`set_name`](Self::set_name) says otherwise.
     pub fn replica_set(mut self) -> Self {
-        self.replica_set = true;
+        self.kind = Kind::ReplicaSet;
         self
     }
 
     /// Plays a standalone server.
     pub fn standalone(mut self) -> Self {
-        self.replica_set = false;
+        self.kind = Kind::Single;
+        self
+    }
+
+    /// Plays a sharded cluster: two mongos over one storage.
+    pub fn sharded(mut self) -> Self {
+        self.kind = Kind::Sharded;
+        self
+    }
+
+    /// Plays a sharded cluster of two mongos behind load balancers: one in front of both, one in front of the first only.
+    pub fn load_balanced(mut self) -> Self {
+        self.kind = Kind::LoadBalanced;
+        self
+    }
+
+    /// The replica set's name; other deployments have none.
+    pub fn set_name(mut self, name: impl Into<String>) -> Self {
+        self.set_name = name.into();
+        self
+    }
+
+    /// The names, `host:port`, under which the three members of a replica set know each other: what hello answers in
+    /// `hosts`, `me` and `primary` instead of the real addresses. Clients have to map them to [`TestServer::addresses`].
+    pub fn advertised_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.advertised_hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets a server parameter, such as `requireApiVersion`, from the start. It must be one that `getParameter` knows, with a
+    /// value of the type it has there.
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
+        self.parameters.insert(name.into(), value.into());
         self
     }
 
@@ -55,7 +97,8 @@ impl TestServerBuilder {
         self
     }
 
-    /// The port; 0 takes a free one. The further members of a replica set take the ports after it.
+    /// The port; 0 takes a free one. The further processes of a deployment take the ports after it: the members of a set, the second
+    /// mongos; with load balancers first the one in front of both mongos, then the other one, then the two mongos.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
@@ -65,10 +108,11 @@ impl TestServerBuilder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for a version that is not supported, else what binding a port on the loopback interface gives.
+    /// `InvalidInput` for a version that is not supported, unknown parameters and advertised hosts that are not one for each
+    /// member of a replica set, else what binding a port on the loopback interface gives.
     pub async fn start(self) -> io::Result<TestServer> {
         let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidInput, error);
-        let version: Version = self.version.parse().map_err(invalid)?;
+        let settings = self.settings().map_err(invalid)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("marula-test-server")
@@ -78,12 +122,12 @@ impl TestServerBuilder {
             .build()?;
         let handle = runtime.handle().clone();
         let started = handle
-            .spawn(self.listen(version))
+            .spawn(listen(settings, self.port))
             .await
             .map_err(io::Error::other)
             .flatten();
         match started {
-            Ok((deployment, members)) => Ok(TestServer::new(runtime, deployment, members)),
+            Ok(started) => Ok(TestServer::new(runtime, started)),
             Err(error) => {
                 runtime.shutdown_background();
                 Err(error)
@@ -91,44 +135,115 @@ impl TestServerBuilder {
         }
     }
 
-    async fn listen(self, version: Version) -> io::Result<(Arc<Deployment>, Vec<Arc<Member>>)> {
-        let count = if self.replica_set { 3 } else { 1 };
-        let mut listeners = Vec::new();
-        for offset in 0..count {
-            let port = if self.port == 0 {
-                0
-            } else {
-                self.port.checked_add(offset).ok_or_else(|| {
-                    io::Error::new(
-                        io::ErrorKind::InvalidInput,
-                        "no ports are left after the given one",
-                    )
-                })?
+    fn settings(&self) -> Result<Settings, String> {
+        let version: Version = self.version.parse()?;
+        if let Some(hosts) = &self.advertised_hosts
+            && (self.kind != Kind::ReplicaSet || hosts.len() != self.kind.processes())
+        {
+            return Err("advertised hosts are for replica sets, three names for three members".to_owned());
+        }
+        let defaults = default_parameters(self.kind, version);
+        for (name, value) in &self.parameters {
+            check_parameter(&defaults, name, value)?;
+        }
+        Ok(Settings {
+            kind: self.kind,
+            version,
+            set_name: self.set_name.clone(),
+            advertised_hosts: self.advertised_hosts.clone(),
+            parameters: self.parameters.clone(),
+        })
+    }
+}
+
+/// What starting gives: the shared state, the processes, and the load balancers in front of all of them and of the first.
+pub(crate) struct Started {
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) members: Vec<Arc<Member>>,
+    pub(crate) balancers: Option<[Balancer; 2]>,
+}
+
+async fn bind(port: u16) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+async fn listen(settings: Settings, first_port: u16) -> io::Result<Started> {
+    let kind = settings.kind;
+    let balancers = if kind == Kind::LoadBalanced { 2 } else { 0 };
+    let mut bound = VecDeque::new();
+    for offset in 0..balancers + kind.processes() as u16 {
+        let port = if first_port == 0 {
+            0
+        } else {
+            first_port.checked_add(offset).ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "no ports are left after the given one",
+                )
+            })?
+        };
+        bound.push_back(bind(port).await?);
+    }
+    let front: Vec<_> = bound.drain(..usize::from(balancers)).collect();
+    let addresses = bound.iter().map(|(_, address)| *address).collect();
+    let deployment = Arc::new(Deployment::new(settings, addresses));
+    run_ttl_monitor(&deployment);
+    let mut members = Vec::new();
+    for (index, (listener, address)) in bound.into_iter().enumerate() {
+        let member = Arc::new(Member::new(index, address));
+        member.start(listener, &deployment);
+        members.push(member);
+    }
+    let balancer =
+        |(listener, address), targets: &[Arc<Member>]| Balancer::start(listener, address, targets.to_vec());
+    let balancers = <[_; 2]>::try_from(front)
+        .ok()
+        .map(|[all, single]| [balancer(all, &members), balancer(single, &members[..1])]);
+    Ok(Started {
+        deployment,
+        members,
+        balancers,
+    })
+}
+
+fn run_ttl_monitor(deployment: &Arc<Deployment>) {
+    let expiring = Arc::downgrade(deployment);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(TTL_INTERVAL).await;
+            let Some(deployment) = expiring.upgrade() else {
+                return;
             };
-            listeners.push(TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?);
+            deployment.run_ttl_monitor();
         }
-        let addresses = listeners
-            .iter()
-            .map(TcpListener::local_addr)
-            .collect::<io::Result<Vec<_>>>()?;
-        let set_name = self.replica_set.then(|| SET_NAME.to_owned());
-        let deployment = Arc::new(Deployment::new(version, set_name, addresses.clone()));
-        let expiring = Arc::downgrade(&deployment);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(TTL_INTERVAL).await;
-                let Some(deployment) = expiring.upgrade() else {
-                    return;
-                };
-                deployment.run_ttl_monitor();
-            }
-        });
-        let mut members = Vec::new();
-        for (index, (listener, address)) in listeners.into_iter().zip(addresses).enumerate() {
-            let member = Arc::new(Member::new(index, address));
-            member.start(listener, &deployment);
-            members.push(member);
-        }
-        Ok((deployment, members))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_cannot_be_are_refused() {
+        let refused = |builder: TestServerBuilder| builder.settings().is_err();
+        assert!(refused(TestServerBuilder::default().version("4.0")));
+        assert!(refused(TestServerBuilder::default().parameter("what", 1)));
+        assert!(refused(
+            TestServerBuilder::default()
+                .replica_set()
+                .advertised_hosts(["a:1"])
+        ));
+        assert!(refused(
+            TestServerBuilder::default()
+                .sharded()
+                .advertised_hosts(["a:1", "b:2", "c:3"])
+        ));
+        assert!(!refused(
+            TestServerBuilder::default()
+                .replica_set()
+                .advertised_hosts(["a:1", "b:2", "c:3"])
+        ));
     }
 }

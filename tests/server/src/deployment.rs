@@ -3,6 +3,7 @@
 use crate::events::Events;
 use crate::replica_set::Topology;
 use crate::session::Sessions;
+use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
 use crate::version::Version;
 use bson::{Binary, Document, Timestamp, doc};
@@ -21,12 +22,17 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) version: Version,
-    /// The replica set's name; `None` for a standalone.
+    pub(crate) kind: Kind,
+    /// The replica set's name; `None` for other deployments.
     pub(crate) set_name: Option<String>,
+    /// The address of every process.
     pub(crate) addresses: Vec<SocketAddr>,
+    /// The names under which the processes are known, one for each address.
+    pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
     pub(crate) started: SystemTime,
+    parameters: Mutex<Document>,
     catalog: Mutex<Catalog>,
     topology: Mutex<Topology>,
     topology_changed: watch::Sender<()>,
@@ -35,12 +41,21 @@ pub(crate) struct Deployment {
 }
 
 impl Deployment {
-    pub(crate) fn new(version: Version, set_name: Option<String>, addresses: Vec<SocketAddr>) -> Deployment {
+    pub(crate) fn new(settings: Settings, addresses: Vec<SocketAddr>) -> Deployment {
+        let set_name = (settings.kind == Kind::ReplicaSet).then_some(settings.set_name);
         let topology = Topology::new(addresses.len(), set_name.is_some());
+        let hosts = settings
+            .advertised_hosts
+            .unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect());
+        let mut parameters = settings::default_parameters(settings.kind, settings.version);
+        parameters.extend(settings.parameters);
         Deployment {
-            version,
+            version: settings.version,
+            kind: settings.kind,
             set_name,
             addresses,
+            hosts,
+            parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
             started: SystemTime::now(),
@@ -86,8 +101,38 @@ impl Deployment {
         removed
     }
 
+    /// Whether clients talk to the members of a set.
     pub(crate) fn is_replica_set(&self) -> bool {
         self.set_name.is_some()
+    }
+
+    /// Whether clients talk to mongos.
+    pub(crate) fn is_mongos(&self) -> bool {
+        self.kind.is_mongos()
+    }
+
+    /// Whether the data lies on a replica set, behind a mongos or not: what sessions, transactions and change streams need.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.kind != Kind::Single
+    }
+
+    /// How many members hold the data.
+    pub(crate) fn data_members(&self) -> usize {
+        if self.is_replicated() {
+            Kind::ReplicaSet.processes()
+        } else {
+            1
+        }
+    }
+
+    /// The server parameters.
+    pub(crate) fn parameters(&self) -> MutexGuard<'_, Document> {
+        lock(&self.parameters)
+    }
+
+    /// Whether a boolean server parameter is on.
+    pub(crate) fn parameter_is_on(&self, name: &str) -> bool {
+        self.parameters().get(name).is_some_and(crate::value::truthy)
     }
 
     pub(crate) fn next_connection_id(&self) -> i32 {
@@ -127,7 +172,7 @@ impl Deployment {
         }
     }
 
-    /// The `$clusterTime` and `operationTime` of a replica set member's reply.
+    /// The `$clusterTime` and `operationTime` of a reply, which standalones do not send.
     pub(crate) fn add_cluster_time(&self, reply: &mut Document) {
         let time = self.operation_time();
         let hash = Binary {

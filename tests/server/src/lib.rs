@@ -13,6 +13,7 @@
 //! ```
 
 mod aggregate;
+mod balancer;
 mod builder;
 mod command;
 mod cursor;
@@ -26,6 +27,7 @@ mod query;
 mod replica_set;
 mod server;
 mod session;
+mod settings;
 mod storage;
 mod update;
 mod value;

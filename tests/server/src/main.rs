@@ -1,11 +1,14 @@
-//! The test server as a program: prints its connection string, and runs until interrupted or until its input ends.
+//! The test server as a program: prints its connection strings, and runs until interrupted or until its input ends.
 
+use bson::Bson;
 use marula_test_server::TestServer;
 use std::io::Write;
 use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 
-const USAGE: &str = "usage: marula-test-server [--port N] [--replica-set] [--version X.Y.Z]";
+const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
+    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--parameter NAME=VALUE]...\n\
+    prints the connection string, then that of a single mongos, then those of the processes";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -35,6 +38,16 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
             ),
             "--version" => builder.version(value()?),
             "--replica-set" => builder.replica_set(),
+            "--sharded" => builder.sharded(),
+            "--load-balanced" => builder.load_balanced(),
+            "--set-name" => builder.set_name(value()?),
+            "--parameter" => {
+                let text = value()?;
+                let (name, value) = text
+                    .split_once('=')
+                    .ok_or_else(|| format!("--parameter needs NAME=VALUE\n{USAGE}"))?;
+                builder.parameter(name, parameter(value))
+            }
             "--standalone" => builder.standalone(),
             "--help" => {
                 println!("{USAGE}");
@@ -45,6 +58,10 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     }
     let server = builder.start().await?;
     println!("{}", server.uri());
+    println!("{}", server.single_uri());
+    for uri in server.member_uris() {
+        println!("{uri}");
+    }
     std::io::stdout().flush()?;
     let input_ended = async {
         let mut input = tokio::io::stdin();
@@ -58,4 +75,13 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     server.stop().await;
     // Reading standard input blocks a thread that cannot be interrupted.
     std::process::exit(0);
+}
+
+/// A parameter's value: true, false, a whole number, else text.
+fn parameter(text: &str) -> Bson {
+    match (text.parse::<bool>(), text.parse::<i32>()) {
+        (Ok(flag), _) => Bson::Boolean(flag),
+        (_, Ok(number)) => Bson::Int32(number),
+        _ => Bson::String(text.to_owned()),
+    }
 }

@@ -7,8 +7,8 @@ use crate::wire::connection;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 /// A member of the deployment, or its only server.
@@ -24,6 +24,7 @@ pub(crate) struct Member {
 #[derive(Debug)]
 struct Running {
     stop: watch::Sender<bool>,
+    adopted: mpsc::UnboundedSender<TcpStream>,
     accept_loop: JoinHandle<()>,
 }
 
@@ -41,13 +42,27 @@ impl Member {
     /// Begins to accept connections. Must be called within the server's runtime.
     pub(crate) fn start(self: &Arc<Self>, listener: TcpListener, deployment: &Arc<Deployment>) {
         let (stop, stopped) = watch::channel(false);
+        let (adopted, adoptions) = mpsc::unbounded_channel();
         let accept_loop = tokio::spawn(accept(
             listener,
             Arc::clone(deployment),
             Arc::clone(self),
+            adoptions,
             stopped,
         ));
-        *lock(&self.running) = Some(Running { stop, accept_loop });
+        *lock(&self.running) = Some(Running {
+            stop,
+            adopted,
+            accept_loop,
+        });
+    }
+
+    /// Takes a connection that a load balancer has accepted; gives it back if this member is stopped.
+    pub(crate) fn adopt(&self, stream: TcpStream) -> Result<(), TcpStream> {
+        match lock(&self.running).as_ref() {
+            Some(running) => running.adopted.send(stream).map_err(|refused| refused.0),
+            None => Err(stream),
+        }
     }
 
     /// Binds the member's address again and begins to accept.
@@ -73,6 +88,7 @@ async fn accept(
     listener: TcpListener,
     deployment: Arc<Deployment>,
     member: Arc<Member>,
+    mut adoptions: mpsc::UnboundedReceiver<TcpStream>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
@@ -82,8 +98,11 @@ async fn accept(
             accepted = listener.accept() => {
                 // An error concerns one connection attempt (it was reset, or descriptors ran out), not the listener.
                 if let Ok((stream, _)) = accepted {
-                    connections.spawn(connection::serve(stream, Arc::clone(&deployment), Arc::clone(&member)));
+                    connections.spawn(connection::serve(stream, false, Arc::clone(&deployment), Arc::clone(&member)));
                 }
+            }
+            Some(stream) = adoptions.recv() => {
+                connections.spawn(connection::serve(stream, true, Arc::clone(&deployment), Arc::clone(&member)));
             }
             Some(_) = connections.join_next() => {}
         }

@@ -1,6 +1,7 @@
 //! The handle of a running server: its addresses, its counters, and control of its replica set.
 
-use crate::builder::TestServerBuilder;
+use crate::balancer::Balancer;
+use crate::builder::{Started, TestServerBuilder};
 use crate::deployment::Deployment;
 use crate::member::Member;
 use std::io;
@@ -14,6 +15,7 @@ pub struct TestServer {
     runtime: Option<Runtime>,
     deployment: Arc<Deployment>,
     members: Vec<Arc<Member>>,
+    balancers: Option<[Balancer; 2]>,
 }
 
 impl TestServer {
@@ -22,21 +24,22 @@ impl TestServer {
         TestServerBuilder::default()
     }
 
-    pub(crate) fn new(
-        runtime: Runtime,
-        deployment: Arc<Deployment>,
-        members: Vec<Arc<Member>>,
-    ) -> TestServer {
+    pub(crate) fn new(runtime: Runtime, started: Started) -> TestServer {
         TestServer {
             runtime: Some(runtime),
-            deployment,
-            members,
+            deployment: started.deployment,
+            members: started.members,
+            balancers: started.balancers,
         }
     }
 
-    /// The connection string: `mongodb://127.0.0.1:PORT/`, or the three members and `replicaSet=rs0`.
+    /// The connection string: `mongodb://127.0.0.1:PORT/`; the three members and `replicaSet=rs0`; the two mongos; or the load
+    /// balancer in front of both mongos and `loadBalanced=true`.
     #[must_use]
     pub fn uri(&self) -> String {
+        if let Some([all, _]) = &self.balancers {
+            return format!("mongodb://{}/?loadBalanced=true", all.address);
+        }
         let hosts: Vec<String> = self
             .deployment
             .addresses
@@ -51,17 +54,48 @@ impl TestServer {
         format!("mongodb://{}/{options}", hosts.join(","))
     }
 
-    /// The address of every member, also of stopped ones.
+    /// The connection string of one mongos: the first one of a sharded cluster, or the load balancer in front of it. The same as
+    /// [`uri`](Self::uri) for a standalone and a replica set.
+    #[must_use]
+    pub fn single_uri(&self) -> String {
+        match (&self.balancers, self.deployment.is_mongos()) {
+            (Some([_, single]), _) => format!("mongodb://{}/?loadBalanced=true", single.address),
+            (None, true) => format!("mongodb://{}/", self.deployment.addresses[0]),
+            (None, false) => self.uri(),
+        }
+    }
+
+    /// A connection string for every process alone: each mongos (beside the load balancers, if there are some), and each member of a
+    /// set with `directConnection=true`.
+    #[must_use]
+    pub fn member_uris(&self) -> Vec<String> {
+        let options = if self.deployment.is_replica_set() {
+            "?directConnection=true"
+        } else {
+            ""
+        };
+        self.deployment
+            .addresses
+            .iter()
+            .map(|address| format!("mongodb://{address}/{options}"))
+            .collect()
+    }
+
+    /// The address of every member of a set or of every mongos, also of stopped ones; load balancers are not among them.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.deployment.addresses.clone()
     }
 
-    /// The address of the primary (of a standalone: its only address); `None` while there is no primary.
+    /// The address of the primary (of a standalone: its only address, of a sharded cluster: a running mongos); `None` while there is
+    /// none.
     #[must_use]
     pub fn primary(&self) -> Option<SocketAddr> {
         self.deployment
-            .topology(|topology| topology.primary)
+            .topology(|topology| match self.deployment.is_mongos() {
+                true => topology.members.iter().position(|member| member.running),
+                false => topology.primary,
+            })
             .map(|index| self.deployment.addresses[index])
     }
 
@@ -154,6 +188,9 @@ impl TestServer {
 
     /// Stops the server and returns when its ports and connections are closed. Dropping it does the same without waiting.
     pub async fn stop(mut self) {
+        for balancer in self.balancers.iter().flatten() {
+            balancer.stop().await;
+        }
         for member in &self.members {
             member.stop().await;
         }

@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::error::{Error, Result, code};
+use crate::settings;
 use bson::{Bson, DateTime, Document, doc};
 
 pub(crate) fn ping(_: &Call<'_>) -> Result<Document> {
@@ -22,20 +23,8 @@ pub(crate) fn build_info(call: &Call<'_>) -> Result<Document> {
     })
 }
 
-fn parameters(call: &Call<'_>) -> Document {
-    let version = call.deployment.version;
-    doc! {
-        "acceptApiVersion2": false,
-        "authenticationMechanisms": ["SCRAM-SHA-1", "SCRAM-SHA-256"],
-        "enableTestCommands": true,
-        "featureCompatibilityVersion": { "version": format!("{}.{}", version.major, version.minor) },
-        "localLogicalSessionTimeoutMinutes": 30,
-        "requireApiVersion": false,
-    }
-}
-
 pub(crate) fn get_parameter(call: &Call<'_>) -> Result<Document> {
-    let all = parameters(call);
+    let all = call.deployment.parameters().clone();
     if matches!(call.body.get(call.key), Some(Bson::String(text)) if text == "*") {
         return Ok(all);
     }
@@ -54,7 +43,6 @@ pub(crate) fn get_parameter(call: &Call<'_>) -> Result<Document> {
 }
 
 pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
-    let all = parameters(call);
     let Some((name, value)) = call
         .body
         .iter()
@@ -66,15 +54,22 @@ pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
             "no option found to set, use help:true to see options",
         ));
     };
-    match all.get(name) {
-        // Setting what already holds changes nothing.
-        Some(held) if held == value => Ok(doc! { "was": held.clone() }),
-        Some(_) => Err(Error::not_served(format!("setting the server parameter {name}"))),
-        None => Err(Error::new(
+    let mut parameters = call.deployment.parameters();
+    if !parameters.contains_key(name) {
+        return Err(Error::new(
             code::INVALID_OPTIONS,
             format!("attempted to set unrecognized parameter [{name}], use help:true to see options"),
-        )),
+        ));
     }
+    if !settings::is_settable(name) {
+        return Err(Error::new(
+            code::ILLEGAL_OPERATION,
+            format!("not allowed to change [{name}] at runtime"),
+        ));
+    }
+    settings::check_parameter(&parameters, name, value).map_err(Error::type_mismatch)?;
+    let was = parameters.insert(name, value.clone());
+    Ok(doc! { "was": was })
 }
 
 pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
@@ -100,7 +95,7 @@ pub(crate) fn start_session(_: &Call<'_>) -> Result<Document> {
 
 pub(crate) fn host_info(call: &Call<'_>) -> Result<Document> {
     Ok(doc! {
-        "system": { "currentTime": DateTime::now(), "hostname": call.member.address.to_string(), "cpuAddrSize": 64 },
+        "system": { "currentTime": DateTime::now(), "hostname": &call.deployment.hosts[call.member.index], "cpuAddrSize": 64 },
         "os": { "type": std::env::consts::OS, "name": std::env::consts::OS },
         "extra": {},
     })
@@ -110,9 +105,9 @@ pub(crate) fn server_status(call: &Call<'_>) -> Result<Document> {
     let deployment = call.deployment;
     let uptime = deployment.started.elapsed().unwrap_or_default();
     let mut status = doc! {
-        "host": call.member.address.to_string(),
+        "host": &call.deployment.hosts[call.member.index],
         "version": deployment.version.to_string(),
-        "process": "mongod",
+        "process": if deployment.is_mongos() { "mongos" } else { "mongod" },
         "pid": i64::from(std::process::id()),
         "uptime": uptime.as_secs_f64(),
         "uptimeMillis": uptime.as_millis() as i64,

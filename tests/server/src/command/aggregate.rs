@@ -37,14 +37,14 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let batch_size = cursor_batch_size(call)?;
     if let Some(Bson::Document(first)) = stages.first()
         && first.contains_key("$changeStream")
-        && !call.deployment.is_replica_set()
+        && !call.deployment.is_replicated()
     {
         return Err(Error::new(
             40573,
             "The $changeStream stage is only supported on replica sets",
         ));
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let collection = namespace.as_ref().and_then(|namespace| catalog.get(namespace));
     let env = call.env(collection)?;
     let pipeline = Pipeline::parse(stages, &env)?;

@@ -13,7 +13,7 @@ pub(crate) fn count(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let args = call.args();
     let empty = Document::new();
-    let catalog = call.deployment.catalog();
+    let catalog = call.catalog();
     let collection = catalog.get(&namespace);
     let env = call.env(collection)?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
@@ -44,7 +44,7 @@ pub(crate) fn distinct(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let key = Path::new(args.required_string("key")?);
     let empty = Document::new();
-    let catalog = call.deployment.catalog();
+    let catalog = call.catalog();
     let collection = catalog.get(&namespace);
     let env = call.env(collection)?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;

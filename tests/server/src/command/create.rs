@@ -12,7 +12,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     namespace.check_creatable()?;
     let collection = with_options(call)?;
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         // Creating the same again is no error.
         if crate::value::identical_documents(&existing.options, &collection.options) {
@@ -228,7 +228,7 @@ fn check_clustered(spec: &Bson) -> Result<Document> {
 
 pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
-    let dropped = call.deployment.catalog().take(&namespace);
+    let dropped = call.catalog().take(&namespace);
     match dropped {
         Some(collection) => {
             call.wrote();
@@ -251,7 +251,7 @@ pub(crate) fn drop_database(call: &Call<'_>) -> Result<Document> {
             format!("Dropping the '{}' database is prohibited.", call.db),
         ));
     }
-    if call.deployment.catalog().drop_database(call.db) {
+    if call.catalog().drop_database(call.db) {
         call.wrote();
         return Ok(doc! { "dropped": call.db });
     }

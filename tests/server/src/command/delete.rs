@@ -25,7 +25,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let history = call
         .deployment
         .sessions
-        .history(call.body, call.deployment.is_replica_set())?;
+        .history(call.body, call.deployment.is_replicated())?;
     for statement in &statements {
         let one = check_statement(call, statement)?;
         if !one && history.is_retryable() {
@@ -35,7 +35,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             ));
         }
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let mut batch = Batch::default();
     for (index, statement) in statements.into_iter().enumerate() {
         let deleted = match history.find(index) {

@@ -67,7 +67,11 @@ pub(crate) async fn dispatch(
         )),
         Some(command) if hello::is_hello(command.name) => {
             match prepare(command, deployment, member, client, key, db, body) {
-                Ok(()) => hello::run(deployment, member, client, body, key).await,
+                Ok(()) => {
+                    let answered = hello::run(deployment, member, client, body, key).await;
+                    client.greeted |= answered.is_ok();
+                    answered
+                }
                 Err(error) => Err(error),
             }
         }
@@ -209,7 +213,7 @@ fn finish(
             if error.labels.is_none()
                 && body.contains_key("txnNumber")
                 && RETRYABLE_CODES.contains(&error.code)
-                && deployment.is_replica_set()
+                && deployment.is_replicated()
             {
                 error.labels = Some(vec!["RetryableWriteError".to_owned()]);
             }
@@ -227,7 +231,7 @@ fn finish(
             reply
         }
     };
-    if deployment.is_replica_set() {
+    if deployment.is_replicated() {
         deployment.add_cluster_time(&mut reply);
     }
     reply

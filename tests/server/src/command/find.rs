@@ -35,7 +35,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         max: args.document("max")?,
     };
 
-    let catalog = call.deployment.catalog();
+    let catalog = call.catalog();
     let collection = catalog.get(&namespace);
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;

@@ -17,12 +17,12 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let history = call
         .deployment
         .sessions
-        .history(call.body, call.deployment.is_replica_set())?;
+        .history(call.body, call.deployment.is_replicated())?;
     if let Some(mut recorded) = history.find(0) {
         recorded.insert("retriedStmtId", history.statement_id(0));
         return Ok(recorded);
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let reply = modify(call, &mut catalog, &namespace)?;
     history.record(0, reply.clone());
     Ok(reply)

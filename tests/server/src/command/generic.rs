@@ -125,7 +125,7 @@ pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &
             None => {}
             Some(Bson::String(level)) => match level.as_str() {
                 "local" | "available" | "majority" | "linearizable" => {}
-                "snapshot" if !deployment.is_replica_set() => {
+                "snapshot" if !deployment.is_replicated() => {
                     return Err(Error::new(
                         code::NOT_A_REPLICA_SET,
                         "readConcern level snapshot requires a replica set",
@@ -178,7 +178,7 @@ fn check_write_concern(deployment: &Deployment, concern: &Document) -> Result<()
     }
     match concern.get("w") {
         None => Ok(()),
-        Some(Bson::String(mode)) if mode == "majority" || deployment.is_replica_set() => Ok(()),
+        Some(Bson::String(mode)) if mode == "majority" || deployment.is_replicated() => Ok(()),
         Some(Bson::String(mode)) => Err(Error::bad_value(format!(
             "cannot use non-majority 'w' mode \"{mode}\" when a host is not a member of a replica set"
         ))),
@@ -186,7 +186,7 @@ fn check_write_concern(deployment: &Deployment, concern: &Document) -> Result<()
             Some(nodes) if !(0..=50).contains(&nodes) => Err(Error::failed_to_parse(
                 "w has to be a non-negative number and not greater than 50",
             )),
-            Some(nodes) if nodes > 1 && !deployment.is_replica_set() => Err(Error::bad_value(
+            Some(nodes) if nodes > 1 && !deployment.is_replicated() => Err(Error::bad_value(
                 "cannot use 'w' > 1 when a host is not replicated",
             )),
             Some(_) => Ok(()),
@@ -200,12 +200,17 @@ pub(crate) fn unsatisfied_write_concern(deployment: &Deployment, body: &Document
     let Some(Bson::Document(concern)) = body.get("writeConcern") else {
         return None;
     };
-    if !deployment.is_replica_set() {
+    if !deployment.is_replicated() {
         return None;
     }
     let mut shown = concern.clone();
     shown.insert("provenance", "clientSupplied");
-    let running = deployment.topology(|t| t.members.iter().filter(|member| member.running).count() as i64);
+    let running = if deployment.is_replica_set() {
+        deployment.topology(|t| t.members.iter().filter(|member| member.running).count() as i64)
+    } else {
+        // The members of a shard, which run as long as the cluster does.
+        deployment.data_members() as i64
+    };
     let error = |code: i32, message: String, info: Document| {
         Some(
             doc! { "code": code, "codeName": crate::error::code_name(code), "errmsg": message, "errInfo": info },
@@ -220,7 +225,7 @@ pub(crate) fn unsatisfied_write_concern(deployment: &Deployment, body: &Document
         ),
         value => {
             let nodes = Number::from_bson(value)?.to_exact_i64()?;
-            if nodes > deployment.addresses.len() as i64 {
+            if nodes > deployment.data_members() as i64 {
                 error(
                     code::UNSATISFIABLE_WRITE_CONCERN,
                     "Not enough data-bearing nodes".to_owned(),

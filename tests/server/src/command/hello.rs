@@ -39,6 +39,12 @@ pub(crate) async fn run(
     body: &Document,
     key: &str,
 ) -> Result<Document> {
+    if client.balanced && !body.get("loadBalanced").is_some_and(crate::value::truthy) && !client.greeted {
+        return Err(Error::new(
+            code::LOAD_BALANCER_SUPPORT_MISMATCH,
+            "The server is being accessed through a load balancer, but this driver does not have load balancing enabled",
+        ));
+    }
     match (body.get("topologyVersion"), body.get("maxAwaitTimeMS")) {
         (None, None) => {}
         (Some(Bson::Document(version)), Some(limit)) => {
@@ -134,18 +140,17 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
         reply.insert("topologyVersion", topology_version(deployment, member));
     }
     if let Some(name) = &deployment.set_name {
-        let hosts: Vec<String> = deployment.addresses.iter().map(ToString::to_string).collect();
         reply.extend(doc! {
-            "hosts": hosts,
+            "hosts": deployment.hosts.clone(),
             "setName": name,
             "setVersion": topology.set_version,
             primary_field: primary,
             "secondary": !primary,
         });
         if let Some(index) = topology.primary {
-            reply.insert("primary", deployment.addresses[index].to_string());
+            reply.insert("primary", &deployment.hosts[index]);
         }
-        reply.insert("me", member.address.to_string());
+        reply.insert("me", &deployment.hosts[member.index]);
         if primary {
             reply.insert("electionId", topology.election_id());
         }
@@ -161,6 +166,12 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
         );
     } else {
         reply.insert(primary_field, true);
+        if deployment.is_mongos() {
+            reply.insert("msg", "isdbgrid");
+        }
+    }
+    if client.balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
+        reply.insert("serviceId", topology.members[member.index].process_id);
     }
     reply.extend(doc! {
         "maxBsonObjectSize": crate::storage::collection::MAX_DOCUMENT_SIZE as i32,

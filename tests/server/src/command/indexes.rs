@@ -27,7 +27,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
             "The number of indexes in one command is limited to 1000",
         ));
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let created = catalog.get(&namespace).is_none();
     let default_collation = catalog
         .get(&namespace)
@@ -72,7 +72,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     if after == before {
         reply.insert("note", "all indexes already exist");
     }
-    if call.deployment.is_replica_set() && after != before {
+    if call.deployment.is_replicated() && after != before {
         reply.insert("commitQuorum", "votingMembers");
     }
     Ok(reply)
@@ -80,7 +80,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
 
 pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let collection = catalog
         .get_mut(&namespace)
         .ok_or_else(|| Error::new(code::NAMESPACE_NOT_FOUND, format!("ns not found {namespace}")))?;
@@ -165,7 +165,7 @@ fn by_pattern(collection: &Collection, pattern: &Document) -> Result<usize> {
 pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let args = call.args();
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let collection = existing(&mut catalog, &namespace)?;
     let mut reply = Document::new();
     if let Some(index) = args.document("index")? {

@@ -21,8 +21,8 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let history = call
         .deployment
         .sessions
-        .history(call.body, call.deployment.is_replica_set())?;
-    let mut catalog = call.deployment.catalog();
+        .history(call.body, call.deployment.is_replicated())?;
+    let mut catalog = call.catalog();
     let collection = catalog.get_or_create(&namespace)?;
     let name = namespace.to_string();
     let mut batch = Batch::default();
@@ -79,7 +79,7 @@ impl Batch {
         if !self.retried.is_empty() {
             reply.insert("retriedStmtIds", self.retried);
         }
-        if call.deployment.is_replica_set() {
+        if call.deployment.is_replicated() {
             let (term, election) = call.deployment.topology(|t| (t.term, t.election_id()));
             reply.insert("electionId", election);
             reply.insert(

@@ -17,7 +17,7 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let batch_size = cursor_batch_size(call)?;
     let mut rows = Vec::new();
-    for (name, collection) in call.deployment.catalog().collections(call.db) {
+    for (name, collection) in call.catalog().collections(call.db) {
         let full = describe(name, collection);
         if filter.matches(&full, &env)? {
             rows.push(Arc::new(if name_only {
@@ -72,7 +72,7 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let mut databases = Vec::new();
     let mut total = 0;
-    for (name, collections) in call.deployment.catalog().databases() {
+    for (name, collections) in call.catalog().databases() {
         let size: usize = collections.values().map(Collection::bytes).sum();
         let empty = collections.values().all(|collection| collection.len() == 0);
         // As the server does for collections without data, some space counts as taken.
@@ -98,7 +98,7 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
 pub(crate) fn list_indexes(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let batch_size = cursor_batch_size(call)?;
-    let catalog = call.deployment.catalog();
+    let catalog = call.catalog();
     let collection = catalog.get(&namespace).ok_or_else(|| {
         Error::new(
             code::NAMESPACE_NOT_FOUND,

@@ -27,12 +27,12 @@ use crate::deployment::Deployment;
 use crate::error::Result;
 use crate::member::Member;
 use crate::query::Env;
-use crate::storage::{Collection, Namespace};
+use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
 use crate::wire::connection::Client;
 use args::Args;
 use bson::Document;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 /// One command to run.
 pub(crate) struct Call<'c> {
@@ -73,10 +73,17 @@ impl<'c> Call<'c> {
         Ok(env)
     }
 
-    /// Whether this member is the primary, or a standalone.
+    /// The storage that the command reads and writes, locked.
+    pub(crate) fn catalog(&self) -> MutexGuard<'c, Catalog> {
+        self.deployment.catalog()
+    }
+
+    /// Whether this process takes writes: the primary, a standalone, any mongos.
     pub(crate) fn is_writable(&self) -> bool {
-        self.deployment
-            .topology(|topology| topology.primary == Some(self.member.index))
+        self.deployment.is_mongos()
+            || self
+                .deployment
+                .topology(|topology| topology.primary == Some(self.member.index))
     }
 
     /// Notes a write: moves the clock on.

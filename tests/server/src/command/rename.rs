@@ -23,7 +23,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             "Can't rename a collection to itself",
         ));
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     if catalog.get(&from).is_none() {
         return Err(Error::new(
             code::NAMESPACE_NOT_FOUND,

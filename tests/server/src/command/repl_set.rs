@@ -22,14 +22,14 @@ pub(crate) fn status(call: &Call<'_>) -> Result<Document> {
     };
     let members: Vec<Bson> = call
         .deployment
-        .addresses
+        .hosts
         .iter()
         .enumerate()
         .map(|(index, address)| {
             let (number, text) = state(index);
             let mut member = doc! {
                 "_id": index as i32,
-                "name": address.to_string(),
+                "name": address,
                 "health": if topology.members[index].running { 1.0 } else { 0.0 },
                 "state": number,
                 "stateStr": text,
@@ -58,12 +58,12 @@ pub(crate) fn config(call: &Call<'_>) -> Result<Document> {
     let name = require_set(call)?;
     let members: Vec<Bson> = call
         .deployment
-        .addresses
+        .hosts
         .iter()
         .enumerate()
         .map(|(index, address)| {
             Bson::Document(doc! {
-                "_id": index as i32, "host": address.to_string(), "arbiterOnly": false, "hidden": false,
+                "_id": index as i32, "host": address, "arbiterOnly": false, "hidden": false,
                 "priority": 1.0, "tags": {}, "votes": 1,
             })
         })

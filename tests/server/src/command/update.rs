@@ -38,11 +38,11 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let history = call
         .deployment
         .sessions
-        .history(call.body, call.deployment.is_replica_set())?;
+        .history(call.body, call.deployment.is_replicated())?;
     for statement in &statements {
         check_statement(call, statement, &history)?;
     }
-    let mut catalog = call.deployment.catalog();
+    let mut catalog = call.catalog();
     let mut batch = Batch {
         n_modified: Some(0),
         ..Batch::default()

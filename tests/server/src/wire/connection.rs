@@ -19,10 +19,19 @@ pub(crate) struct Client {
     pub(crate) peer: String,
     /// `client.application.name` of the handshake.
     pub(crate) app_name: Option<String>,
+    /// The connection came through a load balancer.
+    pub(crate) balanced: bool,
+    /// The first hello was answered.
+    pub(crate) greeted: bool,
 }
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn serve(stream: TcpStream, deployment: Arc<Deployment>, member: Arc<Member>) {
+pub(crate) async fn serve(
+    stream: TcpStream,
+    balanced: bool,
+    deployment: Arc<Deployment>,
+    member: Arc<Member>,
+) {
     let _counted = deployment.events.connection_opened();
     let peer = stream
         .peer_addr()
@@ -35,6 +44,8 @@ pub(crate) async fn serve(stream: TcpStream, deployment: Arc<Deployment>, member
         id: deployment.next_connection_id(),
         peer,
         app_name: None,
+        balanced,
+        greeted: false,
     };
     let mut connection = Connection {
         reader: BufReader::with_capacity(64 * 1024, read),
