@@ -129,6 +129,10 @@ mod tests {
     fn faults_refuse_the_file() {
         let mut file = file("1.0");
         file.insert("foo", 1);
-        assert!(TestFile::new(file).expect_err("a fault").contains("unknown key \"foo\""));
+        assert!(
+            TestFile::new(file)
+                .expect_err("a fault")
+                .contains("unknown key \"foo\"")
+        );
     }
 }

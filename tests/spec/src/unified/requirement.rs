@@ -2,7 +2,13 @@
 
 use marula_driver::bson::{Bson, Document};
 
-use super::{deployment::Topology, matcher::identical, missing, stop::{Step, Stop}, version::Version};
+use super::{
+    deployment::Topology,
+    matcher::identical,
+    missing,
+    stop::{Step, Stop},
+    version::Version,
+};
 
 /// The releases that a full run goes through.
 const RELEASES: [&str; 7] = ["4.2", "4.4", "5.0", "6.0", "7.0", "8.0", "8.2"];
@@ -33,7 +39,11 @@ pub(crate) struct Facts {
 
 /// The places where a test may run, by version and topology alone: of each topology one, or all.
 pub(crate) fn places(file: &[Document], test: &[Document], full: bool) -> Vec<Place> {
-    let releases: Vec<Version> = RELEASES.iter().rev().filter_map(|text| Version::parse(text)).collect();
+    let releases: Vec<Version> = RELEASES
+        .iter()
+        .rev()
+        .filter_map(|text| Version::parse(text))
+        .collect();
     let mut places = Vec::new();
     for topology in PREFERENCE {
         let allowed = |version: &Version| {
@@ -46,7 +56,11 @@ pub(crate) fn places(file: &[Document], test: &[Document], full: bool) -> Vec<Pl
         let mut versions: Vec<Version> = releases.iter().copied().filter(allowed).collect();
         if versions.is_empty() {
             // The bounds themselves are the nearest versions there are.
-            versions = bounds(file).into_iter().chain(bounds(test)).filter(allowed).collect();
+            versions = bounds(file)
+                .into_iter()
+                .chain(bounds(test))
+                .filter(allowed)
+                .collect();
             versions.sort_unstable_by(|a, b| b.cmp(a));
             versions.truncate(1);
         }
@@ -74,17 +88,20 @@ fn version(requirement: &Document, key: &str) -> Option<Version> {
 }
 
 fn allows(requirements: &[Document], place: Place) -> bool {
-    requirements.is_empty() || requirements.iter().any(|requirement| is_place(requirement, place))
+    requirements.is_empty()
+        || requirements
+            .iter()
+            .any(|requirement| is_place(requirement, place))
 }
 
 fn is_place(requirement: &Document, place: Place) -> bool {
     version(requirement, "minServerVersion").is_none_or(|least| place.version >= least)
         && version(requirement, "maxServerVersion").is_none_or(|most| place.version <= most)
         && requirement.get_array("topologies").map_or(true, |names| {
-            names
-                .iter()
-                .filter_map(Bson::as_str)
-                .any(|name| name == place.topology.name() || (name == "sharded-replicaset" && place.topology == Topology::Sharded))
+            names.iter().filter_map(Bson::as_str).any(|name| {
+                name == place.topology.name()
+                    || (name == "sharded-replicaset" && place.topology == Topology::Sharded)
+            })
         })
 }
 
@@ -120,7 +137,7 @@ fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
     if !is_place(requirement, place) {
         return not("no such topology or version");
     }
-    if requirement.get_str("serverless") == Ok("require") {
+    if matches!(requirement.get_str("serverless"), Ok("require")) {
         return not("serverless: require");
     }
     if let Ok(parameters) = requirement.get_document("serverParameters") {
@@ -141,12 +158,15 @@ fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
         };
     }
     if let Ok(mechanism) = requirement.get_str("authMechanism") {
-        let known = facts.parameters.get_array("authenticationMechanisms").is_ok_and(|names| {
-            names
-                .iter()
-                .filter_map(Bson::as_str)
-                .any(|name| name.eq_ignore_ascii_case(mechanism))
-        });
+        let known = facts
+            .parameters
+            .get_array("authenticationMechanisms")
+            .is_ok_and(|names| {
+                names
+                    .iter()
+                    .filter_map(Bson::as_str)
+                    .any(|name| name.eq_ignore_ascii_case(mechanism))
+            });
         if !known {
             return not(&format!("authMechanism: {mechanism}"));
         }
@@ -214,12 +234,21 @@ mod tests {
         let meets = |requirements: &[Document]| check(requirements, here, &facts);
         assert!(meets(&[]).is_ok());
         assert!(meets(&[doc! { "serverParameters": { "number": 1.0, "enableTestCommands": true } }]).is_ok());
-        assert!(matches!(meets(&[doc! { "serverParameters": { "other": 1 } }]), Err(Stop::Skipped(_))));
+        assert!(matches!(
+            meets(&[doc! { "serverParameters": { "other": 1 } }]),
+            Err(Stop::Skipped(_))
+        ));
         assert!(meets(&[doc! { "topologies": ["sharded"] }, doc! { "auth": false }]).is_ok());
-        assert!(matches!(meets(&[doc! { "serverless": "require" }]), Err(Stop::Skipped(_))));
+        assert!(matches!(
+            meets(&[doc! { "serverless": "require" }]),
+            Err(Stop::Skipped(_))
+        ));
         assert!(meets(&[doc! { "serverless": "forbid" }]).is_ok());
         assert!(matches!(meets(&[doc! { "csfle": true }]), Err(Stop::Pending(_))));
         assert!(meets(&[doc! { "csfle": false }]).is_ok());
-        assert!(matches!(meets(&[doc! { "authMechanism": "PLAIN" }]), Err(Stop::Skipped(_))));
+        assert!(matches!(
+            meets(&[doc! { "authMechanism": "PLAIN" }]),
+            Err(Stop::Skipped(_))
+        ));
     }
 }

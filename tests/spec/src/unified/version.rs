@@ -15,7 +15,10 @@ impl Version {
             let Some(part) = parts.next() else {
                 return (index > 0).then_some(Self(numbers));
             };
-            let digits: &str = part.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+            let digits: &str = part
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .unwrap_or_default();
             *number = digits.parse().ok()?;
         }
         Some(Self(numbers))

@@ -4,8 +4,6 @@ mod operators;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use operators::bytes_of_hex;
-
 use marula_driver::bson::{Bson, Document};
 
 /// What operators ask of the test's entities.
@@ -71,7 +69,11 @@ pub(crate) fn matches(
 }
 
 /// As [`matches`], for a root document.
-pub(crate) fn matches_root(expected: &Document, actual: &Document, lookup: &dyn Lookup) -> Result<(), String> {
+pub(crate) fn matches_root(
+    expected: &Document,
+    actual: &Document,
+    lookup: &dyn Lookup,
+) -> Result<(), String> {
     let (expected, actual) = (Bson::Document(expected.clone()), Bson::Document(actual.clone()));
     matches(&expected, Some(&actual), true, lookup)
 }
@@ -101,7 +103,9 @@ fn compare(
         return place.fault(format!("expected {}, found nothing", show(expected)));
     };
     match (expected, actual) {
-        (Bson::Document(expected), Bson::Document(actual)) => documents(expected, actual, root, lookup, place),
+        (Bson::Document(expected), Bson::Document(actual)) => {
+            documents(expected, actual, root, lookup, place)
+        }
         (Bson::Array(expected), Bson::Array(actual)) => {
             if expected.len() != actual.len() {
                 let found = show(&Bson::Array(actual.clone()));
@@ -210,7 +214,9 @@ impl Number {
 pub(crate) fn identical(a: &Bson, b: &Bson) -> bool {
     match (a, b) {
         (Bson::Document(a), Bson::Document(b)) => same_documents(a, b),
-        (Bson::Array(a), Bson::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| identical(a, b)),
+        (Bson::Array(a), Bson::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| identical(a, b))
+        }
         (Bson::JavaScriptCodeWithScope(a), Bson::JavaScriptCodeWithScope(b)) => {
             a.code == b.code && same_documents(&a.scope, &b.scope)
         }

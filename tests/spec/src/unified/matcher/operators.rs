@@ -6,8 +6,27 @@ use super::{Lookup, Number, Place, Step, compare, same_scalar, show, type_name};
 
 /// The type aliases that `$$type` takes.
 const TYPES: [&str; 21] = [
-    "double", "string", "object", "array", "binData", "undefined", "objectId", "bool", "date", "null", "regex",
-    "dbPointer", "javascript", "symbol", "javascriptWithScope", "int", "timestamp", "long", "decimal", "minKey", "maxKey",
+    "double",
+    "string",
+    "object",
+    "array",
+    "binData",
+    "undefined",
+    "objectId",
+    "bool",
+    "date",
+    "null",
+    "regex",
+    "dbPointer",
+    "javascript",
+    "symbol",
+    "javascriptWithScope",
+    "int",
+    "timestamp",
+    "long",
+    "decimal",
+    "minKey",
+    "maxKey",
 ];
 
 pub(super) fn apply(
@@ -26,11 +45,15 @@ pub(super) fn apply(
         },
         "$$type" => of_type(operand, actual, place),
         "$$matchesEntity" => {
-            let expected = lookup.value(id(name, operand, place)?).or_else(|e| place.fault(e))?;
+            let expected = lookup
+                .value(id(name, operand, place)?)
+                .or_else(|e| place.fault(e))?;
             literally(&expected, actual, root, place)
         }
         "$$sessionLsid" => {
-            let lsid = lookup.session_id(id(name, operand, place)?).or_else(|e| place.fault(e))?;
+            let lsid = lookup
+                .session_id(id(name, operand, place)?)
+                .or_else(|e| place.fault(e))?;
             literally(&Bson::Document(lsid), actual, false, place)
         }
         "$$matchesHexBytes" => hex_bytes(operand, actual, place),
@@ -40,12 +63,19 @@ pub(super) fn apply(
             };
             match actual.and_then(Number::of) {
                 Some(number) if number.at_most(most) => Ok(()),
-                _ => place.fault(format!("expected a number up to {}, found {}", show(operand), found(actual))),
+                _ => place.fault(format!(
+                    "expected a number up to {}, found {}",
+                    show(operand),
+                    found(actual)
+                )),
             }
         }
         "$$matchAsDocument" => {
             let Some(Bson::String(text)) = actual else {
-                return place.fault(format!("expected Extended JSON in a string, found {}", found(actual)));
+                return place.fault(format!(
+                    "expected Extended JSON in a string, found {}",
+                    found(actual)
+                ));
             };
             let document = from_extended_json(text)
                 .or_else(|e| place.fault(format!("this is no Extended JSON: {e}: {text}")))?;
@@ -89,18 +119,32 @@ fn of_type(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(
         Bson::Array(names) => names.iter().filter_map(Bson::as_str).collect(),
         _ => Vec::new(),
     };
-    if names.is_empty() || names.iter().any(|name| *name != "number" && !TYPES.contains(name)) {
+    if names.is_empty()
+        || names
+            .iter()
+            .any(|name| *name != "number" && !TYPES.contains(name))
+    {
         return place.fault(format!("$$type needs names of types, not {}", show(operand)));
     }
     let Some(actual) = actual else {
-        return place.fault(format!("expected a value of type {}, found nothing", names.join(" or ")));
+        return place.fault(format!(
+            "expected a value of type {}, found nothing",
+            names.join(" or ")
+        ));
     };
     let own = type_name(actual);
     let number = matches!(own, "int" | "long" | "double" | "decimal");
-    if names.iter().any(|name| *name == own || (number && *name == "number")) {
+    if names
+        .iter()
+        .any(|name| *name == own || (number && *name == "number"))
+    {
         Ok(())
     } else {
-        place.fault(format!("expected type {}, found {}", names.join(" or "), show(actual)))
+        place.fault(format!(
+            "expected type {}, found {}",
+            names.join(" or "),
+            show(actual)
+        ))
     }
 }
 
@@ -133,16 +177,23 @@ fn same(expected: &Bson, actual: &Bson, root: bool) -> bool {
 
 fn hex_bytes(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(), String> {
     let Some(expected) = operand.as_str().and_then(bytes_of_hex) else {
-        return place.fault(format!("$$matchesHexBytes needs hexadecimal digits, not {}", show(operand)));
+        return place.fault(format!(
+            "$$matchesHexBytes needs hexadecimal digits, not {}",
+            show(operand)
+        ));
     };
     match actual {
         Some(Bson::Binary(binary)) if binary.bytes == expected => Ok(()),
-        _ => place.fault(format!("expected the bytes {}, found {}", show(operand), found(actual))),
+        _ => place.fault(format!(
+            "expected the bytes {}, found {}",
+            show(operand),
+            found(actual)
+        )),
     }
 }
 
 /// The bytes that pairs of hexadecimal digits stand for.
-pub(crate) fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     let digits = digits?;
     if digits.len() % 2 != 0 {

@@ -39,7 +39,10 @@ fn fault(expected: Bson, actual: Bson) -> String {
 fn extra_keys_are_allowed_at_the_root_only() {
     assert!(fits_as_root(bson!({ "a": 1 }), bson!({ "b": 2, "a": 1 })));
     assert!(!fits(bson!({ "a": 1 }), bson!({ "b": 2, "a": 1 })));
-    assert!(!fits_as_root(bson!({ "a": { "b": 1 } }), bson!({ "a": { "b": 1, "c": 2 } })));
+    assert!(!fits_as_root(
+        bson!({ "a": { "b": 1 } }),
+        bson!({ "a": { "b": 1, "c": 2 } })
+    ));
     assert!(!fits_as_root(bson!([{ "a": 1 }]), bson!([{ "a": 1, "b": 2 }])));
     assert!(fits(bson!({ "a": 1, "b": 2 }), bson!({ "b": 2, "a": 1 })));
 }
@@ -53,9 +56,15 @@ fn numbers_are_loose_and_other_types_are_not() {
         assert!(!fits(one.clone(), Bson::Int32(2)));
         assert!(!fits(one.clone(), Bson::Double(1.5)));
         assert!(!fits(one.clone(), Bson::String("1".into())));
-        assert!(!fits(one, Bson::Decimal128("1".parse::<Decimal128>().expect("a number"))));
+        assert!(!fits(
+            one,
+            Bson::Decimal128("1".parse::<Decimal128>().expect("a number"))
+        ));
     }
-    assert!(!fits(Bson::Int64(9_007_199_254_740_993), Bson::Int64(9_007_199_254_740_992)));
+    assert!(!fits(
+        Bson::Int64(9_007_199_254_740_993),
+        Bson::Int64(9_007_199_254_740_992)
+    ));
     assert!(!fits(bson!(null), bson!(false)));
     assert!(!fits(bson!("a"), Bson::Symbol("a".into())));
 }
@@ -112,7 +121,10 @@ fn entities_are_compared_literally() {
     let expected = bson!({ "$$matchesEntity": "doc" });
     assert!(fits(expected.clone(), bson!({ "y": { "z": 2_i64 }, "x": 1 })));
     assert!(!fits(expected.clone(), bson!({ "x": 1, "y": { "z": 3 } })));
-    assert!(!fits(expected.clone(), bson!({ "x": 1, "y": { "z": 2 }, "w": 0 })));
+    assert!(!fits(
+        expected.clone(),
+        bson!({ "x": 1, "y": { "z": 2 }, "w": 0 })
+    ));
     assert!(fits_as_root(expected, bson!({ "x": 1, "y": { "z": 2 }, "w": 0 })));
     assert!(!fits(bson!({ "$$matchesEntity": "operator" }), bson!(1)));
     assert!(!fits(bson!({ "$$matchesEntity": "nothing" }), bson!(1)));
@@ -166,7 +178,10 @@ fn wrong_operators_are_errors() {
 #[test]
 fn messages_name_the_place() {
     let message = fault(bson!({ "a": [{ "b": 1 }] }), bson!({ "a": [{ "b": 2 }] }));
-    assert!(message.starts_with("$.a[0].b: expected 1 (int), found 2 (int)"), "{message}");
+    assert!(
+        message.starts_with("$.a[0].b: expected 1 (int), found 2 (int)"),
+        "{message}"
+    );
     let message = fault(bson!({ "a": { "b": 1 } }), bson!({ "a": { "b": 1, "c": 1 } }));
     assert!(message.starts_with("$.a: unexpected key \"c\""), "{message}");
 }

@@ -288,7 +288,11 @@ impl Check {
             self.report(place, Rule::MinItems, None, message);
         }
         for (index, element) in elements.iter().enumerate() {
-            self.value(element, schema, &place.step(Step::Element(index), definition(schema)));
+            self.value(
+                element,
+                schema,
+                &place.step(Step::Element(index), definition(schema)),
+            );
         }
     }
 
@@ -300,11 +304,14 @@ impl Check {
         place: &Place,
     ) {
         for (key, value) in document {
-            let (provider, name) = key.split_once(':').map_or((key.as_str(), None), |(p, n)| (p, Some(n)));
+            let (provider, name) = key
+                .split_once(':')
+                .map_or((key.as_str(), None), |(p, n)| (p, Some(n)));
             let named = name.is_none_or(|name| {
                 !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             });
-            let Some((provider, keys, token)) = providers.iter().find(|(p, ..)| *p == provider && named) else {
+            let Some((provider, keys, token)) = providers.iter().find(|(p, ..)| *p == provider && named)
+            else {
                 let message = format!("\"{key}\" is no KMS provider");
                 self.report(place, Rule::AdditionalProperties, Some(key), message);
                 continue;

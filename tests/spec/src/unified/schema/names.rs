@@ -45,15 +45,51 @@ const RULES: [Rule; 9] = [
 
 /// The files about traces are named by sentences, and say `tags` for what is called `attributes` now.
 const TRACING: &[(&str, &[&str], Fault)] = &[
-    ("additionalProperties", &["expectTracingMessagesForClient"], Fault::Rule(Rule::AdditionalProperties)),
-    ("clientType", &["expectTracingMessagesForClient", "client"], Fault::Rule(Rule::Type)),
-    ("emptyNestedSpan", &["spanComponent", "nested"], Fault::Rule(Rule::MinItems)),
-    ("invalidNestedSpan", &["spanComponent", "nested", "name"], Fault::Rule(Rule::Required)),
-    ("spanMalformedAdditionalProperties", &["spanComponent"], Fault::Rule(Rule::AdditionalProperties)),
-    ("spanMalformedMissingName", &["spanComponent", "name"], Fault::Rule(Rule::Required)),
-    ("spanMalformedMissingTags", &["spanComponent", "attributes"], Fault::Rule(Rule::Required)),
-    ("spanMalformedNestedMustBeArray", &["spanComponent", "nested"], Fault::Rule(Rule::Type)),
-    ("spanMalformedTagsMustBeObject", &["spanComponent", "attributes"], Fault::Rule(Rule::Required)),
+    (
+        "additionalProperties",
+        &["expectTracingMessagesForClient"],
+        Fault::Rule(Rule::AdditionalProperties),
+    ),
+    (
+        "clientType",
+        &["expectTracingMessagesForClient", "client"],
+        Fault::Rule(Rule::Type),
+    ),
+    (
+        "emptyNestedSpan",
+        &["spanComponent", "nested"],
+        Fault::Rule(Rule::MinItems),
+    ),
+    (
+        "invalidNestedSpan",
+        &["spanComponent", "nested", "name"],
+        Fault::Rule(Rule::Required),
+    ),
+    (
+        "spanMalformedAdditionalProperties",
+        &["spanComponent"],
+        Fault::Rule(Rule::AdditionalProperties),
+    ),
+    (
+        "spanMalformedMissingName",
+        &["spanComponent", "name"],
+        Fault::Rule(Rule::Required),
+    ),
+    (
+        "spanMalformedMissingTags",
+        &["spanComponent", "attributes"],
+        Fault::Rule(Rule::Required),
+    ),
+    (
+        "spanMalformedNestedMustBeArray",
+        &["spanComponent", "nested"],
+        Fault::Rule(Rule::Type),
+    ),
+    (
+        "spanMalformedTagsMustBeObject",
+        &["spanComponent", "attributes"],
+        Fault::Rule(Rule::Required),
+    ),
 ];
 
 impl Expectation {
@@ -106,19 +142,27 @@ impl Expectation {
 
     /// Whether this is the fault.
     pub(crate) fn fits(&self, violation: &Violation) -> bool {
-        let Violation { place, rule, other, .. } = violation;
+        let Violation {
+            place, rule, other, ..
+        } = violation;
         let other = other.as_deref().unwrap_or_default();
         let unknown_key = *rule == Rule::AdditionalProperties;
         let fits = match &self.fault {
-            Fault::Rule(wanted) => rule == wanted && leads(&self.trail, place, 0) && !ends_in_element(place, *wanted),
+            Fault::Rule(wanted) => {
+                rule == wanted && leads(&self.trail, place, 0) && !ends_in_element(place, *wanted)
+            }
             Fault::Items => {
                 matches!(place.0.last(), Some((Step::Element(_), _)))
                     && *rule == Rule::Type
                     && leads(&self.trail, place, 1)
             }
             Fault::AnyKey(rules) => rules.contains(rule) && leads(&self.trail, place, 1),
-            Fault::ConflictsWith(key) => *rule == Rule::Conflict && other == key && leads(&self.trail, place, 0),
-            Fault::ForeignEvent(kind) => *rule == Rule::Conflict && other == kind && leads(&self.trail, place, 1),
+            Fault::ConflictsWith(key) => {
+                *rule == Rule::Conflict && other == key && leads(&self.trail, place, 0)
+            }
+            Fault::ForeignEvent(kind) => {
+                *rule == Rule::Conflict && other == kind && leads(&self.trail, place, 1)
+            }
             Fault::Unsupported(key) => unknown_key && other == key,
             Fault::Unwanted(key) => {
                 let mut trail = self.trail.clone();
@@ -132,11 +176,9 @@ impl Expectation {
 
     /// Whether the trail goes through a key that the format does not have (any more), so that the file is refused there.
     fn passes_through(&self, unknown: &str, place: &Place) -> bool {
-        self.trail
-            .iter()
-            .enumerate()
-            .skip(1)
-            .any(|(index, key)| key == unknown && leads(self.trail.get(..index).unwrap_or_default(), place, 0))
+        self.trail.iter().enumerate().skip(1).any(|(index, key)| {
+            key == unknown && leads(self.trail.get(..index).unwrap_or_default(), place, 0)
+        })
     }
 }
 
@@ -148,7 +190,11 @@ fn ends_in_element(place: &Place, rule: Rule) -> bool {
 /// Whether `trail` names the place, or with `beyond` the one so many steps before it.
 fn leads(trail: &[String], place: &Place, beyond: usize) -> bool {
     let steps = place.0.as_slice();
-    let Some(steps) = steps.len().checked_sub(beyond).and_then(|length| steps.get(..length)) else {
+    let Some(steps) = steps
+        .len()
+        .checked_sub(beyond)
+        .and_then(|length| steps.get(..length))
+    else {
         return false;
     };
     let Some((first, rest)) = trail.split_first() else {
@@ -184,7 +230,9 @@ mod tests {
 
     fn rejected(name: &str, file: &Document) -> bool {
         let expectation = Expectation::of(name);
-        violations(file).iter().any(|violation| expectation.fits(violation))
+        violations(file)
+            .iter()
+            .any(|violation| expectation.fits(violation))
     }
 
     fn test(test: Document) -> Document {
@@ -198,9 +246,17 @@ mod tests {
         assert!(rejected("operation-name-type", &wrong));
         assert!(!rejected("operation-object-type", &wrong));
         assert!(!rejected("operation-name-required", &wrong));
-        let conflict = operation(doc! { "name": "f", "object": "c", "expectError": { "isError": true }, "expectResult": 1 });
-        assert!(rejected("operation-expectError-conflicts_with_expectResult", &conflict));
-        assert!(!rejected("operation-expectError-conflicts_with_saveResultAsEntity", &conflict));
+        let conflict = operation(
+            doc! { "name": "f", "object": "c", "expectError": { "isError": true }, "expectResult": 1 },
+        );
+        assert!(rejected(
+            "operation-expectError-conflicts_with_expectResult",
+            &conflict
+        ));
+        assert!(!rejected(
+            "operation-expectError-conflicts_with_saveResultAsEntity",
+            &conflict
+        ));
         let item = operation(doc! { "name": "f", "object": "c", "expectError": { "errorLabelsOmit": [1] } });
         assert!(rejected("expectedError-errorLabelsOmit-items", &item));
         assert!(!rejected("expectedError-errorLabelsOmit-type", &item));
@@ -220,7 +276,10 @@ mod tests {
     #[test]
     fn keys_that_the_format_lost_are_unknown() {
         let mut file = test(doc! { "description": "t", "operations": [] });
-        file.insert("createEntities", vec![doc! { "stream": { "id": "s", "hexBytes": "F" } }]);
+        file.insert(
+            "createEntities",
+            vec![doc! { "stream": { "id": "s", "hexBytes": "F" } }],
+        );
         assert!(rejected("entity-stream-hexBytes-pattern", &file));
         assert!(!rejected("entity-thread-id-type", &file));
     }

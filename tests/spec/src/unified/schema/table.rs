@@ -1,13 +1,15 @@
 //! The schema of version 1.28 as tables.
 
 use super::{Object, Schema};
-use Schema::{Any, Array, Bool, BoolOr, Document, DocumentWithout, Int, List, Map, OneOf, Str, True, Version};
+use Schema::{
+    Any, Array, Bool, BoolOr, Document, DocumentWithout, Int, List, Map, OneOf, Str, True, Version,
+};
 
 const UNLIMITED: usize = usize::MAX;
 
 macro_rules! object {
     ($id:ident = $name:literal [$($key:literal: $schema:expr),* $(,)?] $(required [$($required:literal),*])?
-        $(size $least:literal..=$most:expr)? $(conflicts [$($a:literal / $b:literal),*])?) => {
+        $(size $least:literal..=$most:tt)? $(conflicts [$($a:literal / $b:literal),*])?) => {
         pub(super) static $id: Object = Object {
             name: $name,
             keys: &[$(($key, $schema)),*],
@@ -18,7 +20,7 @@ macro_rules! object {
         };
     };
     (@most) => { UNLIMITED };
-    (@most $most:expr) => { $most };
+    (@most $most:tt) => { $most };
 }
 
 object!(FILE = "file" [
@@ -261,13 +263,25 @@ object!(SPAN = "spanComponent" [
 const EMPTY: Schema = Schema::Object(&NOTHING);
 
 const SEVERITY: Schema = OneOf(&[
-    "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug", "trace",
+    "emergency",
+    "alert",
+    "critical",
+    "error",
+    "warning",
+    "notice",
+    "info",
+    "debug",
+    "trace",
 ]);
 
 /// Provider, its keys, and whether an access token may stand in for them.
 const KMS_PROVIDERS: Schema = Schema::KmsProviders(&[
     ("aws", &["accessKeyId", "secretAccessKey", "sessionToken"], false),
-    ("azure", &["tenantId", "clientId", "clientSecret", "identityPlatformEndpoint"], true),
+    (
+        "azure",
+        &["tenantId", "clientId", "clientSecret", "identityPlatformEndpoint"],
+        true,
+    ),
     ("gcp", &["email", "privateKey", "endpoint"], true),
     ("kmip", &["endpoint"], false),
     ("local", &["key"], false),
