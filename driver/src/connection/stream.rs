@@ -12,12 +12,15 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A TCP or Unix domain socket.
+use super::tls::TlsStream;
+
+/// A TCP or Unix domain socket, or an encrypted TCP socket.
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
+    Tls(TlsStream),
 }
 
 impl Stream {
@@ -46,7 +49,10 @@ impl Stream {
             }
             bytes = bytes.get(written..).unwrap_or_default();
         }
-        Ok(())
+        match self {
+            Self::Tls(stream) => stream.flush().await,
+            _ => Ok(()),
+        }
     }
 
     /// Whether an idle stream has been closed, has failed, or holds bytes nobody asked for.
@@ -56,6 +62,7 @@ impl Stream {
             Self::Tcp(stream) => stream.try_read(&mut byte),
             #[cfg(unix)]
             Self::Unix(stream) => stream.try_read(&mut byte),
+            Self::Tls(stream) => return stream.has_news(),
         };
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
@@ -65,6 +72,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tls(stream) => stream.poll_read(cx, buffer),
         }
     }
 
@@ -73,6 +81,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => stream.poll_write(cx, bytes),
         }
     }
 }

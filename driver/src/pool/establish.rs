@@ -10,7 +10,7 @@ use std::{
 
 use super::Pool;
 use crate::{
-    Error, ErrorKind, NetworkPhase, RETRYABLE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, connection::Connection,
+    Error, ErrorKind, RETRYABLE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, connection::Connection,
     proto::cmap::ConnectionKey,
 };
 
@@ -113,10 +113,10 @@ async fn unless<T>(
 }
 
 /// An overloaded server drops new connections, so a socket that fails before the login is taken as a sign of overload.
-/// A host name that cannot be resolved is none.
+/// A host name that cannot be resolved is none, nor is a certificate.
 fn label(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Network(network) if network.phase() != NetworkPhase::Resolve => {
+        ErrorKind::Network(network) if network.may_be_overload() => {
             error.with_labels(OVERLOAD_LABELS.map(str::to_owned))
         }
         _ => error,

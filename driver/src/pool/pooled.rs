@@ -27,6 +27,11 @@ impl PooledConnection {
         }
     }
 
+    /// The driver's number of the connection: 1 for the first of its pool.
+    pub fn id(&self) -> u32 {
+        self.key.id
+    }
+
     /// The pool's generation when the connection was created.
     pub fn generation(&self) -> u64 {
         self.key.generation

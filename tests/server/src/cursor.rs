@@ -15,6 +15,7 @@ pub(crate) const DEFAULT_FIRST_BATCH: usize = 101;
 struct Cursor {
     namespace: String,
     rows: VecDeque<Arc<Document>>,
+    awaits: bool,
 }
 
 /// The open cursors of one member.
@@ -60,6 +61,7 @@ impl Cursors {
                     Cursor {
                         namespace: namespace.to_owned(),
                         rows,
+                        awaits: false,
                     },
                 );
                 return id;
@@ -91,6 +93,11 @@ impl Cursors {
             open.remove(&id);
         }
         Ok(doc! { "nextBatch": batch, "id": if done { 0 } else { id }, "ns": namespace })
+    }
+
+    /// Whether getMore on this cursor waits for data.
+    pub(crate) fn awaits_data(&self, id: i64) -> bool {
+        lock(&self.open).get(&id).is_some_and(|cursor| cursor.awaits)
     }
 
     /// Closes a cursor; whether it was open on this namespace.

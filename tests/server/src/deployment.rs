@@ -5,9 +5,12 @@ use crate::replica_set::Topology;
 use crate::session::Sessions;
 use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
+use crate::storage::change::Oplog;
 use crate::version::Version;
 use bson::{Binary, Document, Timestamp, doc};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +19,67 @@ use tokio::sync::watch;
 /// Locks a mutex; a holder that panicked ended only its own connection.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many snapshots are kept for reads at their time.
+const KEPT_SNAPSHOTS: usize = 64;
+
+/// The data at earlier times, oldest first.
+#[derive(Debug, Default)]
+struct Snapshots(VecDeque<(Timestamp, Arc<Mutex<Catalog>>)>);
+
+impl Snapshots {
+    fn find(&self, time: Timestamp) -> Option<Arc<Mutex<Catalog>>> {
+        let found = self.0.iter().find(|(kept, _)| *kept == time);
+        found.map(|(_, catalog)| Arc::clone(catalog))
+    }
+
+    fn keep(&mut self, time: Timestamp, catalog: Catalog) -> Arc<Mutex<Catalog>> {
+        if self.0.len() >= KEPT_SNAPSHOTS {
+            self.0.pop_front();
+        }
+        let catalog = Arc::new(Mutex::new(catalog));
+        self.0.push_back((time, Arc::clone(&catalog)));
+        catalog
+    }
+}
+
+/// The locked storage, of the deployment or of a transaction.
+pub(crate) struct CatalogGuard<'d> {
+    catalog: MutexGuard<'d, Catalog>,
+    changes_to: Option<&'d Deployment>,
+}
+
+impl<'d> CatalogGuard<'d> {
+    /// Storage that only one reader or transaction sees: its changes are not logged.
+    pub(crate) fn isolated(catalog: &'d Mutex<Catalog>) -> CatalogGuard<'d> {
+        CatalogGuard {
+            catalog: lock(catalog),
+            changes_to: None,
+        }
+    }
+}
+
+impl Deref for CatalogGuard<'_> {
+    type Target = Catalog;
+
+    fn deref(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+impl DerefMut for CatalogGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Catalog {
+        &mut self.catalog
+    }
+}
+
+impl Drop for CatalogGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(deployment) = self.changes_to {
+            deployment.log_changes(&mut self.catalog);
+        }
+    }
 }
 
 /// The shared state of one server instance.
@@ -34,6 +98,9 @@ pub(crate) struct Deployment {
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
     catalog: Mutex<Catalog>,
+    oplog: Mutex<Oplog>,
+    snapshots: Mutex<Snapshots>,
+    data_changed: watch::Sender<()>,
     topology: Mutex<Topology>,
     topology_changed: watch::Sender<()>,
     clock: Mutex<Timestamp>,
@@ -60,6 +127,9 @@ impl Deployment {
             sessions: Sessions::default(),
             started: SystemTime::now(),
             catalog: Mutex::default(),
+            oplog: Mutex::default(),
+            snapshots: Mutex::default(),
+            data_changed: watch::Sender::new(()),
             topology: Mutex::new(topology),
             topology_changed: watch::Sender::new(()),
             clock: Mutex::new(Timestamp {
@@ -70,9 +140,60 @@ impl Deployment {
         }
     }
 
-    /// The storage, locked: commands run one at a time on it.
-    pub(crate) fn catalog(&self) -> MutexGuard<'_, Catalog> {
-        lock(&self.catalog)
+    /// The storage, locked: commands run one at a time on it. What they change goes to the oplog when the lock is given back.
+    pub(crate) fn catalog(&self) -> CatalogGuard<'_> {
+        CatalogGuard {
+            catalog: lock(&self.catalog),
+            changes_to: Some(self),
+        }
+    }
+
+    /// Takes the changes over into the oplog.
+    fn log_changes(&self, catalog: &mut Catalog) {
+        let changes = catalog.take_changes();
+        if changes.is_empty() {
+            return;
+        }
+        if self.is_replicated() {
+            let mut oplog = lock(&self.oplog);
+            for change in changes {
+                oplog.push(self.tick(), change);
+            }
+        }
+        self.data_changed.send_replace(());
+    }
+
+    /// Tells of written data from now on.
+    pub(crate) fn data_changes(&self) -> watch::Receiver<()> {
+        self.data_changed.subscribe()
+    }
+
+    /// The latest changes.
+    pub(crate) fn oplog(&self) -> MutexGuard<'_, Oplog> {
+        lock(&self.oplog)
+    }
+
+    /// The data as it is now, and the time of that, kept for further reads at the same time.
+    pub(crate) fn snapshot(&self) -> (Timestamp, Arc<Mutex<Catalog>>) {
+        let catalog = self.catalog();
+        let now = self.operation_time();
+        let mut snapshots = lock(&self.snapshots);
+        if let Some(kept) = snapshots.find(now) {
+            return (now, kept);
+        }
+        (now, snapshots.keep(now, catalog.clone()))
+    }
+
+    /// The data as it was at a time, if that was kept or is still so.
+    pub(crate) fn snapshot_at(&self, time: Timestamp) -> Option<Arc<Mutex<Catalog>>> {
+        if let Some(kept) = lock(&self.snapshots).find(time) {
+            return Some(kept);
+        }
+        let catalog = self.catalog();
+        let unchanged = lock(&self.oplog)
+            .after(time)
+            .is_some_and(|mut later| later.next().is_none());
+        unchanged.then(|| lock(&self.snapshots).keep(time, catalog.clone()))
     }
 
     /// Reads the topology.
@@ -82,7 +203,14 @@ impl Deployment {
 
     /// Changes the topology and wakes every waiting hello.
     pub(crate) fn change_topology<T>(&self, change: impl FnOnce(&mut Topology) -> T) -> T {
-        let result = change(&mut lock(&self.topology));
+        let mut topology = lock(&self.topology);
+        let primary = topology.primary;
+        let result = change(&mut topology);
+        let lost_primary = self.is_replica_set() && topology.primary != primary;
+        drop(topology);
+        if lost_primary {
+            self.sessions.abort_all();
+        }
         self.topology_changed.send_replace(());
         result
     }

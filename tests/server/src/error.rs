@@ -38,6 +38,7 @@ codes! {
     TYPE_MISMATCH = 14 "TypeMismatch";
     OVERFLOW = 15 "Overflow";
     PROTOCOL_ERROR = 17 "ProtocolError";
+    AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";
@@ -62,10 +63,18 @@ codes! {
     UNSATISFIABLE_WRITE_CONCERN = 100 "UnsatisfiableWriteConcern";
     DOCUMENT_VALIDATION_FAILURE = 121 "DocumentValidationFailure";
     NOT_A_REPLICA_SET = 123 "NotAReplicaSet";
+    COMMAND_NOT_SUPPORTED_ON_VIEW = 166 "CommandNotSupportedOnView";
+    OPTION_NOT_SUPPORTED_ON_VIEW = 167 "OptionNotSupportedOnView";
+    VIEW_DEPTH_LIMIT_EXCEEDED = 165 "ViewDepthLimitExceeded";
     INVALID_PIPELINE_OPERATOR = 168 "InvalidPipelineOperator";
     CANNOT_INDEX_PARALLEL_ARRAYS = 171 "CannotIndexParallelArrays";
     INVALID_INDEX_SPECIFICATION_OPTION = 197 "InvalidIndexSpecificationOption";
     ILLEGAL_OP_MSG_FLAG = 223 "IllegalOpMsgFlag";
+    WRITE_CONFLICT = 112 "WriteConflict";
+    CONFLICTING_OPERATION_IN_PROGRESS = 117 "ConflictingOperationInProgress";
+    SNAPSHOT_UNAVAILABLE = 246 "SnapshotUnavailable";
+    NO_SUCH_TRANSACTION = 251 "NoSuchTransaction";
+    TRANSACTION_COMMITTED = 256 "TransactionCommitted";
     TRANSACTION_TOO_OLD = 225 "TransactionTooOld";
     NOT_IMPLEMENTED = 238 "NotImplemented";
     CONVERSION_FAILURE = 241 "ConversionFailure";
@@ -75,6 +84,7 @@ codes! {
     CHECKSUM_MISMATCH = 287 "ChecksumMismatch";
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
+    API_DEPRECATION_ERROR = 324 "APIDeprecationError";
     LOAD_BALANCER_SUPPORT_MISMATCH = 354 "LoadBalancerSupportMismatch";
     CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
     NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";
@@ -87,32 +97,26 @@ codes! {
 }
 
 /// Names of further codes, which fail points return or which are used in one place only.
-const OTHER_NAMES: [(i32, &str); 31] = [
+const OTHER_NAMES: &[(i32, &str)] = &[
     (6, "HostUnreachable"),
     (7, "HostNotFound"),
     (8, "UnknownError"),
     (16, "InvalidLength"),
-    (18, "AuthenticationFailed"),
     (24, "LockTimeout"),
     (50, "MaxTimeMSExpired"),
     (54, "NotSingleValueField"),
     (89, "NetworkTimeout"),
     (91, "ShutdownInProgress"),
-    (112, "WriteConflict"),
     (115, "CommandNotSupported"),
     (134, "ReadConcernMajorityNotAvailableYet"),
     (146, "ExceededMemoryLimit"),
-    (166, "CommandNotSupportedOnView"),
     (181, "AmbiguousIndexKeyPattern"),
     (189, "PrimarySteppedDown"),
     (216, "ElectionInProgress"),
-    (246, "SnapshotUnavailable"),
-    (251, "NoSuchTransaction"),
     (260, "InvalidResumeToken"),
     (267, "PreparedTransactionInProgress"),
     (280, "ChangeStreamFatalError"),
     (291, "NoQueryExecutionPlans"),
-    (324, "APIDeprecationError"),
     (391, "ReauthenticationRequired"),
     (9001, "SocketException"),
     (11600, "InterruptedAtShutdown"),

@@ -29,6 +29,7 @@ mod server;
 mod session;
 mod settings;
 mod storage;
+mod transaction;
 mod update;
 mod value;
 mod version;

@@ -16,12 +16,20 @@ pub const MIN_WIRE_VERSION: i32 = 8;
 /// See [`MIN_WIRE_VERSION`].
 pub const MAX_WIRE_VERSION: i32 = 29;
 
+/// What is wrong with a reply without `serviceId` in load-balanced mode, in the words of the specification.
+pub const NO_SERVICE_ID: &str =
+    "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
+
 /// Writes the body of the first hello of a connection into `command`.
 ///
-/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it.
-pub fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument) {
-    command.i32("isMaster", 1);
+/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it. What is behind a load
+/// balancer knows it.
+pub fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument, load_balanced: bool) {
+    command.i32(if load_balanced { "hello" } else { "isMaster" }, 1);
     command.bool("helloOk", true);
+    if load_balanced {
+        command.bool("loadBalanced", true);
+    }
     command.document("client", metadata);
 }
 

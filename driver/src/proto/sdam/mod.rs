@@ -2,9 +2,11 @@
 //! its server (Server Discovery and Monitoring specification).
 
 mod failure;
+mod hosts;
 mod update;
 
 pub use failure::{Verdict, judge, judge_handshake};
+pub use hosts::set_hosts;
 pub use update::apply;
 
 use std::cmp::Ordering;

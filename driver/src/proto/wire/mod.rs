@@ -6,10 +6,12 @@ mod op_msg;
 mod reply_buffer;
 #[cfg(test)]
 pub mod tests;
+mod whole_command;
 
 pub use header::{HEADER_LENGTH, Header};
 pub use op_msg::{MessageWriter, parse_op_msg};
 pub use reply_buffer::ReplyBuffer;
+pub use whole_command::whole_command;
 
 /// What a server allows unless its hello says otherwise.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 48_000_000;

@@ -8,7 +8,7 @@ const MORE_TO_COME: u32 = 1 << 1;
 const REQUIRED_BITS: u32 = 0xFFFF;
 
 const KIND_BODY: u8 = 0;
-const KIND_SEQUENCE: u8 = 1;
+pub(super) const KIND_SEQUENCE: u8 = 1;
 
 /// Writes one message at the end of a buffer. The header's length is patched by [`finish`](Self::finish).
 pub struct MessageWriter<'b> {
@@ -53,7 +53,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Bytes of the message so far.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.buffer.len() - self.start
     }
 

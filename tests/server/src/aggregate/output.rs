@@ -5,6 +5,7 @@ use crate::command::insert::prepare;
 use crate::error::{Error, Result, code};
 use crate::query::path;
 use crate::query::{Env, Filter};
+use crate::storage::collection::Replacing;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::oid::ObjectId;
 use bson::{Bson, Document, Timestamp, doc};
@@ -323,10 +324,17 @@ fn merge_one(
     let new = match &rule.matched {
         Matched::Keep => return Ok(()),
         Matched::Fail => {
+            let key: Document = on
+                .iter()
+                .filter_map(|field| Some((field.clone(), path::get(&document, field)?.clone())))
+                .collect();
+            let pattern: Document = on.iter().map(|field| (field.clone(), Bson::Int32(1))).collect();
             return Err(Error::new(
                 code::DUPLICATE_KEY,
-                "$merge failed: a document with this key exists in the target collection",
-            ));
+                format!("PlanExecutor error during aggregation :: caused by :: E11000 duplicate key error collection: {namespace} dup key: {key}"),
+            )
+            .with("keyPattern", pattern)
+            .with("keyValue", key));
         }
         Matched::Replace => {
             let mut new = document;
@@ -356,5 +364,5 @@ fn merge_one(
             "$merge failed to update the matching document, did you attempt to modify the _id or the shard key? :: caused by :: the immutable field '_id' was found to have been altered",
         ));
     }
-    collection.replace(id, new, &name, bypass)
+    collection.replace(id, new, &name, Replacing { bypass, whole: true })
 }

@@ -131,6 +131,7 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
             ));
         }
         match name {
+            "$listSearchIndexes" => return Err(crate::command::search_index::atlas_only()),
             "$out" => pipeline.output = Some(Box::new(Output::parse_out(argument)?)),
             "$merge" => pipeline.output = Some(Box::new(Output::parse_merge(argument, env)?)),
             _ => parse_stage(name, argument, env, &mut pipeline.stages)?,

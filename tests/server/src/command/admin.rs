@@ -72,10 +72,11 @@ pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "was": was })
 }
 
+/// `endSessions` and `killSessions`: the first forgets the sessions, both abort their transactions.
 pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
     match call.body.get(call.key) {
         Some(Bson::Array(ids)) => {
-            call.deployment.sessions.end(ids);
+            call.deployment.sessions.end(ids, call.name == "endSessions");
             Ok(Document::new())
         }
         _ => Err(Error::type_mismatch(format!(
@@ -85,7 +86,26 @@ pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
     }
 }
 
+/// `refreshSessions`: sessions live as long as the server.
 pub(crate) fn sessions_ok(_: &Call<'_>) -> Result<Document> {
+    Ok(Document::new())
+}
+
+/// `killAllSessions`: aborts all transactions.
+pub(crate) fn kill_all_sessions(call: &Call<'_>) -> Result<Document> {
+    call.deployment.sessions.abort_all();
+    Ok(Document::new())
+}
+
+pub(crate) fn commit_transaction(call: &Call<'_>) -> Result<Document> {
+    call.deployment
+        .sessions
+        .commit(call.deployment, call.member.index, call.body)?;
+    Ok(Document::new())
+}
+
+pub(crate) fn abort_transaction(call: &Call<'_>) -> Result<Document> {
+    call.deployment.sessions.abort(call.member.index, call.body)?;
     Ok(Document::new())
 }
 

@@ -3,6 +3,7 @@
 use super::Call;
 use super::list::cursor_batch_size;
 use super::plan::{Scan, select};
+use super::view;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
 use crate::error::{Error, Result, code};
@@ -53,7 +54,14 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         if !call.is_writable() {
             return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
         }
-        output.namespace(call.db)?;
+        let target = output.namespace(call.db)?;
+        view::refuse(&catalog, &target)?;
+        if call.body.contains_key("autocommit") {
+            return Err(Error::new(
+                code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+                "Operation not permitted in transaction :: caused by :: $out and $merge write to a collection",
+            ));
+        }
         let linearizable = matches!(call.body.get("readConcern"), Some(Bson::Document(concern)) if concern.get_str("level").is_ok_and(|level| level == "linearizable"));
         if linearizable {
             return Err(Error::new(
@@ -62,7 +70,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             ));
         }
     }
-    let host = call.member.address.to_string();
+    let host = call.deployment.hosts[call.member.index].clone();
     let source = Source {
         catalog: &catalog,
         database: call.db,
@@ -138,10 +146,11 @@ fn input(
         pipeline.stages.first(),
         Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_))
     );
-    let Some(collection) = namespace
-        .and_then(|namespace| catalog.get(namespace))
-        .filter(|_| !makes_own)
-    else {
+    let seen = match namespace {
+        Some(namespace) if !makes_own => view::readable(call, catalog, namespace)?,
+        _ => None,
+    };
+    let Some(collection) = seen.as_deref() else {
         return Ok((Vec::new(), 0));
     };
     let everything = Filter::Constant(true);

@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::plan::{Scan, select};
+use super::view;
 use crate::error::Result;
 use crate::query::Filter;
 use crate::query::path::{Path, expanded};
@@ -14,7 +15,8 @@ pub(crate) fn count(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let empty = Document::new();
     let catalog = call.catalog();
-    let collection = catalog.get(&namespace);
+    let seen = view::readable(call, &catalog, &namespace)?;
+    let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
     // A negative limit means its absolute value, as it did for old cursors.
@@ -45,7 +47,8 @@ pub(crate) fn distinct(call: &Call<'_>) -> Result<Document> {
     let key = Path::new(args.required_string("key")?);
     let empty = Document::new();
     let catalog = call.catalog();
-    let collection = catalog.get(&namespace);
+    let seen = view::readable(call, &catalog, &namespace)?;
+    let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
     let mut values: Vec<Bson> = Vec::new();

@@ -1,9 +1,10 @@
 //! `create`, `drop`, `dropDatabase`.
 
 use super::Call;
+use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
-use crate::storage::collection::{Capped, Collection, Validator};
+use crate::storage::collection::{Capped, Collection, Validator, View};
 use crate::storage::{Namespace, namespace};
 use crate::value::collation::Collation;
 use bson::{Bson, Document, doc};
@@ -27,7 +28,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
         ));
     }
     catalog.check_creatable(&namespace)?;
-    catalog.put(&namespace, collection);
+    catalog.create(&namespace, collection);
     call.wrote();
     Ok(Document::new())
 }
@@ -35,7 +36,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
 /// A new collection with the options of a `create` command.
 fn with_options(call: &Call<'_>) -> Result<Collection> {
     let args = call.args();
-    for refused in ["viewOn", "pipeline", "encryptedFields", "temp"] {
+    for refused in ["encryptedFields", "temp"] {
         if args.get(refused).is_some() {
             return Err(Error::not_served(format!("create with {refused}")));
         }
@@ -108,12 +109,50 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
         }
         options.insert("changeStreamPreAndPostImages", images.clone());
     }
+    set_view(call, &mut collection, &mut options)?;
     set_validator(&mut collection, &mut options, call.body)?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
     collection.options = options;
     Ok(collection)
+}
+
+/// Makes a view of the collection if the command says so.
+fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document) -> Result<()> {
+    let args = call.args();
+    let pipeline = args.array("pipeline")?;
+    let Some(on) = args.string("viewOn")? else {
+        return match pipeline {
+            Some(_) => Err(Error::new(
+                code::INVALID_OPTIONS,
+                "'pipeline' requires 'viewOn' to also be specified",
+            )),
+            None => Ok(()),
+        };
+    };
+    if let Some(other) = options.keys().next() {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            format!("'{other}' cannot be given together with 'viewOn'"),
+        ));
+    }
+    Namespace::new(call.db, on)?;
+    let pipeline = pipeline.cloned().unwrap_or_default();
+    let parsed = Pipeline::parse(&pipeline, &Env::with_collation(collection.collation.clone()))?;
+    if parsed.output.is_some() {
+        return Err(Error::new(
+            code::OPTION_NOT_SUPPORTED_ON_VIEW,
+            "$out and $merge cannot be used in a view definition",
+        ));
+    }
+    options.insert("viewOn", on);
+    options.insert("pipeline", pipeline.clone());
+    collection.view = Some(View {
+        on: on.to_owned(),
+        pipeline,
+    });
+    Ok(())
 }
 
 /// Sets validator, level and action from a `create` or `collMod` command.
@@ -228,7 +267,7 @@ fn check_clustered(spec: &Bson) -> Result<Document> {
 
 pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
-    let dropped = call.catalog().take(&namespace);
+    let dropped = call.catalog().drop_collection(&namespace);
     match dropped {
         Some(collection) => {
             call.wrote();

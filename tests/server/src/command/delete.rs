@@ -62,7 +62,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Whether the statement deletes one document instead of all.
-fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
+pub(super) fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
     let args = Args::new("delete.deletes", statement);
     args.only(&["q", "limit", "collation", "hint"])?;
     args.required_document("q")?;
@@ -87,12 +87,13 @@ fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
     }
 }
 
-fn run_statement(
+pub(super) fn run_statement(
     call: &Call<'_>,
     catalog: &mut Catalog,
     namespace: &Namespace,
     statement: &Document,
 ) -> Result<i32> {
+    super::view::refuse(catalog, namespace)?;
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;

@@ -1,12 +1,13 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
-use super::{Call, generic, hello, table};
+use super::{Call, api_version, generic, hello, labels, table, waiting};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
+use crate::storage::Catalog;
 use crate::wire::connection::Client;
-use bson::{Bson, Document};
-use std::sync::Arc;
+use bson::{Bson, Document, doc};
+use std::sync::{Arc, Mutex};
 use table::{Access, Command};
 
 /// What to do with the connection after a command.
@@ -15,9 +16,6 @@ pub(crate) enum Outcome {
     Reply(Document),
     Close,
 }
-
-/// Codes after which a retryable write is worth another attempt.
-const RETRYABLE_CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
 
 /// Runs a command.
 pub(crate) async fn dispatch(
@@ -60,7 +58,8 @@ pub(crate) async fn dispatch(
             return Outcome::Reply(finish(deployment, member, body, Err(error)));
         }
     }
-    let result = match table::find(key) {
+    let command = table::find(key, deployment);
+    let result = match command {
         None => Err(Error::new(
             code::COMMAND_NOT_FOUND,
             format!("no such command: '{key}'"),
@@ -76,7 +75,7 @@ pub(crate) async fn dispatch(
             }
         }
         Some(command) => {
-            let write_point = if command.retryable_write && body.contains_key("txnNumber") {
+            let write_point = if command.retryable_write && generic::is_retryable_write(body) {
                 member.fail_points.on_transactional_write()
             } else {
                 None
@@ -90,18 +89,18 @@ pub(crate) async fn dispatch(
                 let error = Error::new(code, "Failing write via 'onPrimaryTransactionalWrite' failpoint");
                 return Outcome::Reply(finish(deployment, member, body, Err(error)));
             }
-            let result = prepare(command, deployment, member, client, key, db, body).and_then(|()| {
-                let call = Call {
-                    deployment,
-                    member,
-                    client,
-                    name: command.name,
-                    key,
-                    db,
-                    body,
-                };
-                (command.run)(&call)
-            });
+            let result = match prepare(command, deployment, member, client, key, db, body) {
+                Ok(()) => {
+                    let target = Target {
+                        command,
+                        deployment,
+                        member,
+                        client,
+                    };
+                    waiting::run(body, |body| target.run(key, db, body), deployment, member).await
+                }
+                Err(error) => Err(error),
+            };
             if write_point.is_some_and(|point| point.close) {
                 return Outcome::Close;
             }
@@ -109,43 +108,86 @@ pub(crate) async fn dispatch(
         }
     };
     let ran = result.is_ok();
-    let writes = table::find(key).is_some_and(|command| command.access == Access::Write);
+    let writes = command.is_some_and(|command| command.access == Access::Write)
+        && (!body.contains_key("autocommit") || labels::ends_transaction(body));
     let mut reply = finish(deployment, member, body, result);
     if ran
         && let Some(error) = effect
             .as_ref()
             .and_then(|effect| effect.write_concern_error.clone())
     {
-        add_write_concern_error(&mut reply, error, body, effect.and_then(|effect| effect.labels));
+        let given = effect.and_then(|effect| effect.labels);
+        labels::add_write_concern_error(deployment, &mut reply, error, body, given);
     } else if ran
         && writes
         && let Some(error) = generic::unsatisfied_write_concern(deployment, body)
     {
-        add_write_concern_error(&mut reply, error, body, None);
+        labels::add_write_concern_error(deployment, &mut reply, error, body, None);
     }
     Outcome::Reply(reply)
 }
 
-fn add_write_concern_error(
-    reply: &mut Document,
-    error: Document,
-    body: &Document,
-    labels: Option<Vec<String>>,
-) {
-    let retryable = body.contains_key("txnNumber")
-        && error
-            .get_i32("code")
-            .is_ok_and(|code| RETRYABLE_CODES.contains(&code));
-    reply.insert("writeConcernError", error);
-    let labels = labels.unwrap_or_else(|| {
-        if retryable {
-            vec!["RetryableWriteError".into()]
-        } else {
-            Vec::new()
+/// A command and where it runs.
+struct Target<'t> {
+    command: &'static Command,
+    deployment: &'t Arc<Deployment>,
+    member: &'t Arc<Member>,
+    client: &'t Client,
+}
+
+impl Target<'_> {
+    /// Runs the command on the storage that it belongs to: that of its transaction, of a snapshot, or the shared one.
+    fn run(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
+        let Target {
+            command,
+            deployment,
+            member,
+            client,
+        } = *self;
+        let run = |isolated: Option<&Mutex<Catalog>>| {
+            (command.run)(&Call {
+                deployment,
+                member,
+                client,
+                name: command.name,
+                key,
+                db,
+                body,
+                isolated,
+            })
+        };
+        if body.contains_key("autocommit") && !labels::ends_transaction(body) {
+            let transaction = deployment.sessions.enter(deployment, member.index, body)?;
+            let result = run(Some(&transaction.catalog));
+            let mut result = deployment.sessions.leave(deployment, body, &transaction, result);
+            if let Ok(reply) = &mut result
+                && deployment.is_mongos()
+            {
+                reply.insert("recoveryToken", doc! { "recoveryShardId": "shard01" });
+            }
+            return result;
         }
-    });
-    if !labels.is_empty() {
-        reply.insert("errorLabels", labels);
+        let Some(time) = generic::snapshot_time(body) else {
+            return run(None);
+        };
+        let (time, catalog) = match time {
+            None => deployment.snapshot(),
+            Some(time) => {
+                let catalog = deployment.snapshot_at(time).ok_or_else(|| {
+                    Error::new(
+                        code::SNAPSHOT_UNAVAILABLE,
+                        "Unable to read from a snapshot at the asked time: it is too old or lies in the future",
+                    )
+                })?;
+                (time, catalog)
+            }
+        };
+        let mut reply = run(Some(&catalog))?;
+        match reply.get_mut("cursor") {
+            Some(Bson::Document(cursor)) => cursor.insert("atClusterTime", time),
+            _ => reply.insert("atClusterTime", time),
+        };
+        Ok(reply)
     }
 }
 
@@ -159,7 +201,7 @@ fn prepare(
     db: &str,
     body: &Document,
 ) -> Result<()> {
-    generic::check_api_version(command, body)?;
+    api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
     if command.admin_only && db != "admin" {
         return Err(Error::new(
@@ -167,7 +209,7 @@ fn prepare(
             format!("{} may only be run against the admin database.", command.name),
         ));
     }
-    generic::check_transaction(body)?;
+    generic::check_transaction(command, deployment, body)?;
     generic::check_concerns(command, deployment, body)?;
     if let Some(Bson::Document(time)) = body.get("$clusterTime")
         && let Some(Bson::Timestamp(time)) = time.get("clusterTime")
@@ -182,6 +224,7 @@ fn prepare(
         key,
         db,
         body,
+        isolated: None,
     };
     match command.access {
         Access::Always => Ok(()),
@@ -210,12 +253,8 @@ fn finish(
             reply
         }
         Err(mut error) => {
-            if error.labels.is_none()
-                && body.contains_key("txnNumber")
-                && RETRYABLE_CODES.contains(&error.code)
-                && deployment.is_replicated()
-            {
-                error.labels = Some(vec!["RetryableWriteError".to_owned()]);
+            if error.labels.is_none() {
+                error.labels = labels::of_error(deployment, body, error.code);
             }
             let mut reply = error.to_reply();
             if !deployment.version.at_least(8, 0)

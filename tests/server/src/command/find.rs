@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::plan::{Hint, Scan, resolve, select};
+use super::view;
 use crate::error::{Error, Result};
 use crate::query::path;
 use crate::query::projection::Projection;
@@ -36,7 +37,8 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     };
 
     let catalog = call.catalog();
-    let collection = catalog.get(&namespace);
+    let seen = view::readable(call, &catalog, &namespace)?;
+    let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
     let projection = args

@@ -23,6 +23,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         return Ok(recorded);
     }
     let mut catalog = call.catalog();
+    super::view::refuse(&catalog, &namespace)?;
     let reply = modify(call, &mut catalog, &namespace)?;
     history.record(0, reply.clone());
     Ok(reply)

@@ -75,52 +75,92 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
     Ok(())
 }
 
-/// The versioned API: the declared version, and the commands it has.
-pub(crate) fn check_api_version(command: &Command, body: &Document) -> Result<()> {
-    let strict = body.get("apiStrict").is_some_and(crate::value::truthy);
-    match body.get("apiVersion") {
-        None if body.contains_key("apiStrict") || body.contains_key("apiDeprecationErrors") => {
-            Err(Error::new(
-                code::INVALID_OPTIONS,
-                "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion",
-            ))
+/// The fields that say that a command is part of a transaction.
+pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
+    let invalid = |message: &str| Err(Error::new(code::INVALID_OPTIONS, message));
+    let (starts, autocommit) = (body.get("startTransaction"), body.get("autocommit"));
+    match (starts, autocommit) {
+        (None, None) if matches!(command.name, "commitTransaction" | "abortTransaction") => {
+            return invalid("commitTransaction and abortTransaction must be part of a transaction");
         }
-        None => Ok(()),
-        Some(Bson::String(version)) if version == "1" => {
-            if strict && !command.api_v1 {
-                return Err(Error::new(
-                    code::API_STRICT_ERROR,
-                    format!(
-                        "Provided apiStrict:true, but the command {} is not in API Version 1. Information on supported \
-                         commands and migrations in API Version 1 can be found in the manual.",
-                        command.name
-                    ),
-                ));
-            }
-            Ok(())
+        (None, None) => return Ok(()),
+        (Some(_), None) => {
+            return invalid("'startTransaction' field requires 'autocommit' field to also be specified");
         }
-        Some(Bson::String(_)) => Err(Error::new(code::API_VERSION_ERROR, "API version must be \"1\"")),
-        Some(_) => Err(Error::type_mismatch(
-            "BSON field 'apiVersion' is the wrong type, expected type 'string'",
-        )),
+        (Some(Bson::Boolean(true)) | None, Some(Bson::Boolean(false))) => {}
+        (Some(_), Some(Bson::Boolean(false))) => {
+            return invalid("Specifying startTransaction=false is not allowed.");
+        }
+        (_, Some(_)) => return invalid("Specifying autocommit=true is not allowed."),
+    }
+    if !deployment.is_replicated() {
+        return Err(Error::new(
+            code::ILLEGAL_OPERATION,
+            "Transaction numbers are only allowed on a replica set member or mongos",
+        ));
+    }
+    let ends = matches!(command.name, "commitTransaction" | "abortTransaction");
+    let makes = matches!(command.name, "create" | "createIndexes");
+    if !command.in_transaction || (makes && !deployment.version.at_least(4, 4)) {
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            format!("Cannot run '{}' in a multi-document transaction.", command.name),
+        ));
+    }
+    if body.contains_key("writeConcern") && !ends {
+        return invalid("writeConcern is not allowed within a multi-statement transaction");
+    }
+    match body.get("readConcern") {
+        Some(_) if starts.is_none() => {
+            invalid("Only the first command in a transaction may specify a readConcern")
+        }
+        Some(Bson::Document(concern)) => match concern.get_str("level") {
+            Ok("local" | "majority" | "snapshot") | Err(_) => Ok(()),
+            Ok(_) => invalid(
+                "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction",
+            ),
+        },
+        _ => Ok(()),
     }
 }
 
-/// Transactions are not served yet.
-pub(crate) fn check_transaction(body: &Document) -> Result<()> {
-    if body.contains_key("startTransaction") || body.contains_key("autocommit") {
-        return Err(Error::new(
-            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-            "multi-document transactions are not supported by this test server",
-        ));
+/// Whether a command is a retryable write by its fields: it has a transaction number and is not part of a transaction.
+pub(crate) fn is_retryable_write(body: &Document) -> bool {
+    body.contains_key("txnNumber") && !body.contains_key("autocommit")
+}
+
+fn is_snapshot(concern: &Document) -> bool {
+    concern.get_str("level").is_ok_and(|level| level == "snapshot")
+}
+
+/// For a read with read concern `snapshot`: the time that it asks for, if it does.
+pub(crate) fn snapshot_time(body: &Document) -> Option<Option<bson::Timestamp>> {
+    match body.get("readConcern") {
+        Some(Bson::Document(concern)) if is_snapshot(concern) => {
+            Some(concern.get_timestamp("atClusterTime").ok())
+        }
+        _ => None,
     }
-    Ok(())
 }
 
 /// The read concern and the write concern must be ones that the server can give.
 pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     match body.get("readConcern") {
         None => {}
+        Some(Bson::Document(concern)) if concern.contains_key("atClusterTime") && !is_snapshot(concern) => {
+            return Err(Error::new(
+                code::INVALID_OPTIONS,
+                "readConcern.atClusterTime is only allowed with level snapshot",
+            ));
+        }
+        Some(Bson::Document(concern))
+            if concern.contains_key("afterClusterTime") && !deployment.is_replicated() =>
+        {
+            return Err(Error::new(
+                code::NOT_A_REPLICA_SET,
+                "node needs to be a replica set member to use read concern with afterClusterTime",
+            ));
+        }
         Some(Bson::Document(concern)) => match concern.get("level") {
             None => {}
             Some(Bson::String(level)) => match level.as_str() {
@@ -131,7 +171,11 @@ pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &
                         "readConcern level snapshot requires a replica set",
                     ));
                 }
-                "snapshot" if !matches!(command.name, "find" | "aggregate" | "distinct") => {
+                "snapshot" if body.contains_key("autocommit") => {}
+                "snapshot"
+                    if !matches!(command.name, "find" | "aggregate" | "distinct")
+                        || !deployment.version.at_least(5, 0) =>
+                {
                     return Err(Error::new(
                         code::INVALID_OPTIONS,
                         format!(
@@ -140,7 +184,7 @@ pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &
                         ),
                     ));
                 }
-                "snapshot" => return Err(Error::not_served("readConcern level snapshot")),
+                "snapshot" => {}
                 other => {
                     return Err(Error::bad_value(format!(
                         "Enumeration value '{other}' for field 'readConcern.level' is not a valid value."

@@ -21,7 +21,7 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
         let full = describe(name, collection);
         if filter.matches(&full, &env)? {
             rows.push(Arc::new(if name_only {
-                doc! { "name": name, "type": kind(collection) }
+                doc! { "name": name, "type": collection.kind() }
             } else {
                 full
             }));
@@ -31,23 +31,22 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "cursor": call.member.cursors.first_batch(&namespace, rows, batch_size, false) })
 }
 
-fn kind(collection: &Collection) -> &'static str {
-    if collection.time_field.is_some() {
-        "timeseries"
-    } else {
-        "collection"
-    }
-}
-
 fn describe(name: &str, collection: &Collection) -> Document {
     let mut document = doc! {
         "name": name,
-        "type": kind(collection),
+        "type": collection.kind(),
         "options": collection.options.clone(),
-        "info": { "readOnly": false, "uuid": collection.uuid },
+        "info": { "readOnly": collection.view.is_some() },
     };
-    if collection.time_field.is_none() {
-        document.insert("idIndex", collection.indexes[0].spec.clone());
+    if collection.view.is_none()
+        && let Ok(info) = document.get_document_mut("info")
+    {
+        info.insert("uuid", collection.uuid);
+    }
+    if collection.kind() == "collection"
+        && let Some(index) = collection.indexes.first()
+    {
+        document.insert("idIndex", index.spec.clone());
     }
     document
 }
@@ -73,7 +72,7 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let mut databases = Vec::new();
     let mut total = 0;
     for (name, collections) in call.catalog().databases() {
-        let size: usize = collections.values().map(Collection::bytes).sum();
+        let size: usize = collections.values().map(|collection| collection.bytes()).sum();
         let empty = collections.values().all(|collection| collection.len() == 0);
         // As the server does for collections without data, some space counts as taken.
         let size = size as i64 + 4096 * collections.len() as i64;

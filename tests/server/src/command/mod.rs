@@ -2,7 +2,9 @@
 
 pub(crate) mod admin;
 pub(crate) mod aggregate;
+pub(crate) mod api_version;
 pub(crate) mod args;
+pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod cursors;
@@ -14,16 +16,24 @@ pub(crate) mod generic;
 pub(crate) mod hello;
 pub(crate) mod indexes;
 pub(crate) mod insert;
+pub(crate) mod labels;
 pub(crate) mod list;
+pub(crate) mod map_reduce;
 pub(crate) mod plan;
 pub(crate) mod rename;
 pub(crate) mod repl_set;
+pub(crate) mod search_index;
+pub(crate) mod sharding;
 pub(crate) mod table;
+pub(crate) mod table_more;
 pub(crate) mod update;
+pub(crate) mod users;
+pub(crate) mod view;
+pub(crate) mod waiting;
 
 pub(crate) use dispatch::{Outcome, dispatch};
 
-use crate::deployment::Deployment;
+use crate::deployment::{CatalogGuard, Deployment};
 use crate::error::Result;
 use crate::member::Member;
 use crate::query::Env;
@@ -32,7 +42,7 @@ use crate::value::collation::Collation;
 use crate::wire::connection::Client;
 use args::Args;
 use bson::Document;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// One command to run.
 pub(crate) struct Call<'c> {
@@ -45,6 +55,8 @@ pub(crate) struct Call<'c> {
     pub(crate) key: &'c str,
     pub(crate) db: &'c str,
     pub(crate) body: &'c Document,
+    /// The storage of the transaction or snapshot that the command belongs to, in place of the deployment's.
+    pub(crate) isolated: Option<&'c Mutex<Catalog>>,
 }
 
 impl<'c> Call<'c> {
@@ -74,8 +86,11 @@ impl<'c> Call<'c> {
     }
 
     /// The storage that the command reads and writes, locked.
-    pub(crate) fn catalog(&self) -> MutexGuard<'c, Catalog> {
-        self.deployment.catalog()
+    pub(crate) fn catalog(&self) -> CatalogGuard<'c> {
+        match self.isolated {
+            Some(catalog) => CatalogGuard::isolated(catalog),
+            None => self.deployment.catalog(),
+        }
     }
 
     /// Whether this process takes writes: the primary, a standalone, any mongos.

@@ -3,6 +3,7 @@
 use super::Call;
 use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
+use crate::storage::change::Definition;
 use bson::{Bson, Document};
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
@@ -34,7 +35,13 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         return Err(Error::new(code::NAMESPACE_EXISTS, "target namespace exists"));
     }
     catalog.check_creatable(&to)?;
+    let dropped = catalog.take(&to).map(|target| target.uuid);
     if let Some(collection) = catalog.take(&from) {
+        let renamed = Definition::Rename {
+            to: to.clone(),
+            dropped,
+        };
+        catalog.define(&from, &collection, renamed);
         catalog.put(&to, collection);
         call.wrote();
     }

@@ -1,9 +1,10 @@
-//! The table of commands.
+//! The table of commands: what each takes, where it runs, and the ones of data, sessions and replica sets.
 
 use super::{
     Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
     list, rename, repl_set, update,
 };
+use crate::deployment::Deployment;
 use crate::error::Result;
 use bson::Document;
 
@@ -18,6 +19,14 @@ pub(crate) enum Access {
     Write,
 }
 
+/// Which processes have a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Process {
+    Any,
+    Mongod,
+    Mongos,
+}
+
 /// A command.
 pub(crate) struct Command {
     pub(crate) name: &'static str,
@@ -29,10 +38,17 @@ pub(crate) struct Command {
     pub(crate) api_v1: bool,
     pub(crate) admin_only: bool,
     pub(crate) retryable_write: bool,
+    /// May be part of a transaction.
+    pub(crate) in_transaction: bool,
+    /// Which processes have it.
+    pub(crate) on: Process,
+    /// The first server version that has it.
+    pub(crate) since: (u32, u32),
     pub(crate) run: fn(&Call<'_>) -> Result<Document>,
 }
 
-const COMMAND: Command = Command {
+/// What a command is unless said otherwise.
+pub(super) const COMMAND: Command = Command {
     name: "",
     aliases: &[],
     fields: Some(&[]),
@@ -40,6 +56,9 @@ const COMMAND: Command = Command {
     api_v1: false,
     admin_only: false,
     retryable_write: false,
+    in_transaction: false,
+    on: Process::Any,
+    since: (4, 2),
     run: admin::ping,
 };
 
@@ -118,7 +137,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "killAllSessions",
-        run: admin::sessions_ok,
+        run: admin::kill_all_sessions,
         ..COMMAND
     },
     Command {
@@ -170,6 +189,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "replSetGetStatus",
+        on: Process::Mongod,
         fields: Some(&["initialSync"]),
         admin_only: true,
         run: repl_set::status,
@@ -177,6 +197,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "replSetGetConfig",
+        on: Process::Mongod,
         fields: Some(&["commitmentStatus"]),
         admin_only: true,
         run: repl_set::config,
@@ -184,6 +205,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "replSetStepDown",
+        on: Process::Mongod,
         fields: Some(&["secondaryCatchUpPeriodSecs", "force"]),
         admin_only: true,
         run: repl_set::step_down,
@@ -191,12 +213,14 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "replSetFreeze",
+        on: Process::Mongod,
         admin_only: true,
         run: repl_set::freeze,
         ..COMMAND
     },
     Command {
         name: "insert",
+        in_transaction: true,
         fields: Some(&["documents", "ordered", "bypassDocumentValidation"]),
         access: Access::Write,
         api_v1: true,
@@ -206,6 +230,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "find",
+        in_transaction: true,
         fields: Some(&[
             "filter",
             "sort",
@@ -235,13 +260,15 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "getMore",
-        fields: Some(&["collection", "batchSize", "term"]),
+        in_transaction: true,
+        fields: Some(&["collection", "batchSize", "term", "lastKnownCommittedOpTime"]),
         api_v1: true,
         run: cursors::get_more,
         ..COMMAND
     },
     Command {
         name: "killCursors",
+        in_transaction: true,
         fields: Some(&["cursors"]),
         api_v1: true,
         run: cursors::kill_cursors,
@@ -249,6 +276,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "create",
+        in_transaction: true,
         fields: Some(&[
             "capped",
             "autoIndexId",
@@ -292,6 +320,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "update",
+        in_transaction: true,
         fields: Some(&["updates", "ordered", "bypassDocumentValidation", "let"]),
         access: Access::Write,
         api_v1: true,
@@ -301,6 +330,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "delete",
+        in_transaction: true,
         fields: Some(&["deletes", "ordered", "let"]),
         access: Access::Write,
         api_v1: true,
@@ -310,6 +340,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "findAndModify",
+        in_transaction: true,
         aliases: &["findandmodify"],
         fields: Some(&[
             "query",
@@ -341,6 +372,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "distinct",
+        in_transaction: true,
         fields: Some(&["key", "query", "collation", "hint"]),
         access: Access::Read,
         run: count::distinct,
@@ -348,6 +380,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "aggregate",
+        in_transaction: true,
         fields: Some(&[
             "pipeline",
             "explain",
@@ -390,6 +423,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "createIndexes",
+        in_transaction: true,
         fields: Some(&["indexes", "commitQuorum", "ignoreUnknownIndexOptions"]),
         access: Access::Write,
         api_v1: true,
@@ -430,9 +464,17 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
 ];
-/// The command with this name or alias.
-pub(crate) fn find(name: &str) -> Option<&'static Command> {
+/// The command with this name or alias, if this deployment's processes have it at this version.
+pub(crate) fn find(name: &str, deployment: &Deployment) -> Option<&'static Command> {
+    let process = if deployment.is_mongos() {
+        Process::Mongos
+    } else {
+        Process::Mongod
+    };
     COMMANDS
         .iter()
+        .chain(super::table_more::COMMANDS)
         .find(|command| command.name == name || command.aliases.contains(&name))
+        .filter(|command| command.on == Process::Any || command.on == process)
+        .filter(|command| deployment.version.at_least(command.since.0, command.since.1))
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
 use crate::session::History;
+use crate::storage::collection::Replacing;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::update::{Target, Update};
 use crate::value::collation::Collation;
@@ -18,10 +19,10 @@ use std::sync::Arc;
 
 /// What one statement did.
 #[derive(Default)]
-struct Done {
-    matched: i32,
-    modified: i32,
-    upserted: Option<Bson>,
+pub(super) struct Done {
+    pub(super) matched: i32,
+    pub(super) modified: i32,
+    pub(super) upserted: Option<Bson>,
 }
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
@@ -97,7 +98,7 @@ impl Done {
 }
 
 /// Errors in the shape of a statement fail the whole command.
-fn check_statement(call: &Call<'_>, statement: &Document, history: &History<'_>) -> Result<()> {
+pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &History<'_>) -> Result<()> {
     let args = Args::new("update.updates", statement);
     args.only(&[
         "q",
@@ -152,12 +153,13 @@ pub(crate) fn statement_env(
     Ok(env)
 }
 
-fn run_statement(
+pub(super) fn run_statement(
     call: &Call<'_>,
     catalog: &mut Catalog,
     namespace: &Namespace,
     statement: &Document,
 ) -> Result<Done> {
+    super::view::refuse(catalog, namespace)?;
     let args = Args::new("update.updates", statement);
     let mut env = statement_env(call, statement, catalog.get(namespace))?;
     let constants = args.document("c")?;
@@ -254,9 +256,14 @@ impl Write<'_> {
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }
-        collection.replace(id, new.clone(), &self.namespace.to_string(), self.bypass)?;
+        let new = Arc::new(new);
+        let how = Replacing {
+            bypass: self.bypass,
+            whole: self.update.is_replacement(),
+        };
+        collection.replace(id, Arc::clone(&new), &self.namespace.to_string(), how)?;
         self.call.wrote();
-        Ok((old, Arc::new(new), true))
+        Ok((old, new, true))
     }
 
     /// Inserts what the update makes of the filter's equalities.

@@ -1,13 +1,19 @@
 //! All databases and collections.
 
+use super::change::{Change, Definition};
 use super::{Collection, Namespace};
 use crate::error::{Error, Result, code};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// The collections by database and name.
-#[derive(Debug, Default)]
+/// The collections by database and name. A copy shares them until either side changes them.
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Catalog {
-    databases: BTreeMap<String, BTreeMap<String, Collection>>,
+    databases: BTreeMap<String, BTreeMap<String, Arc<Collection>>>,
+    /// Collections that may hold changes.
+    touched: Vec<Namespace>,
+    /// Changes of definitions since the changes were last taken.
+    definitions: Vec<Change>,
 }
 
 impl Catalog {
@@ -16,24 +22,48 @@ impl Catalog {
         self.databases
             .get(&namespace.database)?
             .get(&namespace.collection)
+            .map(Arc::as_ref)
+    }
+
+    /// The shared collection, to see whether two catalogs hold the very same.
+    pub(crate) fn shared(&self, namespace: &Namespace) -> Option<&Arc<Collection>> {
+        self.databases
+            .get(&namespace.database)?
+            .get(&namespace.collection)
     }
 
     /// A collection to change, if it exists.
     pub(crate) fn get_mut(&mut self, namespace: &Namespace) -> Option<&mut Collection> {
-        self.databases
+        let collection = self
+            .databases
             .get_mut(&namespace.database)?
-            .get_mut(&namespace.collection)
+            .get_mut(&namespace.collection)?;
+        if self.touched.last() != Some(namespace) {
+            self.touched.push(namespace.clone());
+        }
+        Some(Arc::make_mut(collection))
     }
 
     /// A collection to write to, made with default options if it does not exist.
     pub(crate) fn get_or_create(&mut self, namespace: &Namespace) -> Result<&mut Collection> {
         if self.get(namespace).is_none() {
             self.check_creatable(namespace)?;
+            self.create(namespace, Collection::new(None));
         }
-        let database = self.databases.entry(namespace.database.clone()).or_default();
-        Ok(database
-            .entry(namespace.collection.clone())
-            .or_insert_with(|| Collection::new(None)))
+        self.get_mut(namespace)
+            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("{namespace} is gone")))
+    }
+
+    /// Adds a new collection.
+    pub(crate) fn create(&mut self, namespace: &Namespace, collection: Collection) {
+        self.define(namespace, &collection, Definition::Create);
+        self.put(namespace, collection);
+    }
+
+    /// Notes that a collection's definition changes.
+    pub(crate) fn define(&mut self, namespace: &Namespace, collection: &Collection, definition: Definition) {
+        self.definitions
+            .push(Change::definition(namespace, collection, definition));
     }
 
     /// Whether a collection may be made under this name: the rules of names, and no database differs from its own only in
@@ -62,7 +92,8 @@ impl Catalog {
     /// Puts a collection under a name, in place of what was there.
     pub(crate) fn put(&mut self, namespace: &Namespace, collection: Collection) {
         let database = self.databases.entry(namespace.database.clone()).or_default();
-        database.insert(namespace.collection.clone(), collection);
+        database.insert(namespace.collection.clone(), Arc::new(collection));
+        self.touched.push(namespace.clone());
     }
 
     /// Takes a collection out; a database without collections is gone too.
@@ -72,22 +103,76 @@ impl Catalog {
         if database.is_empty() {
             self.databases.remove(&namespace.database);
         }
-        collection
+        collection.map(Arc::unwrap_or_clone)
+    }
+
+    /// Drops a collection.
+    pub(crate) fn drop_collection(&mut self, namespace: &Namespace) -> Option<Collection> {
+        let collection = self.take(namespace)?;
+        self.define(namespace, &collection, Definition::Drop);
+        Some(collection)
     }
 
     /// Drops a database; whether it existed.
     pub(crate) fn drop_database(&mut self, database: &str) -> bool {
-        self.databases.remove(database).is_some()
+        let names: Vec<String> = self.collections(database).map(|(name, _)| name.clone()).collect();
+        for collection in names {
+            self.drop_collection(&Namespace {
+                database: database.to_owned(),
+                collection,
+            });
+        }
+        let existed = self.definitions.iter().any(|change| {
+            change.namespace.database == database
+                && matches!(change.what, super::change::What::Definition(Definition::Drop))
+        });
+        if existed {
+            self.definitions.push(Change::drop_database(database));
+        }
+        existed
+    }
+
+    /// What has happened since this was last called: definitions first, then records by collection.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        let mut changes = std::mem::take(&mut self.definitions);
+        for namespace in std::mem::take(&mut self.touched) {
+            let collection = self
+                .databases
+                .get_mut(&namespace.database)
+                .and_then(|database| database.get_mut(&namespace.collection));
+            if let Some(collection) = collection
+                && !collection.changes().is_empty()
+            {
+                let uuid = collection.uuid;
+                let images = collection.keeps_images();
+                let records = Arc::make_mut(collection).take_changes();
+                changes.extend(
+                    records
+                        .into_iter()
+                        .map(|record| Change::record(&namespace, uuid, images, record)),
+                );
+            }
+        }
+        changes
+    }
+
+    /// Notes that a collection may hold changes.
+    pub(crate) fn touch(&mut self, namespace: Namespace) {
+        self.touched.push(namespace);
     }
 
     /// The databases with their collections, by name.
-    pub(crate) fn databases(&self) -> impl Iterator<Item = (&String, &BTreeMap<String, Collection>)> {
+    pub(crate) fn databases(&self) -> impl Iterator<Item = (&String, &BTreeMap<String, Arc<Collection>>)> {
         self.databases.iter()
     }
 
     /// The collections of a database, by name.
     pub(crate) fn collections(&self, database: &str) -> impl Iterator<Item = (&String, &Collection)> {
-        self.databases.get(database).into_iter().flatten()
+        self.databases
+            .get(database)
+            .into_iter()
+            .flatten()
+            .map(|(name, collection)| (name, collection.as_ref()))
     }
 
     /// Every collection, to change.
@@ -99,7 +184,7 @@ impl Catalog {
                         database: database.clone(),
                         collection: collection.clone(),
                     },
-                    value,
+                    Arc::make_mut(value),
                 )
             })
         })

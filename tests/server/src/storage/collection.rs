@@ -32,6 +32,13 @@ pub(crate) struct Validator {
     pub(crate) moderate: bool,
 }
 
+/// The definition of a view.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    pub(crate) on: String,
+    pub(crate) pipeline: Vec<Bson>,
+}
+
 /// A collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Collection {
@@ -41,12 +48,39 @@ pub(crate) struct Collection {
     pub(crate) collation: Option<Collation>,
     pub(crate) capped: Option<Capped>,
     pub(crate) validator: Option<Validator>,
+    /// What a view shows instead of records of its own.
+    pub(crate) view: Option<View>,
     /// The `timeField` of a time series collection.
     pub(crate) time_field: Option<String>,
     pub(crate) indexes: Vec<Index>,
     records: BTreeMap<RecordId, Arc<Document>>,
     next: RecordId,
     bytes: usize,
+    /// What has happened to records since the changes were last taken.
+    changes: Vec<RecordChange>,
+}
+
+/// What happened to a record.
+#[derive(Debug, Clone)]
+pub(crate) enum RecordChange {
+    Insert(RecordId, Arc<Document>),
+    Replace {
+        id: RecordId,
+        old: Arc<Document>,
+        new: Arc<Document>,
+        /// By a replacement, not by update operators.
+        whole: bool,
+    },
+    Delete(RecordId, Arc<Document>),
+}
+
+/// How a record's document gives way to another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Replacing {
+    /// Do not ask the validator.
+    pub(crate) bypass: bool,
+    /// A replacement, not update operators.
+    pub(crate) whole: bool,
 }
 
 impl Collection {
@@ -57,12 +91,14 @@ impl Collection {
             options: Document::new(),
             capped: None,
             validator: None,
+            view: None,
             time_field: None,
             indexes: vec![Index::on_id(collation.as_ref())],
             collation,
             records: BTreeMap::new(),
             next: 1,
             bytes: 0,
+            changes: Vec::new(),
         }
     }
 
@@ -86,8 +122,37 @@ impl Collection {
         self.records.get(&id)
     }
 
+    /// Rows that a view gives, to be read only: without indexes, so that nothing is asked of them.
+    pub(crate) fn of_rows(rows: Vec<Document>, collation: Option<Collation>) -> Collection {
+        let mut collection = Collection::new(collation);
+        collection.indexes.clear();
+        collection.records = (1..).zip(rows.into_iter().map(Arc::new)).collect();
+        collection
+    }
+
+    /// What has happened to records since this was last called.
+    pub(crate) fn take_changes(&mut self) -> Vec<RecordChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// What has happened to records and was not taken yet.
+    pub(crate) fn changes(&self) -> &[RecordChange] {
+        &self.changes
+    }
+
+    /// The id of the newest record there ever was.
+    pub(crate) fn last_id(&self) -> RecordId {
+        self.next - 1
+    }
+
     /// Inserts a document, which has its `_id`, or changes nothing.
-    pub(crate) fn insert(&mut self, document: Document, namespace: &str, bypass: bool) -> Result<RecordId> {
+    pub(crate) fn insert(
+        &mut self,
+        document: impl Into<Arc<Document>>,
+        namespace: &str,
+        bypass: bool,
+    ) -> Result<RecordId> {
+        let document = document.into();
         if !bypass {
             self.validate(&document, None)?;
         }
@@ -105,7 +170,8 @@ impl Collection {
             index.add(keys, id);
         }
         self.bytes += document_size(&document);
-        self.records.insert(id, Arc::new(document));
+        self.changes.push(RecordChange::Insert(id, Arc::clone(&document)));
+        self.records.insert(id, document);
         self.trim();
         Ok(id)
     }
@@ -114,14 +180,15 @@ impl Collection {
     pub(crate) fn replace(
         &mut self,
         id: RecordId,
-        document: Document,
+        document: impl Into<Arc<Document>>,
         namespace: &str,
-        bypass: bool,
+        how: Replacing,
     ) -> Result<()> {
+        let document = document.into();
         let Some(old) = self.records.get(&id).cloned() else {
             return Err(Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")));
         };
-        if !bypass {
+        if !how.bypass {
             self.validate(&document, Some(&old))?;
         }
         let new_keys = self.keys_for(&document, Some(id), namespace)?;
@@ -131,12 +198,25 @@ impl Collection {
             index.add(keys, id);
         }
         self.bytes = self.bytes + document_size(&document) - document_size(&old);
-        self.records.insert(id, Arc::new(document));
+        self.changes.push(RecordChange::Replace {
+            id,
+            old,
+            new: Arc::clone(&document),
+            whole: how.whole,
+        });
+        self.records.insert(id, document);
         Ok(())
     }
 
     /// Removes a record.
     pub(crate) fn remove(&mut self, id: RecordId) -> Option<Arc<Document>> {
+        let old = self.discard(id)?;
+        self.changes.push(RecordChange::Delete(id, Arc::clone(&old)));
+        Some(old)
+    }
+
+    /// Removes a record without telling of it, as limits of a collection do.
+    fn discard(&mut self, id: RecordId) -> Option<Arc<Document>> {
         let old = self.records.remove(&id)?;
         for index in &mut self.indexes {
             // Keys of a stored document were computed before without an error.
@@ -167,8 +247,10 @@ impl Collection {
     /// The records to look at for a filter, in the order in which the server would give them: those of an `_id` lookup or scan,
     /// else all in insertion order.
     pub(crate) fn candidates(&self, filter: &Filter, env: &Env) -> Vec<RecordId> {
-        let id_index = &self.indexes[0];
-        if env.collation == id_index.collation && filter.restricts("_id") {
+        if let Some(id_index) = self.indexes.first()
+            && env.collation == id_index.collation
+            && filter.restricts("_id")
+        {
             if let Some(values) = filter.equal_values("_id")
                 && !values
                     .iter()
@@ -182,7 +264,7 @@ impl Collection {
             }
             return id_index.scan();
         }
-        for index in &self.indexes[1..] {
+        for index in self.indexes.iter().skip(1) {
             let usable = index.kind == Kind::Ordered
                 && !index.hidden
                 && !index.sparse
@@ -281,7 +363,7 @@ impl Collection {
             let Some(oldest) = self.records.keys().next().copied() else {
                 return;
             };
-            self.remove(oldest);
+            self.discard(oldest);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The shared storage of one server instance: databases, collections, records and indexes, all in memory.
 
 pub(crate) mod catalog;
+pub(crate) mod change;
 pub(crate) mod collection;
 pub(crate) mod index;
 pub(crate) mod index_relation;

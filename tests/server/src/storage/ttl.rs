@@ -1,15 +1,24 @@
 //! Expiry: removes the documents whose date in a TTL index has passed.
 
 use super::index::Index;
-use super::{Catalog, Collection, RecordId};
+use super::{Catalog, Collection, Namespace, RecordId};
 use crate::query::{Env, path};
 use bson::{Bson, DateTime, Document};
 
 impl Catalog {
     /// One pass of the TTL monitor; gives the number of removed documents.
     pub(crate) fn remove_expired(&mut self, now: DateTime) -> usize {
-        self.all_mut()
-            .map(|(_, collection)| remove_from(collection, now))
+        let removed: Vec<(Namespace, usize)> = self
+            .all_mut()
+            .map(|(namespace, collection)| (namespace, remove_from(collection, now)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        removed
+            .into_iter()
+            .map(|(namespace, count)| {
+                self.touch(namespace);
+                count
+            })
             .sum()
     }
 }

@@ -1,0 +1,61 @@
+//! The error labels that the server adds by itself, when no fail point has said which.
+
+use crate::deployment::Deployment;
+use bson::Document;
+
+/// Codes after which a retryable write is worth another attempt.
+const RETRYABLE_CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+/// Codes after which a whole transaction is worth another attempt, beside the retryable ones.
+const TRANSIENT_CODES: [i32; 6] = [24, 112, 239, 246, 251, 267];
+
+/// Whether a command is the last one of its transaction.
+pub(super) fn ends_transaction(body: &Document) -> bool {
+    body.keys()
+        .next()
+        .is_some_and(|name| matches!(name.as_str(), "commitTransaction" | "abortTransaction"))
+}
+
+/// The labels of a failed command's reply.
+pub(super) fn of_error(deployment: &Deployment, body: &Document, code: i32) -> Option<Vec<String>> {
+    if !deployment.is_replicated() || !body.contains_key("txnNumber") {
+        return None;
+    }
+    let in_transaction = body.contains_key("autocommit");
+    let ends = ends_transaction(body);
+    let retryable = RETRYABLE_CODES.contains(&code);
+    let mut labels = Vec::new();
+    let transient = TRANSIENT_CODES.contains(&code) || (retryable && !ends);
+    if in_transaction && transient {
+        labels.push("TransientTransactionError".to_owned());
+    }
+    if retryable && (!in_transaction || ends) && deployment.version.at_least(4, 4) {
+        labels.push("RetryableWriteError".to_owned());
+    }
+    Some(labels)
+}
+
+/// Adds a write concern error to the reply of a command that was run.
+pub(super) fn add_write_concern_error(
+    deployment: &Deployment,
+    reply: &mut Document,
+    error: Document,
+    body: &Document,
+    given: Option<Vec<String>>,
+) {
+    let retryable = body.contains_key("txnNumber")
+        && deployment.version.at_least(4, 4)
+        && error
+            .get_i32("code")
+            .is_ok_and(|code| RETRYABLE_CODES.contains(&code));
+    reply.insert("writeConcernError", error);
+    let labels = given.unwrap_or_else(|| {
+        if retryable {
+            vec!["RetryableWriteError".into()]
+        } else {
+            Vec::new()
+        }
+    });
+    if !labels.is_empty() {
+        reply.insert("errorLabels", labels);
+    }
+}

@@ -1,0 +1,219 @@
+//! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
+
+use super::table::{Access, COMMAND, Command, Process};
+use super::{admin, bulk_write, map_reduce, search_index, sharding, users};
+
+/// Any fields: the command's answer does not depend on them, or it reads them itself.
+const ANY: Option<&[&str]> = None;
+
+/// The commands.
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "commitTransaction",
+        fields: Some(&["recoveryToken"]),
+        access: Access::Write,
+        api_v1: true,
+        admin_only: true,
+        in_transaction: true,
+        run: admin::commit_transaction,
+        ..COMMAND
+    },
+    Command {
+        name: "abortTransaction",
+        fields: Some(&["recoveryToken"]),
+        access: Access::Write,
+        api_v1: true,
+        admin_only: true,
+        in_transaction: true,
+        run: admin::abort_transaction,
+        ..COMMAND
+    },
+    Command {
+        name: "bulkWrite",
+        fields: Some(&[
+            "ops",
+            "nsInfo",
+            "ordered",
+            "bypassDocumentValidation",
+            "errorsOnly",
+            "cursor",
+            "let",
+        ]),
+        access: Access::Write,
+        api_v1: true,
+        admin_only: true,
+        retryable_write: true,
+        in_transaction: true,
+        since: (8, 0),
+        run: bulk_write::run,
+        ..COMMAND
+    },
+    Command {
+        name: "mapReduce",
+        aliases: &["mapreduce"],
+        fields: Some(&[
+            "map",
+            "reduce",
+            "finalize",
+            "out",
+            "query",
+            "sort",
+            "limit",
+            "scope",
+            "verbose",
+            "collation",
+            "jsMode",
+            "bypassDocumentValidation",
+        ]),
+        access: Access::Read,
+        run: map_reduce::run,
+        ..COMMAND
+    },
+    Command {
+        name: "createSearchIndexes",
+        fields: ANY,
+        access: Access::Write,
+        since: (7, 0),
+        run: search_index::refuse,
+        ..COMMAND
+    },
+    Command {
+        name: "updateSearchIndex",
+        fields: ANY,
+        access: Access::Write,
+        since: (7, 0),
+        run: search_index::refuse,
+        ..COMMAND
+    },
+    Command {
+        name: "dropSearchIndex",
+        fields: ANY,
+        access: Access::Write,
+        since: (7, 0),
+        run: search_index::refuse,
+        ..COMMAND
+    },
+    Command {
+        name: "authenticate",
+        fields: ANY,
+        api_v1: true,
+        run: users::authenticate,
+        ..COMMAND
+    },
+    Command {
+        name: "saslStart",
+        fields: ANY,
+        api_v1: true,
+        run: users::sasl_start,
+        ..COMMAND
+    },
+    Command {
+        name: "saslContinue",
+        fields: ANY,
+        api_v1: true,
+        run: users::sasl_continue,
+        ..COMMAND
+    },
+    Command {
+        name: "getnonce",
+        run: users::get_nonce,
+        ..COMMAND
+    },
+    Command {
+        name: "logout",
+        run: admin::ping,
+        ..COMMAND
+    },
+    Command {
+        name: "createUser",
+        fields: ANY,
+        access: Access::Write,
+        run: users::write_user,
+        ..COMMAND
+    },
+    Command {
+        name: "updateUser",
+        fields: ANY,
+        access: Access::Write,
+        run: users::write_user,
+        ..COMMAND
+    },
+    Command {
+        name: "isdbgrid",
+        on: Process::Mongos,
+        run: sharding::is_dbgrid,
+        ..COMMAND
+    },
+    Command {
+        name: "listShards",
+        admin_only: true,
+        on: Process::Mongos,
+        run: sharding::list_shards,
+        ..COMMAND
+    },
+    Command {
+        name: "enableSharding",
+        fields: Some(&["primaryShard"]),
+        admin_only: true,
+        on: Process::Mongos,
+        run: sharding::enable,
+        ..COMMAND
+    },
+    Command {
+        name: "shardCollection",
+        fields: Some(&[
+            "key",
+            "unique",
+            "numInitialChunks",
+            "collation",
+            "presplitHashedZones",
+            "timeseries",
+        ]),
+        admin_only: true,
+        on: Process::Mongos,
+        run: sharding::shard_collection,
+        ..COMMAND
+    },
+    Command {
+        name: "checkMetadataConsistency",
+        fields: Some(&["checkIndexes", "cursor"]),
+        on: Process::Mongos,
+        since: (7, 0),
+        run: sharding::check_metadata,
+        ..COMMAND
+    },
+    Command {
+        name: "flushRouterConfig",
+        admin_only: true,
+        on: Process::Mongos,
+        run: admin::ping,
+        ..COMMAND
+    },
+    Command {
+        name: "testDeprecation",
+        api_v1: true,
+        since: (4, 9),
+        run: admin::ping,
+        ..COMMAND
+    },
+    Command {
+        name: "testDeprecationInVersion2",
+        api_v1: true,
+        since: (4, 9),
+        run: admin::ping,
+        ..COMMAND
+    },
+    Command {
+        name: "testVersion2",
+        since: (4, 9),
+        run: admin::ping,
+        ..COMMAND
+    },
+    Command {
+        name: "testVersions1And2",
+        api_v1: true,
+        since: (4, 9),
+        run: admin::ping,
+        ..COMMAND
+    },
+];

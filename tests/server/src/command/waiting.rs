@@ -1,0 +1,92 @@
+//! Commands that wait: `getMore` on a cursor that awaits data, and a filter that sleeps. Nothing is locked meanwhile.
+
+use crate::deployment::Deployment;
+use crate::error::Result;
+use crate::member::Member;
+use bson::{Bson, Document};
+use std::time::Duration;
+
+/// How long a getMore waits for data unless it says how long.
+const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
+/// The longest sleep that a filter may ask for.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// Runs a command, again and again as long as it awaits data and there is none.
+pub(super) async fn run(
+    body: &Document,
+    run: impl Fn(&Document) -> Result<Document>,
+    deployment: &Deployment,
+    member: &Member,
+) -> Result<Document> {
+    if let Some(time) = sleep_in_filter(body) {
+        tokio::time::sleep(time.min(LONGEST_SLEEP)).await;
+    }
+    let awaits = match body.iter().next() {
+        Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id),
+        _ => false,
+    };
+    if !awaits {
+        return run(body);
+    }
+    let limit = match body
+        .get("maxTimeMS")
+        .and_then(crate::value::number::Number::from_bson)
+    {
+        Some(limit) => Duration::from_millis(limit.to_saturated_i64().clamp(0, i64::from(i32::MAX)) as u64),
+        None => DEFAULT_AWAIT,
+    };
+    let deadline = tokio::time::Instant::now() + limit;
+    // Subscribed before looking, so that no change is missed.
+    let mut changes = deployment.data_changes();
+    loop {
+        let reply = run(body)?;
+        if !is_empty_batch(&reply) {
+            return Ok(reply);
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(deadline) => return Ok(reply),
+            changed = changes.changed() => if changed.is_err() { return Ok(reply) },
+        }
+    }
+}
+
+fn is_empty_batch(reply: &Document) -> bool {
+    let Ok(cursor) = reply.get_document("cursor") else {
+        return false;
+    };
+    cursor.get_array("nextBatch").is_ok_and(Vec::is_empty) && cursor.get_i64("id").is_ok_and(|id| id != 0)
+}
+
+/// The time that a filter's `$where: "sleep(N) || true"` sleeps, the only program that is understood.
+fn sleep_in_filter(body: &Document) -> Option<Duration> {
+    let filter = body
+        .get_document("filter")
+        .or_else(|_| body.get_document("query"))
+        .ok()?;
+    sleep_time(filter.get("$where")?)
+}
+
+/// See [`sleep_in_filter`].
+pub(crate) fn sleep_time(program: &Bson) -> Option<Duration> {
+    let text = match program {
+        Bson::String(text) | Bson::JavaScriptCode(text) => text,
+        _ => return None,
+    };
+    let millis = text.strip_prefix("sleep(")?.strip_suffix(") || true")?;
+    millis.parse().ok().map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_program_is_understood() {
+        assert_eq!(
+            sleep_time(&Bson::from("sleep(2000) || true")),
+            Some(Duration::from_secs(2))
+        );
+        assert_eq!(sleep_time(&Bson::from("this.a > 1")), None);
+        assert_eq!(sleep_time(&Bson::from("sleep(x) || true")), None);
+    }
+}
