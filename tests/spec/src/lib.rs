@@ -7,6 +7,7 @@ pub mod fields;
 pub mod files;
 pub mod machine;
 pub mod runner;
+pub mod unified;
 
 use std::path::Path;
 
@@ -22,4 +23,5 @@ pub const SUITES: &[Collect] = &[
     machine::concern::collect,
     machine::corpus::collect,
     machine::vector::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
 ];
