@@ -17,6 +17,10 @@
 mod api;
 pub mod bson;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "used by `internals`")
+)]
 mod connection;
 mod error;
 mod execution;
@@ -26,6 +30,10 @@ pub mod internals;
 mod operation;
 pub mod options;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "used by `internals`")
+)]
 mod pool;
 #[allow(
     missing_docs,
@@ -37,7 +45,7 @@ mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
-pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
+pub use api::{Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification};
 pub use error::{
     BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -59,7 +67,7 @@ pub mod action {
         Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
         DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
         InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
-        ListIndexNames, ListIndexes, RunCommand, Update,
+        ListIndexNames, ListIndexes, RunCommand, StartSession, Update,
     };
 }
 
