@@ -254,7 +254,7 @@ fn finish(
         }
         Err(mut error) => {
             if error.labels.is_none() {
-                error.labels = labels::of_error(deployment, body, error.code);
+                error.labels = labels::of_error(deployment, member, body, error.code);
             }
             let mut reply = error.to_reply();
             if !deployment.version.at_least(8, 0)

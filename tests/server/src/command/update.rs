@@ -5,6 +5,7 @@ use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
 use super::plan::{Scan, select};
+use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
@@ -121,6 +122,9 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
             code::MISSING_FIELD,
             "BSON field 'update.updates.u' is missing but a required field",
         ));
+    }
+    if let Some(Bson::Array(stages)) = args.get("u") {
+        Pipeline::check_stages(stages)?;
     }
     if statement.contains_key("sort") && !call.deployment.version.at_least(8, 0) {
         return Err(Error::new(
