@@ -138,6 +138,15 @@ fn change_stream(
             "Operation not permitted in transaction :: caused by :: $changeStream cannot be used in a transaction",
         ));
     }
+    if let Some(Bson::Document(concern)) = call.body.get("readConcern")
+        && let Some(level) = concern.get("level")
+        && *level != Bson::from("majority")
+    {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "$changeStream cannot run with a readConcern other than 'majority'",
+        ));
+    }
     let catalog = call.catalog();
     if let Some(namespace) = namespace {
         view::refuse(&catalog, namespace)?;

@@ -15,8 +15,10 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let collection = with_options(call)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
-        // Creating the same again is no error.
-        if crate::value::identical_documents(&existing.options, &collection.options) {
+        // Creating the same again is no error outside of a transaction.
+        if call.isolated.is_none()
+            && crate::value::identical_documents(&existing.options, &collection.options)
+        {
             return Ok(Document::new());
         }
         return Err(Error::new(
