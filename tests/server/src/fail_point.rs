@@ -37,6 +37,8 @@ pub(crate) struct Effect {
     pub(crate) error_code: Option<i32>,
     /// Labels of the error, in place of the server's own.
     pub(crate) labels: Option<Vec<String>>,
+    /// The failure comes when the cursor of a getMore was found already, so that the server knows what it is.
+    pub(crate) in_cursor: bool,
     /// Run the command, and add this to the reply.
     pub(crate) write_concern_error: Option<Document>,
 }

@@ -54,7 +54,10 @@ pub(crate) async fn dispatch(
         if effect.close {
             return Outcome::Close;
         }
-        if let Some(error) = effect.error() {
+        if let Some(mut error) = effect.error() {
+            if error.labels.is_none() && key == "getMore" && !effect.in_cursor {
+                error.labels = labels::without_cursor(deployment, body, error.code);
+            }
             return Outcome::Reply(finish(deployment, member, body, Err(error)));
         }
     }

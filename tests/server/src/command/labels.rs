@@ -42,8 +42,13 @@ pub(super) fn of_error(
     if resumable && deployment.version.at_least(4, 4) && reads_stream(member, body) {
         return Some(vec!["ResumableChangeStreamError".to_owned()]);
     }
+    without_cursor(deployment, body, code)
+}
+
+/// The labels of a reply that failed before the server looked at the cursor.
+pub(super) fn without_cursor(deployment: &Deployment, body: &Document, code: i32) -> Option<Vec<String>> {
     if !deployment.is_replicated() || !body.contains_key("txnNumber") {
-        return None;
+        return Some(Vec::new());
     }
     let in_transaction = body.contains_key("autocommit");
     let ends = ends_transaction(body);

@@ -203,16 +203,21 @@ async fn what_streams_refuse() {
         fatal.get_array("errorLabels").unwrap(),
         &vec![Bson::from("NonResumableChangeStreamError")]
     );
-    // A fail point's error is one to resume after.
-    let point = doc! {"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["getMore"], "errorCode": 6}};
-    let opened = watch(&mut client, doc! {}, &[]).await;
-    let (id, _) = cursor(&opened, "firstBatch");
-    client.run(on("admin", point)).await;
-    let failed = more(&mut client, id).await;
-    assert_eq!(
-        failed.get_array("errorLabels").unwrap(),
-        &vec![Bson::from("ResumableChangeStreamError")]
-    );
+    // An error is one to resume after if the server knows that it concerns a change stream.
+    for (name, resumable) in [("failGetMoreAfterCursorCheckout", true), ("failCommand", false)] {
+        let data = doc! {"failCommands": ["getMore"], "errorCode": 6};
+        let point = doc! {"configureFailPoint": name, "mode": {"times": 1}, "data": data};
+        let opened = watch(&mut client, doc! {}, &[]).await;
+        let (id, _) = cursor(&opened, "firstBatch");
+        client.run(on("admin", point)).await;
+        let failed = more(&mut client, id).await;
+        assert_eq!(code(&failed), 6);
+        let labels = failed.get_array("errorLabels").cloned().unwrap_or_default();
+        assert_eq!(
+            labels == vec![Bson::from("ResumableChangeStreamError")],
+            resumable
+        );
+    }
     let alone = TestServer::builder().start().await.unwrap();
     let mut client = Client::connect(alone.addresses()[0]).await;
     assert_eq!(code(&watch(&mut client, doc! {}, &[]).await), 40573);
