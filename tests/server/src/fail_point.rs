@@ -96,6 +96,10 @@ impl FailPoints {
                         .transpose()?
                         .map(|point| FailCommand {
                             commands: vec!["getMore".to_owned()],
+                            effect: Effect {
+                                in_cursor: true,
+                                ..point.effect
+                            },
                             ..point
                         });
             }
