@@ -1,7 +1,7 @@
 //! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and `onPrimaryTransactionalWrite`, per member.
 
 use crate::deployment::lock;
-use crate::error::{Error, Result, code_name};
+use crate::error::{Error, Result};
 use crate::value::number::Number;
 use bson::{Bson, Document};
 use std::sync::Mutex;
@@ -251,14 +251,7 @@ impl FailCommand {
                 ("appName", Bson::String(app)) => point.app_name = Some(app.clone()),
                 ("namespace", Bson::String(namespace)) => point.namespace = Some(namespace.clone()),
                 ("writeConcernError", Bson::Document(error)) => {
-                    let mut error = error.clone();
-                    if let (Ok(code), false) = (error.get_i32("code"), error.contains_key("codeName")) {
-                        error.insert("codeName", code_name(code));
-                    }
-                    if !error.contains_key("errmsg") {
-                        error.insert("errmsg", "failCommand writeConcernError");
-                    }
-                    point.effect.write_concern_error = Some(error);
+                    point.effect.write_concern_error = Some(error.clone());
                 }
                 ("failInternalCommands", Bson::Boolean(_)) => {}
                 _ => return Err(Error::not_served(format!("failCommand option {name}: {value}"))),

@@ -1,6 +1,6 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
-use super::{Call, api_version, generic, hello, labels, table, waiting};
+use super::{Call, api_version, generic, hello, labels, older, table, waiting};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
@@ -58,7 +58,10 @@ pub(crate) async fn dispatch(
             if error.labels.is_none() && key == "getMore" && !effect.in_cursor {
                 error.labels = labels::without_cursor(deployment, body, error.code);
             }
-            return Outcome::Reply(finish(deployment, member, body, Err(error)));
+            // What a fail point says of the topology is no news of it.
+            let mut reply = finish(deployment, member, body, Err(error));
+            reply.remove("topologyVersion");
+            return Outcome::Reply(reply);
         }
     }
     let command = table::find(key, deployment);
@@ -78,7 +81,11 @@ pub(crate) async fn dispatch(
             }
         }
         Some(command) => {
-            let write_point = if command.retryable_write && generic::is_retryable_write(body) {
+            // A repeated write that was done before writes nothing now.
+            let write_point = if command.retryable_write
+                && generic::is_retryable_write(body)
+                && !deployment.sessions.has_done(body)
+            {
                 member.fail_points.on_transactional_write()
             } else {
                 None
@@ -206,6 +213,7 @@ fn prepare(
 ) -> Result<()> {
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
+    older::check_options(command, deployment.version, body)?;
     if command.admin_only && db != "admin" {
         return Err(Error::new(
             code::UNAUTHORIZED,

@@ -4,6 +4,7 @@ use super::Call;
 use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
+use super::older::check_replacement;
 use super::plan::{Scan, select};
 use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
@@ -257,6 +258,9 @@ impl Write<'_> {
             .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")))?;
         let (_, position) = self.filter.matches_with_position(&old, self.env)?;
         let new = self.update.apply(&old, self.target(position))?;
+        if self.update.is_replacement() {
+            check_replacement(self.call.deployment.version, &new)?;
+        }
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }
@@ -273,6 +277,9 @@ impl Write<'_> {
     /// Inserts what the update makes of the filter's equalities.
     pub(crate) fn upsert(&self, catalog: &mut Catalog) -> Result<Document> {
         let document = self.update.upsert(self.filter, self.target(None))?;
+        if self.update.is_replacement() {
+            check_replacement(self.call.deployment.version, &document)?;
+        }
         let collection = catalog.get_or_create(self.namespace)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
         self.call.wrote();
