@@ -16,14 +16,25 @@
 
 mod api;
 pub mod bson;
+#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 mod connection;
 mod error;
 mod execution;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod operation;
 pub mod options;
+#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 mod pool;
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "public to `internals` only, but for the events"
+)]
 mod proto;
 mod topology;
+#[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
 pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
@@ -49,5 +60,14 @@ pub mod action {
         DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
         InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
         ListIndexNames, ListIndexes, RunCommand, Update,
+    };
+}
+
+/// What a client tells about its work, to the listeners in its [`ClientOptions`](options::ClientOptions).
+pub mod event {
+    pub use crate::proto::description::{ServerDescription, ServerType, TopologyDescription, TopologyType};
+    pub use crate::proto::event::{
+        CheckOutFailedReason, CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent,
+        ConnectionClosedReason, ConnectionInfo, EventListener, PoolEvent, PoolOptions, SdamEvent,
     };
 }

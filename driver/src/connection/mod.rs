@@ -3,11 +3,24 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+mod dialer;
+mod dns;
 mod establish;
+mod interruption;
 mod read_buffer;
+#[cfg(feature = "dns")]
+mod resolver;
+#[cfg(not(feature = "dns"))]
+#[path = "resolver_off.rs"]
+mod resolver;
 mod stream;
+#[cfg(feature = "rustls")]
+mod tls;
+#[cfg(not(feature = "rustls"))]
+#[path = "tls_off.rs"]
+mod tls;
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use crate::{
     Error, Result, ServerAddress,
@@ -18,16 +31,21 @@ use crate::{
     },
     types::deadline::Deadline,
 };
-pub(crate) use establish::ConnectionSettings;
+pub use dialer::Dialer;
+pub use dns::{DnsLookup, Lookup, LookupError};
+pub use establish::ConnectionSettings;
+pub use interruption::Interruption;
 use read_buffer::ReadBuffer;
+pub use resolver::Resolver;
 use stream::Stream;
+pub use tls::TlsConfig;
 
 /// A write buffer that grew beyond this is given back after use, so that one big insert does not pin its size for ever.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;
 
 /// An established connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
@@ -38,6 +56,10 @@ pub(crate) struct Connection {
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
     state: State,
+    /// Where the body of the last reply to hello lies in the read buffer, until the next reply.
+    hello_body: Range<usize>,
+    /// What broke it.
+    failure: Option<Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,28 +74,53 @@ enum State {
 
 impl Connection {
     /// What the server said in the handshake.
-    pub(crate) fn hello(&self) -> &HelloReply {
+    pub fn hello(&self) -> &HelloReply {
         &self.hello
     }
 
     /// How long the server took to answer the handshake.
-    pub(crate) fn handshake_time(&self) -> Duration {
+    pub fn handshake_time(&self) -> Duration {
         self.handshake_time
     }
 
-    /// False when a reply is outstanding or the socket failed: such a connection must be closed.
-    pub(crate) fn is_reusable(&self) -> bool {
-        self.state == State::Idle
+    /// The reply to the hello that was sent last, as it came. Empty once something else was asked.
+    pub fn hello_reply(&self) -> &[u8] {
+        self.reply(self.hello_body.clone())
+    }
+
+    /// The server's number of the connection, as it said in the handshake.
+    pub fn server_connection_id(&self) -> Option<i64> {
+        // The server counts in integers, whatever type it sends them as.
+        self.hello.connection_id.map(|id| id as i64)
+    }
+
+    /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
+    pub fn is_reusable(&self) -> bool {
+        self.state == State::Idle && !self.read.interruption().is_some_and(Interruption::is_interrupted)
+    }
+
+    /// What broke the connection, where that is known.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// The means to stop what another task does with this connection.
+    pub fn interruption(&mut self) -> Arc<Interruption> {
+        self.read.share_interruption()
     }
 
     /// Whether the server closed the socket, or sent something unasked, while the connection was idle.
     /// Costs no system call unless the socket has news.
-    pub(crate) fn has_perished(&mut self) -> bool {
-        self.state != State::Idle || self.stream.has_news()
+    pub fn has_perished(&mut self) -> bool {
+        if self.state == State::Idle && self.stream.has_news() {
+            // The news is gone from the socket once it was looked at.
+            self.state = State::Broken;
+        }
+        self.state != State::Idle
     }
 
     /// Begins a request, to be written under the limits of the server. It replaces whatever the write buffer held.
-    pub(crate) fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
+    pub fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
         self.write.clear();
         self.last_request = self.last_request.wrapping_add(1);
         (
@@ -82,10 +129,24 @@ impl Connection {
         )
     }
 
+    /// The request that was written last, until it is sent.
+    pub fn request(&self) -> &[u8] {
+        &self.write
+    }
+
+    /// Its number.
+    pub fn request_id(&self) -> i32 {
+        self.last_request
+    }
+
     /// Sends the request, in one system call when the socket takes it.
-    pub(crate) async fn send(&mut self, deadline: Deadline) -> Result<()> {
+    pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
         self.state = State::Busy;
-        let sent = deadline.run(self.stream.write_all(&self.write)).await;
+        self.hello_body = 0..0;
+        let interruption = self.read.interruption();
+        let sent = deadline
+            .run(self.stream.write_all(&self.write, interruption))
+            .await;
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
             self.write = Vec::new();
         }
@@ -97,12 +158,12 @@ impl Connection {
     }
 
     /// After [`send`](Self::send) of a request that has no reply.
-    pub(crate) fn expect_nothing(&mut self) {
+    pub fn expect_nothing(&mut self) {
         self.state = State::Idle;
     }
 
     /// Reads the reply to the last request and returns where its body lies in [`reply`](Self::reply).
-    pub(crate) async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
+    pub async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
         match deadline.run(self.read_message()).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
@@ -145,19 +206,21 @@ impl Connection {
     }
 
     /// The bytes of the last reply, as far as `range`.
-    pub(crate) fn reply(&self, range: Range<usize>) -> &[u8] {
+    pub fn reply(&self, range: Range<usize>) -> &[u8] {
         self.read.message().get(range).unwrap_or_default()
     }
 
     /// Takes the last reply out of the connection, for a cursor that outlives it.
-    pub(crate) fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
+    pub fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
         self.read.take(range)
     }
 
     /// Marks the connection unusable and adds its address to the error.
-    pub(crate) fn fail(&mut self, error: Error) -> Error {
+    pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
-        error.with_address(&self.address)
+        let error = error.with_address(&self.address);
+        self.failure = Some(error.clone());
+        error
     }
 }
 

@@ -12,20 +12,33 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A TCP or Unix domain socket.
+use super::{
+    interruption::{Interruption, pending_unless_interrupted},
+    tls::TlsStream,
+};
+
+/// A TCP or Unix domain socket, or an encrypted TCP socket.
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
+    Tls(TlsStream),
 }
 
 impl Stream {
     /// Reads once into `buffer` and returns the number of bytes; an orderly end of the stream is an error.
-    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(super) async fn read(
+        &mut self,
+        buffer: &mut [u8],
+        interruption: Option<&Interruption>,
+    ) -> io::Result<usize> {
         let count = poll_fn(|cx| {
             let mut target = ReadBuf::new(buffer);
-            self.poll_read(cx, &mut target).map_ok(|()| target.filled().len())
+            match self.poll_read(cx, &mut target) {
+                Poll::Ready(outcome) => Poll::Ready(outcome.map(|()| target.filled().len())),
+                Poll::Pending => pending_unless_interrupted(interruption, cx),
+            }
         })
         .await?;
         if count == 0 {
@@ -38,15 +51,26 @@ impl Stream {
     }
 
     /// Writes all of `bytes`.
-    pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub(super) async fn write_all(
+        &mut self,
+        mut bytes: &[u8],
+        interruption: Option<&Interruption>,
+    ) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
+            let written = poll_fn(|cx| match self.poll_write(cx, bytes) {
+                Poll::Ready(outcome) => Poll::Ready(outcome),
+                Poll::Pending => pending_unless_interrupted(interruption, cx),
+            })
+            .await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             bytes = bytes.get(written..).unwrap_or_default();
         }
-        Ok(())
+        match self {
+            Self::Tls(stream) => stream.flush().await,
+            _ => Ok(()),
+        }
     }
 
     /// Whether an idle stream has been closed, has failed, or holds bytes nobody asked for.
@@ -56,6 +80,7 @@ impl Stream {
             Self::Tcp(stream) => stream.try_read(&mut byte),
             #[cfg(unix)]
             Self::Unix(stream) => stream.try_read(&mut byte),
+            Self::Tls(stream) => return stream.has_news(),
         };
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
@@ -65,6 +90,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tls(stream) => stream.poll_read(cx, buffer),
         }
     }
 
@@ -73,6 +99,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => stream.poll_write(cx, bytes),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! One try of an operation on one connection.
 
-use super::Executor;
+use super::{Executor, Tries, monitoring::CommandMonitor};
 use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, decode_document},
     connection::Connection,
     operation::{Operation, ReplyContext, Retry},
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         retry,
         server_selection::Criteria,
-        session::ServerSession,
     },
     topology::SelectedServer,
     types::{
@@ -22,8 +22,9 @@ use crate::{
 
 /// What is decided before the command is written.
 pub(super) struct Attempt<'a> {
-    executor: &'a Executor,
-    server: &'a SelectedServer,
+    pub(super) executor: &'a Executor,
+    pub(super) server: &'a SelectedServer,
+    pub(super) operation_id: i64,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
 }
@@ -35,14 +36,14 @@ impl<'a> Attempt<'a> {
         server: &'a SelectedServer,
         operation: &O,
         connection: &Connection,
-        session: &mut Option<ServerSession>,
-        number: &mut Option<i64>,
+        tries: &mut Tries,
     ) -> Self {
         let hello = connection.hello();
         let timeout = hello.session_timeout();
         let mut attempt = Self {
             executor,
             server,
+            operation_id: tries.operation_id,
             lsid: operation.session().map(|session| session.id),
             transaction_number: None,
         };
@@ -54,11 +55,15 @@ impl<'a> Attempt<'a> {
         {
             return attempt;
         }
-        let session = session.get_or_insert_with(|| executor.sessions.take(timeout));
+        let session = tries
+            .session
+            .get_or_insert_with(|| executor.sessions.take(timeout));
         attempt.lsid = Some(session.id);
-        if executor.settings.retry_writes && operation.retry() == Retry::Write && supports_retry(hello) {
+        if executor.settings.retry.writes && operation.retry() == Retry::Write && supports_retry(hello) {
             // A retry carries the number of the first try, which is how the server knows it.
-            let number = *number.get_or_insert_with(|| session.next_transaction_number());
+            let number = *tries
+                .number
+                .get_or_insert_with(|| session.next_transaction_number());
             attempt.transaction_number = Some(number);
         }
         attempt
@@ -72,9 +77,10 @@ impl<'a> Attempt<'a> {
     pub(super) async fn run<O: Operation>(
         &self,
         operation: &mut O,
-        connection: &mut Connection,
+        connection: &mut PooledConnection,
     ) -> Result<O::Output> {
         self.write(operation, connection)?;
+        let monitor = CommandMonitor::start(self, operation, connection);
         let deadline = Deadline::after(self.executor.settings.socket_timeout);
         let exchange = async {
             connection.send(deadline).await?;
@@ -86,15 +92,25 @@ impl<'a> Attempt<'a> {
         };
         let body = match exchange.await {
             Ok(Some(body)) => body,
-            Ok(None) => return operation.unacknowledged(),
+            Ok(None) => {
+                CommandMonitor::succeeded(monitor, None);
+                return operation.unacknowledged();
+            }
             Err(error) => {
-                return Err(match self.transaction_number {
+                let error = match self.transaction_number {
                     Some(_) => retry::label_write_failure(error),
                     None => error,
-                });
+                };
+                CommandMonitor::failed(monitor, &error);
+                return Err(error);
             }
         };
-        let parsed = self.read(operation, connection.hello(), connection.reply(body.clone()));
+        let bytes = connection.reply(body.clone());
+        let (accepted, parsed) = self.read(operation, connection.hello(), bytes);
+        match &parsed {
+            Err(error) if !accepted => CommandMonitor::failed(monitor, error),
+            _ => CommandMonitor::succeeded(monitor, Some(bytes)),
+        }
         match parsed {
             Ok(mut output) => {
                 O::attach_reply(&mut output, || connection.take_reply(body));
@@ -156,19 +172,30 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn read<O: Operation>(&self, operation: &mut O, hello: &HelloReply, body: &[u8]) -> Result<O::Output> {
-        let reply = Reply::scan(body)?;
+    /// Whether the server accepted the command, and what comes of its reply.
+    fn read<O: Operation>(
+        &self,
+        operation: &mut O,
+        hello: &HelloReply,
+        body: &[u8],
+    ) -> (bool, Result<O::Output>) {
+        let reply = match Reply::scan(body) {
+            Ok(reply) => reply,
+            Err(error) => return (false, Err(error)),
+        };
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);
         }
         let context = ReplyContext {
             address: self.server.address(),
         };
-        let result = match reply.command_error() {
+        let refusal = reply.command_error();
+        let accepted = refusal.is_none();
+        let result = match refusal {
             Some(error) => Err(error),
             None => operation.parse(&reply, &context),
         };
-        result.map_err(|error| {
+        let result = result.map_err(|error| {
             if !self.is_numbered() || hello.is_4_4() {
                 return error;
             }
@@ -178,7 +205,8 @@ impl<'a> Attempt<'a> {
                 write_concern,
             };
             retry::label_unlabelled(error, codes, hello.is_mongos())
-        })
+        });
+        (accepted, result)
     }
 }
 

@@ -3,14 +3,27 @@
 
 mod attempt;
 mod cluster_clock;
+mod monitoring;
 mod sessions;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use crate::{
     Error, Result, ServerAddress,
     operation::{Operation, Retry},
-    proto::{retry, server_selection::Criteria, session::ServerSession},
+    proto::{
+        event::{CommandEvent, EventListener},
+        retry::{self, Next, Retries, RetryOptions},
+        server_selection::Criteria,
+        session::ServerSession,
+    },
     topology::{SelectedServer, Topology},
     types::deadline::Deadline,
 };
@@ -21,8 +34,12 @@ use sessions::SessionPool;
 /// What the executor needs of the client's options.
 #[derive(Clone, Debug)]
 pub(crate) struct ExecutionSettings {
-    pub(crate) retry_reads: bool,
-    pub(crate) retry_writes: bool,
+    pub(crate) retry: RetryOptions,
+    /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
+    pub(crate) overload_retargeting: bool,
+    /// Takes the place of the random factor of pauses, in tests.
+    pub(crate) jitter: Option<f64>,
+    pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -34,6 +51,8 @@ pub(crate) struct Executor {
     settings: ExecutionSettings,
     sessions: SessionPool,
     clock: ClusterClock,
+    /// Counts operations, for the events of their commands.
+    operations: AtomicI64,
 }
 
 impl Executor {
@@ -43,6 +62,7 @@ impl Executor {
             settings,
             sessions: SessionPool::default(),
             clock: ClusterClock::default(),
+            operations: AtomicI64::new(1),
         }
     }
 
@@ -57,64 +77,55 @@ impl Executor {
         if let Some(concern) = operation.write_concern() {
             concern.validate().map_err(Error::invalid_argument)?;
         }
-        let mut session: Option<ServerSession> = None;
-        let mut number: Option<i64> = None;
-        let mut first_failure: Option<Error> = None;
-        let mut avoid: Vec<ServerAddress> = Vec::new();
+        let mut tries = Tries::new(self.operations.fetch_add(1, Ordering::Relaxed));
+        let mut retries = Retries::new(
+            self.settings.retry,
+            operation.intent(),
+            operation.retry() != Retry::No,
+        );
         loop {
-            let result = self.run_once(operation, &mut session, &mut number, &avoid).await;
-            let (error, address) = match result {
+            let failure = match self.run_once(operation, &mut tries).await {
                 Ok(mut output) => {
-                    if let Some(used) = session.take() {
+                    if let Some(used) = tries.session.take() {
                         self.give_back(O::attach_session(&mut output, used));
                     }
                     return Ok(output);
                 }
                 Err(failure) => failure,
             };
-            if error.is_network()
-                && let Some(session) = &mut session
+            if failure.error.is_network()
+                && let Some(session) = &mut tries.session
             {
                 session.mark_dirty();
             }
-            match (first_failure.take(), self.may_retry(operation, &error)) {
-                (None, true) => {
-                    avoid.extend(address);
-                    first_failure = Some(error);
+            match retries.next(failure.error, self.jitter()) {
+                Next::Again { pause } => {
+                    let retargeted = pause.is_some() && self.settings.overload_retargeting;
+                    let Origin { address, router } = failure.origin;
+                    tries.avoid.extend(address.filter(|_| router || retargeted));
+                    if let Some(pause) = pause {
+                        // Boxed: the many operations that never pause carry a pointer instead of a timer.
+                        Box::pin(tokio::time::sleep(pause)).await;
+                    }
                 }
-                // The failure of the retry says more, unless the retry never reached a server or did nothing there.
-                (first, _) => {
-                    self.give_back(session.take());
-                    let error = match first {
-                        Some(first) if !reached_server(&error) || retry::did_nothing(&error) => first,
-                        _ => error,
-                    };
+                Next::Report(error) => {
+                    self.give_back(tries.session.take());
                     return operation.recover(error);
                 }
             }
         }
     }
 
-    fn may_retry<O: Operation>(&self, operation: &O, error: &Error) -> bool {
-        match operation.retry() {
-            Retry::No => false,
-            Retry::Read => self.settings.retry_reads && retry::is_retryable_read(error),
-            Retry::Write => self.settings.retry_writes && retry::is_retryable_write(error),
-        }
-    }
-
-    /// One try: selection, check-out, command. A failure comes with the server that a second try should avoid.
+    /// One try: selection, check-out, command. Everything it took is given back before it returns.
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
-        session: &mut Option<ServerSession>,
-        number: &mut Option<i64>,
-        avoid: &[ServerAddress],
-    ) -> Result<O::Output, (Error, Option<ServerAddress>)> {
+        tries: &mut Tries,
+    ) -> Result<O::Output, Failure> {
         let server = self
-            .select(operation.target(), avoid)
+            .select(operation.target(), &tries.avoid)
             .await
-            .map_err(|e| (e, None))?;
+            .map_err(Failure::nowhere)?;
         let checked_out = match server.try_check_out() {
             Some(connection) => Ok(connection),
             None => server.check_out(Deadline::NEVER).await,
@@ -126,21 +137,28 @@ impl Executor {
                     Retry::Write => retry::label_write_failure(error),
                     _ => error,
                 };
-                return Err((error, server.to_avoid()));
+                return Err(Failure::at(&server, error));
             }
         };
-        let attempt = Attempt::new(self, &server, operation, &connection, session, number);
-        if number.is_some() && !attempt.is_numbered() {
+        let attempt = Attempt::new(self, &server, operation, &connection, tries);
+        if tries.number.is_some() && !attempt.is_numbered() {
             // Sent without the number of the first try, the write could be done twice.
             let error = Error::unsupported("retryable writes on this server");
-            return Err((error, server.to_avoid()));
+            return Err(Failure::at(&server, error));
         }
         let result = attempt.run(operation, &mut connection).await;
         result.map_err(|error| {
             self.topology
                 .handle_error(&server, connection.generation(), &error);
-            (error, server.to_avoid())
+            Failure::at(&server, error)
         })
+    }
+
+    /// A random number from 0 to 1, 1 excluded.
+    fn jitter(&self) -> f64 {
+        self.settings
+            .jitter
+            .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
     async fn select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Result<SelectedServer> {
@@ -169,13 +187,54 @@ impl Executor {
     }
 }
 
-/// False for failures that come from selection, from the pool, or from the driver's own rules.
-fn reached_server(error: &Error) -> bool {
-    !matches!(
-        error.kind(),
-        crate::ErrorKind::ServerSelection(_)
-            | crate::ErrorKind::Pool(_)
-            | crate::ErrorKind::Shutdown
-            | crate::ErrorKind::Unsupported(_)
-    )
+/// What the tries of one operation share.
+struct Tries {
+    operation_id: i64,
+    session: Option<ServerSession>,
+    /// The transaction number, by which the server knows a second try from the first.
+    number: Option<i64>,
+    /// Servers that failed, to be used only if no other suits.
+    avoid: Vec<ServerAddress>,
+}
+
+impl Tries {
+    fn new(operation_id: i64) -> Self {
+        Self {
+            operation_id,
+            session: None,
+            number: None,
+            avoid: Vec::new(),
+        }
+    }
+}
+
+/// Why a try failed, and where.
+struct Failure {
+    error: Error,
+    origin: Origin,
+}
+
+#[derive(Default)]
+struct Origin {
+    address: Option<ServerAddress>,
+    router: bool,
+}
+
+impl Failure {
+    fn nowhere(error: Error) -> Self {
+        Self {
+            error,
+            origin: Origin::default(),
+        }
+    }
+
+    fn at(server: &SelectedServer, error: Error) -> Self {
+        Self {
+            error,
+            origin: Origin {
+                address: Some(server.address().clone()),
+                router: server.is_router(),
+            },
+        }
+    }
 }

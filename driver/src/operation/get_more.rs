@@ -10,6 +10,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        retry::Intent,
         server_selection::Criteria,
         session::ServerSession,
         wire::ReplyBuffer,
@@ -45,6 +46,10 @@ impl Operation for GetMore<'_> {
 
     fn uses_session(&self) -> bool {
         self.session.is_some()
+    }
+
+    fn intent(&self) -> Intent {
+        Intent::Read
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

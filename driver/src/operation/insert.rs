@@ -150,7 +150,7 @@ impl<T: Serialize> Operation for Insert<'_, T> {
                     server.max_document_size()
                 )));
             }
-            if index > 0 && message.len() > limit {
+            if index > 0 && message.size() > limit {
                 message.buffer.truncate(before);
                 self.ids.truncate(index);
                 break;

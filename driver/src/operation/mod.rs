@@ -23,6 +23,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        retry::Intent,
         server_selection::Criteria,
         session::ServerSession,
         wire::{MessageWriter, ReplyBuffer},
@@ -58,6 +59,14 @@ pub(crate) trait Operation {
     /// Whether it may be sent again.
     fn retry(&self) -> Retry {
         Retry::No
+    }
+
+    /// Whose permission it needs to be sent again to an overloaded server.
+    fn intent(&self) -> Intent {
+        match self.retry() {
+            Retry::Read => Intent::Read,
+            Retry::Write | Retry::No => Intent::Write,
+        }
     }
 
     /// The write concern it is sent with, if it writes.

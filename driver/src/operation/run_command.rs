@@ -11,6 +11,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        retry::Intent,
         server_selection::Criteria,
     },
     types::read_preference::ReadPreference,
@@ -56,6 +57,10 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
 
     fn target(&self) -> Criteria<'_> {
         Criteria::Read(self.read_preference)
+    }
+
+    fn intent(&self) -> Intent {
+        Intent::Any
     }
 
     fn uses_session(&self) -> bool {

@@ -83,10 +83,9 @@ impl SelectedServer {
         self.topology == TopologyType::Single
     }
 
-    /// The server's address, where a second try should prefer another server: on a sharded cluster, whose routers are all
-    /// alike. The members of a replica set are not.
-    pub(crate) fn to_avoid(&self) -> Option<ServerAddress> {
-        (self.topology == TopologyType::Sharded).then(|| self.server.address.clone())
+    /// Whether it is one of the routers of a sharded cluster, which are all alike.
+    pub(crate) fn is_router(&self) -> bool {
+        self.topology == TopologyType::Sharded
     }
 
     /// An idle connection, without waiting.

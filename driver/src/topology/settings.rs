@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::SrvPolling;
 use crate::{
     Error, Result, ServerAddress,
     connection::ConnectionSettings,
@@ -28,6 +29,8 @@ pub(crate) struct TopologySettings {
     pub(crate) heartbeat_frequency: Duration,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
+    /// Where the seeds come from SRV records that may change.
+    pub(crate) srv: Option<SrvPolling>,
 }
 
 impl TopologySettings {

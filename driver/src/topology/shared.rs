@@ -1,10 +1,10 @@
 //! The deployment's state, shared by handles, monitors and pools.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
@@ -14,6 +14,7 @@ use arc_swap::ArcSwap;
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
+    task::AbortHandle,
 };
 
 use super::{
@@ -21,14 +22,17 @@ use super::{
     server::{SelectedServer, Server},
     settings::TopologySettings,
     snapshot::{Limits, Snapshot},
+    srv_poller,
 };
 use crate::{
     Error, ServerAddress,
     pool::{Pool, PoolListener},
     proto::{
+        cmap::ConnectionKey,
         description::{ServerDescription, TopologyDescription},
         sdam::{self, Verdict},
         server_selection::Criteria,
+        srv::Rescan,
     },
 };
 
@@ -44,6 +48,7 @@ pub(super) struct Shared {
     update: Mutex<()>,
     closed: AtomicBool,
     random: AtomicU64,
+    srv_poller: OnceLock<AbortHandle>,
     own: Weak<Self>,
 }
 
@@ -56,12 +61,18 @@ impl Shared {
             update: Mutex::default(),
             closed: AtomicBool::new(false),
             random: AtomicU64::new(RandomState::new().hash_one(0)),
+            srv_poller: OnceLock::new(),
             own: own.clone(),
             settings,
         });
         let guard = shared.lock();
         shared.publish(&guard, shared.settings.initial_description());
         drop(guard);
+        if let Some(polling) = shared.settings.srv.clone() {
+            shared
+                .srv_poller
+                .get_or_init(|| srv_poller::start(&shared, polling));
+        }
         shared
     }
 
@@ -165,7 +176,7 @@ impl Shared {
             return;
         };
         // An error of a connection that was given up already is no news.
-        if generation < server.pool.generation() {
+        if generation < server.pool.generation(None) {
             return;
         }
         let verdict = judge(error, description);
@@ -184,10 +195,35 @@ impl Shared {
             return;
         };
         if verdict.clear_pool {
-            server.pool.clear(error);
+            server.pool.clear(error, None, false);
         }
         if verdict.check_now {
             server.check_request.notify_one();
+        }
+    }
+
+    /// Whether SRV records may still change which servers there are.
+    pub(super) fn is_rescanned(&self) -> bool {
+        !self.is_closed() && Rescan::applies_to(self.snapshot.load().description.kind)
+    }
+
+    /// Lets `choose` say, from the present hosts and a random number, which hosts there are from now on; `None` leaves them.
+    pub(super) fn rescan(
+        &self,
+        choose: impl FnOnce(&BTreeSet<ServerAddress>, u64) -> Option<BTreeSet<ServerAddress>>,
+    ) {
+        let guard = self.lock();
+        // The kind may have changed while DNS was asked.
+        if !self.is_rescanned() {
+            return;
+        }
+        let mut description = self.snapshot.load().description.clone();
+        let current: BTreeSet<ServerAddress> = description.servers.keys().cloned().collect();
+        if let Some(hosts) = choose(&current, self.next_random())
+            && hosts != current
+        {
+            sdam::set_hosts(&mut description, &hosts);
+            self.publish(&guard, description);
         }
     }
 
@@ -260,6 +296,9 @@ impl Shared {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
+        if let Some(poller) = self.srv_poller.get() {
+            poller.abort();
+        }
         let last = self.snapshot.swap(Arc::default());
         for server in last.servers.values() {
             server.close();
@@ -269,8 +308,8 @@ impl Shared {
 }
 
 impl PoolListener for Shared {
-    fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error) {
-        self.judge(address, generation, error, |error, _| {
+    fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
+        self.judge(address, key.generation, error, |error, _| {
             sdam::judge_handshake(error)
         });
     }

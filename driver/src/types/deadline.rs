@@ -5,17 +5,18 @@ use tokio::time::Instant;
 
 /// The moment at which an operation must have ended, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deadline(Option<Instant>);
+pub struct Deadline(Option<Instant>);
 
 /// The deadline passed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Elapsed;
+pub struct Elapsed;
 
 impl Deadline {
-    pub(crate) const NEVER: Self = Self(None);
+    /// No limit.
+    pub const NEVER: Self = Self(None);
 
     /// `None` and zero mean "no limit", as the specifications' timeout options do.
-    pub(crate) fn after(timeout: Option<Duration>) -> Self {
+    pub fn after(timeout: Option<Duration>) -> Self {
         Self(
             timeout
                 .filter(|t| !t.is_zero())
@@ -24,7 +25,7 @@ impl Deadline {
     }
 
     /// The earlier of the two.
-    pub(crate) fn min(self, other: Self) -> Self {
+    pub fn min(self, other: Self) -> Self {
         match (self.0, other.0) {
             (Some(a), Some(b)) => Self(Some(a.min(b))),
             (a, b) => Self(a.or(b)),
@@ -32,7 +33,7 @@ impl Deadline {
     }
 
     /// Runs `future` until the deadline. No timer is armed when there is none.
-    pub(crate) async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
+    pub async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         match self.0 {
             None => Ok(future.await),
             Some(at) => tokio::time::timeout_at(at, future).await.map_err(|_| Elapsed),

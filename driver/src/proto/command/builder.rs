@@ -14,7 +14,7 @@ use crate::{
 
 /// One command under construction: a document writer that also knows the fields commands share. Field order is the order
 /// of the calls, and the command's name must come first.
-pub(crate) struct CommandBuilder<'b> {
+pub struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
 }
@@ -35,42 +35,42 @@ impl DerefMut for CommandBuilder<'_> {
 
 impl<'b> CommandBuilder<'b> {
     /// Begins the body of a message whose frame has been written to `buffer`.
-    pub(crate) fn new(buffer: &'b mut Vec<u8>) -> Self {
+    pub fn new(buffer: &'b mut Vec<u8>) -> Self {
         let mut writer = DocumentWriter::new(buffer);
         let body = writer.begin();
         Self { writer, body }
     }
 
     /// An array of documents.
-    pub(crate) fn documents<'d>(&mut self, key: &str, documents: impl IntoIterator<Item = &'d RawDocument>) {
+    pub fn documents<'d>(&mut self, key: &str, documents: impl IntoIterator<Item = &'d RawDocument>) {
         write_documents(&mut self.writer, key, documents);
     }
 
-    pub(crate) fn optional_document(&mut self, key: &str, value: Option<&RawDocument>) {
+    pub fn optional_document(&mut self, key: &str, value: Option<&RawDocument>) {
         if let Some(value) = value {
             self.document(key, value);
         }
     }
 
-    pub(crate) fn optional_bool(&mut self, key: &str, value: Option<bool>) {
+    pub fn optional_bool(&mut self, key: &str, value: Option<bool>) {
         if let Some(value) = value {
             self.bool(key, value);
         }
     }
 
-    pub(crate) fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
+    pub fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
         if let Some(value) = value {
             self.bson(key, value);
         }
     }
 
-    pub(crate) fn collation(&mut self, value: Option<&Collation>) {
+    pub fn collation(&mut self, value: Option<&Collation>) {
         if let Some(value) = value {
             self.serialize("collation", value);
         }
     }
 
-    pub(crate) fn hint(&mut self, value: Option<&Hint>) {
+    pub fn hint(&mut self, value: Option<&Hint>) {
         match value {
             None => {}
             Some(Hint::Name(name)) => self.str("hint", name),
@@ -79,7 +79,7 @@ impl<'b> CommandBuilder<'b> {
     }
 
     /// `maxTimeMS`, rounded down but never to zero, which would mean "no limit".
-    pub(crate) fn max_time(&mut self, value: Option<std::time::Duration>) {
+    pub fn max_time(&mut self, value: Option<std::time::Duration>) {
         if let Some(value) = value {
             let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
             self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
@@ -87,7 +87,7 @@ impl<'b> CommandBuilder<'b> {
     }
 
     /// Left out when it is the server's default.
-    pub(crate) fn read_concern(&mut self, concern: &ReadConcern) {
+    pub fn read_concern(&mut self, concern: &ReadConcern) {
         let Some(level) = &concern.level else {
             return;
         };
@@ -97,7 +97,7 @@ impl<'b> CommandBuilder<'b> {
     }
 
     /// Left out when it is the server's default.
-    pub(crate) fn write_concern(&mut self, concern: &WriteConcern) {
+    pub fn write_concern(&mut self, concern: &WriteConcern) {
         if concern.is_server_default() {
             return;
         }
@@ -116,7 +116,7 @@ impl<'b> CommandBuilder<'b> {
     }
 
     /// `$readPreference`.
-    pub(crate) fn read_preference(&mut self, preference: &ReadPreference) {
+    pub fn read_preference(&mut self, preference: &ReadPreference) {
         let start = self.begin_document("$readPreference");
         self.str("mode", preference.mode.as_str());
         if !preference.tag_sets.is_empty() {
@@ -132,7 +132,7 @@ impl<'b> CommandBuilder<'b> {
     }
 
     /// Ends the body, naming the database the command is for. What follows it can only be document sequences.
-    pub(crate) fn finish(mut self, database: &str) -> Result<(), EncodeError> {
+    pub fn finish(mut self, database: &str) -> Result<(), EncodeError> {
         self.str("$db", database);
         self.writer.end(self.body);
         self.writer.finish()
@@ -140,7 +140,7 @@ impl<'b> CommandBuilder<'b> {
 }
 
 /// An array of documents as a field.
-pub(crate) fn write_documents<'d>(
+pub fn write_documents<'d>(
     writer: &mut DocumentWriter<'_>,
     key: &str,
     documents: impl IntoIterator<Item = &'d RawDocument>,

@@ -5,5 +5,5 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use builder::{CommandBuilder, write_documents};
-pub(crate) use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};
+pub use builder::{CommandBuilder, write_documents};
+pub use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};

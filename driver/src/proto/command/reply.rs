@@ -10,8 +10,8 @@ use crate::{
 
 /// A reply's body with the places of the fields that drivers read.
 #[derive(Debug, Default)]
-pub(crate) struct Reply<'a> {
-    pub(crate) body: &'a [u8],
+pub struct Reply<'a> {
+    pub body: &'a [u8],
     ok: bool,
     code: i32,
     code_name: Option<&'a str>,
@@ -28,7 +28,7 @@ pub(crate) struct Reply<'a> {
 
 impl<'a> Reply<'a> {
     /// Finds the fields. A body that is no BSON is an error; fields of an unexpected type count as absent.
-    pub(crate) fn scan(body: &'a [u8]) -> Result<Self> {
+    pub fn scan(body: &'a [u8]) -> Result<Self> {
         let mut reply = Self {
             body,
             ..Self::default()
@@ -61,7 +61,7 @@ impl<'a> Reply<'a> {
     }
 
     /// The codes of a failure: that of the command, if it failed as a whole, and that of its write concern error.
-    pub(crate) fn failure_codes(&self) -> (Option<i32>, Option<i32>) {
+    pub fn failure_codes(&self) -> (Option<i32>, Option<i32>) {
         let write_concern = self
             .write_concern_error
             .and_then(|bytes| find_element(bytes, "code").ok().flatten())
@@ -71,38 +71,38 @@ impl<'a> Reply<'a> {
     }
 
     /// `n`: how many documents a write matched, inserted or deleted.
-    pub(crate) fn n(&self) -> u64 {
+    pub fn n(&self) -> u64 {
         u64::try_from(self.n).unwrap_or_default()
     }
 
     /// `nModified`.
-    pub(crate) fn n_modified(&self) -> u64 {
+    pub fn n_modified(&self) -> u64 {
         u64::try_from(self.n_modified).unwrap_or_default()
     }
 
     /// `$clusterTime`.
-    pub(crate) fn cluster_time(&self) -> Option<&'a [u8]> {
+    pub fn cluster_time(&self) -> Option<&'a [u8]> {
         self.cluster_time
     }
 
     /// `cursor`, and where it begins in the body.
-    pub(crate) fn cursor(&self) -> Result<(&'a [u8], usize)> {
+    pub fn cursor(&self) -> Result<(&'a [u8], usize)> {
         self.cursor
             .ok_or_else(|| Error::protocol("a reply that should have a cursor has none"))
     }
 
     /// `upserted`, the bytes of an array of documents.
-    pub(crate) fn upserted(&self) -> Option<&'a [u8]> {
+    pub fn upserted(&self) -> Option<&'a [u8]> {
         self.upserted
     }
 
     /// Whether the reply may hold write errors or a write concern error.
-    pub(crate) fn has_write_failures(&self) -> bool {
+    pub fn has_write_failures(&self) -> bool {
         self.write_errors.is_some() || self.write_concern_error.is_some()
     }
 
     /// Labels of the reply, and of its write concern error.
-    pub(crate) fn labels(&self) -> Vec<String> {
+    pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.error_labels.map(strings).unwrap_or_default();
         if let Some(bytes) = self.write_concern_error {
             let nested = find_element(bytes, "errorLabels")
@@ -115,7 +115,7 @@ impl<'a> Reply<'a> {
     }
 
     /// The error of a reply with `ok: 0`.
-    pub(crate) fn command_error(&self) -> Option<Error> {
+    pub fn command_error(&self) -> Option<Error> {
         if self.ok {
             return None;
         }
@@ -128,7 +128,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Adds the labels and the whole reply to an error that comes from it.
-    pub(crate) fn decorate(&self, error: Error) -> Error {
+    pub fn decorate(&self, error: Error) -> Error {
         let error = error.with_labels(self.labels());
         match RawDocument::from_bytes(self.body) {
             Ok(body) => error.with_response(body),
@@ -138,12 +138,12 @@ impl<'a> Reply<'a> {
 }
 
 /// The bytes of a value that is a document.
-pub(crate) fn document_bytes(value: RawValue<'_>) -> Option<&[u8]> {
+pub fn document_bytes(value: RawValue<'_>) -> Option<&[u8]> {
     (value.kind() == ElementType::EmbeddedDocument).then(|| value.bytes())
 }
 
 /// The bytes of a value that is an array.
-pub(crate) fn array_bytes(value: RawValue<'_>) -> Option<&[u8]> {
+pub fn array_bytes(value: RawValue<'_>) -> Option<&[u8]> {
     (value.kind() == ElementType::Array).then(|| value.bytes())
 }
 
@@ -158,7 +158,7 @@ fn strings(array: &[u8]) -> Vec<String> {
 }
 
 /// `writeErrors`, each with the place of its statement in the call, given that the command began at statement `offset`.
-pub(crate) fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>> {
+pub fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>> {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Sent {
@@ -191,7 +191,7 @@ pub(crate) fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<Write
 }
 
 /// `writeConcernError`.
-pub(crate) fn write_concern_error(reply: &Reply<'_>) -> Result<Option<WriteConcernError>> {
+pub fn write_concern_error(reply: &Reply<'_>) -> Result<Option<WriteConcernError>> {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Sent {

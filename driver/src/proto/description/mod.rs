@@ -5,6 +5,6 @@ mod hello;
 mod server;
 mod topology;
 
-pub(crate) use hello::{HelloReply, TopologyVersion};
-pub(crate) use server::{ServerDescription, ServerType};
-pub(crate) use topology::{TopologyDescription, TopologyType};
+pub use hello::{HelloReply, TopologyVersion};
+pub use server::{ServerDescription, ServerType};
+pub use topology::{TopologyDescription, TopologyType};

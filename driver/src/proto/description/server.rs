@@ -12,7 +12,7 @@ use crate::{Error, ServerAddress, bson::ObjectId};
 
 /// What a server is, as its hello shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ServerType {
+pub enum ServerType {
     /// Not reached yet, or not reached any more.
     #[default]
     Unknown,
@@ -31,7 +31,7 @@ pub(crate) enum ServerType {
 
 impl ServerType {
     /// Whether operations can run there.
-    pub(crate) fn is_data_bearing(self) -> bool {
+    pub fn is_data_bearing(self) -> bool {
         matches!(
             self,
             Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary
@@ -39,7 +39,7 @@ impl ServerType {
     }
 
     /// Whether nothing is known of it.
-    pub(crate) fn is_unknown(self) -> bool {
+    pub fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown | Self::PossiblePrimary)
     }
 
@@ -85,25 +85,25 @@ impl fmt::Display for ServerType {
 
 /// The result of the last check of one server.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerDescription {
-    pub(crate) address: ServerAddress,
-    pub(crate) kind: ServerType,
+pub struct ServerDescription {
+    pub address: ServerAddress,
+    pub kind: ServerType,
     /// Why the server is unknown.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// The average of the last checks.
-    pub(crate) round_trip_time: Option<Duration>,
-    pub(crate) last_update: Option<Instant>,
-    pub(crate) topology_version: Option<TopologyVersion>,
+    pub round_trip_time: Option<Duration>,
+    pub last_update: Option<Instant>,
+    pub topology_version: Option<TopologyVersion>,
     /// All members this server knows: hosts, passives and arbiters.
-    pub(crate) members: Vec<ServerAddress>,
-    pub(crate) me: Option<ServerAddress>,
-    pub(crate) primary: Option<ServerAddress>,
+    pub members: Vec<ServerAddress>,
+    pub me: Option<ServerAddress>,
+    pub primary: Option<ServerAddress>,
     hello: Arc<HelloReply>,
 }
 
 impl ServerDescription {
     /// A server that has not been checked.
-    pub(crate) fn unknown(address: ServerAddress) -> Self {
+    pub fn unknown(address: ServerAddress) -> Self {
         Self {
             address,
             kind: ServerType::Unknown,
@@ -119,7 +119,7 @@ impl ServerDescription {
     }
 
     /// A server whose check, or whose use by an operation, failed.
-    pub(crate) fn failed(
+    pub fn failed(
         address: ServerAddress,
         error: &Error,
         topology_version: Option<TopologyVersion>,
@@ -135,7 +135,7 @@ impl ServerDescription {
     }
 
     /// A server that answered. Member names that are no addresses are left out: the server cannot be reached by them.
-    pub(crate) fn from_hello(
+    pub fn from_hello(
         address: ServerAddress,
         hello: HelloReply,
         round_trip_time: Duration,
@@ -157,33 +157,33 @@ impl ServerDescription {
         }
     }
 
-    pub(crate) fn set_name(&self) -> Option<&str> {
+    pub fn set_name(&self) -> Option<&str> {
         self.hello.set_name.as_deref()
     }
 
-    pub(crate) fn set_version(&self) -> Option<i64> {
+    pub fn set_version(&self) -> Option<i64> {
         self.hello.set_version
     }
 
-    pub(crate) fn election_id(&self) -> Option<ObjectId> {
+    pub fn election_id(&self) -> Option<ObjectId> {
         self.hello.election_id
     }
 
-    pub(crate) fn tags(&self) -> &BTreeMap<String, String> {
+    pub fn tags(&self) -> &BTreeMap<String, String> {
         &self.hello.tags
     }
 
     /// When the member last applied a write, in milliseconds since the epoch.
-    pub(crate) fn last_write_date(&self) -> Option<i64> {
+    pub fn last_write_date(&self) -> Option<i64> {
         let date = self.hello.last_write.as_ref()?.last_write_date?;
         Some(date.timestamp_millis())
     }
 
-    pub(crate) fn wire_versions(&self) -> std::ops::RangeInclusive<i32> {
+    pub fn wire_versions(&self) -> std::ops::RangeInclusive<i32> {
         self.hello.min_wire_version..=self.hello.max_wire_version
     }
 
-    pub(crate) fn session_timeout(&self) -> Option<Duration> {
+    pub fn session_timeout(&self) -> Option<Duration> {
         self.hello.session_timeout()
     }
 }

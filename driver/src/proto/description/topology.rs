@@ -7,7 +7,7 @@ use crate::{ServerAddress, bson::ObjectId};
 
 /// What kind of deployment it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum TopologyType {
+pub enum TopologyType {
     /// Not known yet.
     #[default]
     Unknown,
@@ -32,23 +32,23 @@ impl fmt::Display for TopologyType {
 
 /// Everything known of the deployment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TopologyDescription {
-    pub(crate) kind: TopologyType,
+pub struct TopologyDescription {
+    pub kind: TopologyType,
     /// How many servers the connection string named.
-    pub(crate) seeds: usize,
-    pub(crate) set_name: Option<String>,
-    pub(crate) max_election_id: Option<ObjectId>,
-    pub(crate) max_set_version: Option<i64>,
-    pub(crate) servers: BTreeMap<ServerAddress, ServerDescription>,
+    pub seeds: usize,
+    pub set_name: Option<String>,
+    pub max_election_id: Option<ObjectId>,
+    pub max_set_version: Option<i64>,
+    pub servers: BTreeMap<ServerAddress, ServerDescription>,
     /// Why the driver cannot speak with some server.
-    pub(crate) compatibility_error: Option<String>,
+    pub compatibility_error: Option<String>,
     /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is known.
-    pub(crate) session_timeout: Option<Duration>,
+    pub session_timeout: Option<Duration>,
 }
 
 impl TopologyDescription {
     /// The description before any server was checked.
-    pub(crate) fn initial(
+    pub fn initial(
         seeds: impl IntoIterator<Item = ServerAddress>,
         direct: bool,
         set_name: Option<String>,
@@ -72,7 +72,7 @@ impl TopologyDescription {
         }
     }
 
-    pub(crate) fn primary(&self) -> Option<&ServerDescription> {
+    pub fn primary(&self) -> Option<&ServerDescription> {
         self.servers
             .values()
             .find(|server| server.kind == ServerType::RsPrimary)

@@ -9,7 +9,7 @@ const MAX_METADATA: usize = 512;
 ///
 /// Over [`MAX_METADATA`] bytes, the less important parts go first, in the order the specification gives: every `os` field
 /// but `type`, then `os`, then `platform`. `app_name` is at most 128 bytes, so the rest always fits.
-pub(crate) fn client_metadata(app_name: Option<&str>) -> Result<RawDocumentBuf, EncodeError> {
+pub fn client_metadata(app_name: Option<&str>) -> Result<RawDocumentBuf, EncodeError> {
     let mut metadata = Document::new();
     if let Some(name) = app_name.filter(|name| !name.is_empty()) {
         metadata.insert("application", doc! { "name": name });

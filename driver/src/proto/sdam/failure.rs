@@ -11,19 +11,19 @@ use crate::{
 
 /// What to do about a server after an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// Mark the server unknown, at this state of it.
-    pub(crate) mark_unknown: bool,
+    pub mark_unknown: bool,
     /// The state of the server that the error reports.
-    pub(crate) topology_version: Option<TopologyVersion>,
+    pub topology_version: Option<TopologyVersion>,
     /// Close the pool's connections.
-    pub(crate) clear_pool: bool,
+    pub clear_pool: bool,
     /// Check the server at once.
-    pub(crate) check_now: bool,
+    pub check_now: bool,
 }
 
 /// Judges an error of an operation that ran on an established connection of the pool's current generation.
-pub(crate) fn judge(error: &Error, server: &ServerDescription) -> Verdict {
+pub fn judge(error: &Error, server: &ServerDescription) -> Verdict {
     if error.is_state_change() {
         let topology_version = reported_version(error);
         if is_stale(server.topology_version, topology_version) {
@@ -48,7 +48,7 @@ pub(crate) fn judge(error: &Error, server: &ServerDescription) -> Verdict {
 /// Judges an error met while a connection was being established. The Client Backpressure specification lets errors that may
 /// come from overload pass; that rule belongs together with its retries and their pauses, which this driver does not make
 /// yet. Without them an operation would meet the same dead server twice.
-pub(crate) fn judge_handshake(_error: &Error) -> Verdict {
+pub fn judge_handshake(_error: &Error) -> Verdict {
     LOST
 }
 

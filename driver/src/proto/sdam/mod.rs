@@ -2,20 +2,19 @@
 //! its server (Server Discovery and Monitoring specification).
 
 mod failure;
+mod hosts;
 mod update;
 
-pub(crate) use failure::{Verdict, judge, judge_handshake};
-pub(crate) use update::apply;
+pub use failure::{Verdict, judge, judge_handshake};
+pub use hosts::set_hosts;
+pub use update::apply;
 
 use std::cmp::Ordering;
 
 use crate::proto::description::TopologyVersion;
 
 /// Orders two states of a server, as far as both come from the same process.
-pub(crate) fn compare_topology_versions(
-    a: Option<TopologyVersion>,
-    b: Option<TopologyVersion>,
-) -> Option<Ordering> {
+pub fn compare_topology_versions(a: Option<TopologyVersion>, b: Option<TopologyVersion>) -> Option<Ordering> {
     let (a, b) = (a?, b?);
     (a.process_id == b.process_id).then(|| a.counter.cmp(&b.counter))
 }

@@ -15,7 +15,7 @@ use crate::{
 ///
 /// Outcomes about servers that are not (or no longer) part of the deployment, and outcomes older than what is known, change
 /// nothing.
-pub(crate) fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> Vec<ServerAddress> {
+pub fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> Vec<ServerAddress> {
     let Some(known) = topology.servers.get(&server.address) else {
         return Vec::new();
     };
@@ -236,7 +236,7 @@ fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescript
 }
 
 /// What follows from all servers together.
-fn summarise(topology: &mut TopologyDescription) {
+pub(super) fn summarise(topology: &mut TopologyDescription) {
     topology.compatibility_error = topology.servers.values().find_map(incompatibility);
     let timeouts: Option<Vec<Duration>> = topology
         .servers

@@ -4,9 +4,9 @@ mod round_trip;
 mod staleness;
 mod suitable;
 
-pub(crate) use round_trip::RoundTripTime;
-pub(crate) use staleness::validate_max_staleness;
-pub(crate) use suitable::{choose, in_latency_window, suitable_servers};
+pub use round_trip::RoundTripTime;
+pub use staleness::validate_max_staleness;
+pub use suitable::{choose, in_latency_window, suitable_servers};
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{ServerAddress, types::read_preference::ReadPreference};
 
 /// Where an operation may run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Criteria<'a> {
+pub enum Criteria<'a> {
     /// A server that takes writes.
     Writable,
     /// A server that this preference allows.
@@ -25,7 +25,7 @@ pub(crate) enum Criteria<'a> {
 
 impl Criteria<'_> {
     /// Whether only the primary of a replica set will do.
-    pub(crate) fn needs_primary(&self) -> bool {
+    pub fn needs_primary(&self) -> bool {
         match self {
             Self::Writable => true,
             Self::Read(preference) => preference.is_primary(),

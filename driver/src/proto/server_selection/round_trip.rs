@@ -4,13 +4,13 @@ use std::time::Duration;
 
 /// The exponentially weighted moving average, with α = 0.2.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RoundTripTime {
+pub struct RoundTripTime {
     average: Option<Duration>,
 }
 
 impl RoundTripTime {
     /// Adds a sample and returns the new average.
-    pub(crate) fn add(&mut self, sample: Duration) -> Duration {
+    pub fn add(&mut self, sample: Duration) -> Duration {
         let average = match self.average {
             None => sample,
             Some(average) => sample.mul_f64(0.2) + average.mul_f64(0.8),
@@ -20,7 +20,7 @@ impl RoundTripTime {
     }
 
     /// Forgets everything, as after a server became unknown.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         *self = Self::default();
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The servers that suit the criteria. Those in `avoid` are left out as long as others suit.
-pub(crate) fn suitable_servers<'t>(
+pub fn suitable_servers<'t>(
     topology: &'t TopologyDescription,
     criteria: Criteria<'_>,
     avoid: &[ServerAddress],
@@ -110,7 +110,7 @@ fn with_tags<'t>(servers: Vec<&'t ServerDescription>, tag_sets: &[TagSet]) -> Ve
 }
 
 /// Keeps the servers whose round trip is at most `threshold` longer than the shortest.
-pub(crate) fn in_latency_window(servers: &mut Vec<&ServerDescription>, threshold: Duration) {
+pub fn in_latency_window(servers: &mut Vec<&ServerDescription>, threshold: Duration) {
     let Some(shortest) = servers.iter().filter_map(|server| server.round_trip_time).min() else {
         return;
     };
@@ -119,7 +119,7 @@ pub(crate) fn in_latency_window(servers: &mut Vec<&ServerDescription>, threshold
 }
 
 /// The index of the less busy one of two servers picked at random, by the number of their running operations.
-pub(crate) fn choose(count: usize, random: u64, running: impl Fn(usize) -> usize) -> Option<usize> {
+pub fn choose(count: usize, random: u64, running: impl Fn(usize) -> usize) -> Option<usize> {
     match count {
         0 => None,
         1 => Some(0),

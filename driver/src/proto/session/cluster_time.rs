@@ -4,7 +4,7 @@ use crate::bson::{RawDocument, RawDocumentBuf, Timestamp, find_element};
 
 /// The newest cluster time seen, with its signature, ready to be sent back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ClusterTime {
+pub struct ClusterTime {
     time: (u32, u32),
     document: RawDocumentBuf,
 }
@@ -18,7 +18,7 @@ impl ClusterTime {
     }
 
     /// The document as a value, if it is newer than `current`.
-    pub(crate) fn if_newer(bytes: &[u8], current: Option<&Self>) -> Option<Self> {
+    pub fn if_newer(bytes: &[u8], current: Option<&Self>) -> Option<Self> {
         let time = Self::time_of(bytes)?;
         if current.is_some_and(|current| current.time >= time) {
             return None;
@@ -27,11 +27,11 @@ impl ClusterTime {
         Some(Self { time, document })
     }
 
-    pub(crate) fn is_newer_than(&self, other: &Self) -> bool {
+    pub fn is_newer_than(&self, other: &Self) -> bool {
         self.time > other.time
     }
 
-    pub(crate) fn document(&self) -> &RawDocument {
+    pub fn document(&self) -> &RawDocument {
         &self.document
     }
 }

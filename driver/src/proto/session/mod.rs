@@ -3,5 +3,5 @@
 mod cluster_time;
 mod server_session;
 
-pub(crate) use cluster_time::ClusterTime;
-pub(crate) use server_session::{ServerSession, SessionStack};
+pub use cluster_time::ClusterTime;
+pub use server_session::{ServerSession, SessionStack};

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 /// A session id and what the server remembers for it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ServerSession {
+pub struct ServerSession {
     /// The UUID in `lsid`.
-    pub(crate) id: [u8; 16],
+    pub id: [u8; 16],
     /// The number of the last retryable write or transaction.
-    pub(crate) transaction_number: i64,
+    pub transaction_number: i64,
     last_use: Instant,
     dirty: bool,
 }
@@ -17,7 +17,7 @@ pub(crate) struct ServerSession {
 const MARGIN: Duration = Duration::from_secs(60);
 
 impl ServerSession {
-    pub(crate) fn new(id: [u8; 16], now: Instant) -> Self {
+    pub fn new(id: [u8; 16], now: Instant) -> Self {
         Self {
             id,
             transaction_number: 0,
@@ -26,17 +26,17 @@ impl ServerSession {
         }
     }
 
-    pub(crate) fn next_transaction_number(&mut self) -> i64 {
+    pub fn next_transaction_number(&mut self) -> i64 {
         self.transaction_number += 1;
         self.transaction_number
     }
 
     /// A network error leaves the server's part of the session unknown.
-    pub(crate) fn mark_dirty(&mut self) {
+    pub fn mark_dirty(&mut self) {
         self.dirty = true;
     }
 
-    pub(crate) fn touch(&mut self, now: Instant) {
+    pub fn touch(&mut self, now: Instant) {
         self.last_use = now;
     }
 
@@ -48,13 +48,13 @@ impl ServerSession {
 
 /// Unused sessions, the most recently used last.
 #[derive(Debug, Default)]
-pub(crate) struct SessionStack {
+pub struct SessionStack {
     sessions: Vec<ServerSession>,
 }
 
 impl SessionStack {
     /// The most recently used session that the server still knows. Those about to expire are dropped.
-    pub(crate) fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
+    pub fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
         while let Some(session) = self.sessions.pop() {
             if session.is_usable(now, timeout) {
                 return Some(session);
@@ -64,7 +64,7 @@ impl SessionStack {
     }
 
     /// Gives a session back, unless it is dirty or about to expire.
-    pub(crate) fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
+    pub fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         let expired = self
             .sessions
             .iter()
@@ -77,7 +77,7 @@ impl SessionStack {
     }
 
     /// Takes all ids, for `endSessions`.
-    pub(crate) fn drain(&mut self) -> Vec<[u8; 16]> {
+    pub fn drain(&mut self) -> Vec<[u8; 16]> {
         self.sessions.drain(..).map(|session| session.id).collect()
     }
 }

@@ -3,23 +3,23 @@
 use super::WireError;
 
 /// Length of a header in bytes.
-pub(crate) const HEADER_LENGTH: usize = 16;
+pub const HEADER_LENGTH: usize = 16;
 
 /// The operation code of OP_MSG.
 pub(super) const OP_MSG: i32 = 2013;
 
 /// A checked message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub struct Header {
     /// Length of the whole message, header included.
-    pub(crate) length: usize,
+    pub length: usize,
     /// The request this message answers.
-    pub(crate) response_to: i32,
+    pub response_to: i32,
 }
 
 impl Header {
     /// Reads the header of a reply and refuses lengths that no reply can have, before anything is allocated for it.
-    pub(crate) fn parse(bytes: &[u8; HEADER_LENGTH], max_message_size: usize) -> Result<Self, WireError> {
+    pub fn parse(bytes: &[u8; HEADER_LENGTH], max_message_size: usize) -> Result<Self, WireError> {
         let [l0, l1, l2, l3, _, _, _, _, r0, r1, r2, r3, o0, o1, o2, o3] = *bytes;
         let length = i32::from_le_bytes([l0, l1, l2, l3]);
         let response_to = i32::from_le_bytes([r0, r1, r2, r3]);

@@ -5,18 +5,20 @@ mod header;
 mod op_msg;
 mod reply_buffer;
 #[cfg(test)]
-pub(crate) mod tests;
+pub mod tests;
+mod whole_command;
 
-pub(crate) use header::{HEADER_LENGTH, Header};
-pub(crate) use op_msg::{MessageWriter, parse_op_msg};
-pub(crate) use reply_buffer::ReplyBuffer;
+pub use header::{HEADER_LENGTH, Header};
+pub use op_msg::{MessageWriter, parse_op_msg};
+pub use reply_buffer::ReplyBuffer;
+pub use whole_command::whole_command;
 
 /// What a server allows unless its hello says otherwise.
-pub(crate) const DEFAULT_MAX_MESSAGE_SIZE: usize = 48_000_000;
+pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 48_000_000;
 
 /// Bytes that break the wire protocol; the text says how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WireError(pub(crate) String);
+pub struct WireError(pub String);
 
 impl From<WireError> for crate::Error {
     fn from(error: WireError) -> Self {

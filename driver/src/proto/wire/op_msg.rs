@@ -8,17 +8,17 @@ const MORE_TO_COME: u32 = 1 << 1;
 const REQUIRED_BITS: u32 = 0xFFFF;
 
 const KIND_BODY: u8 = 0;
-const KIND_SEQUENCE: u8 = 1;
+pub(super) const KIND_SEQUENCE: u8 = 1;
 
 /// Writes one message at the end of a buffer. The header's length is patched by [`finish`](Self::finish).
-pub(crate) struct MessageWriter<'b> {
-    pub(crate) buffer: &'b mut Vec<u8>,
+pub struct MessageWriter<'b> {
+    pub buffer: &'b mut Vec<u8>,
     start: usize,
 }
 
 impl<'b> MessageWriter<'b> {
     /// Begins a message; what is appended to `buffer` next must be the body document.
-    pub(crate) fn begin(buffer: &'b mut Vec<u8>, request_id: i32) -> Self {
+    pub fn begin(buffer: &'b mut Vec<u8>, request_id: i32) -> Self {
         let start = buffer.len();
         buffer.extend_from_slice(&0_i32.to_le_bytes());
         buffer.extend_from_slice(&request_id.to_le_bytes());
@@ -30,7 +30,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Begins a document sequence (kind 1); documents are appended to `buffer` until [`end_sequence`](Self::end_sequence).
-    pub(crate) fn begin_sequence(&mut self, identifier: &str) -> usize {
+    pub fn begin_sequence(&mut self, identifier: &str) -> usize {
         self.buffer.push(KIND_SEQUENCE);
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&0_i32.to_le_bytes());
@@ -40,12 +40,12 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Ends the sequence that began at `start`.
-    pub(crate) fn end_sequence(&mut self, start: usize) -> Result<(), WireError> {
+    pub fn end_sequence(&mut self, start: usize) -> Result<(), WireError> {
         patch_length(self.buffer, start)
     }
 
     /// Asks the server not to reply (`moreToCome`), for unacknowledged writes.
-    pub(crate) fn expect_no_reply(&mut self) {
+    pub fn expect_no_reply(&mut self) {
         let at = self.start + HEADER_LENGTH;
         if let Some(flags) = self.buffer.get_mut(at) {
             *flags |= MORE_TO_COME as u8;
@@ -53,12 +53,12 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Bytes of the message so far.
-    pub(crate) fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.buffer.len() - self.start
     }
 
     /// Patches the length.
-    pub(crate) fn finish(self) -> Result<(), WireError> {
+    pub fn finish(self) -> Result<(), WireError> {
         patch_length(self.buffer, self.start)
     }
 }
@@ -74,15 +74,15 @@ fn patch_length(buffer: &mut [u8], start: usize) -> Result<(), WireError> {
 
 /// A reply, as ranges of the message it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OpMsg {
+pub struct OpMsg {
     /// Where the body document lies in the message.
-    pub(crate) body: std::ops::Range<usize>,
+    pub body: std::ops::Range<usize>,
     /// The server will send further replies without being asked.
-    pub(crate) more_to_come: bool,
+    pub more_to_come: bool,
 }
 
 /// Reads a whole message (header included) that a server sent. Its length has been checked against the header.
-pub(crate) fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
+pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
         return Err(WireError(format!(

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 /// A reply's body that outlives its connection.
 #[derive(Debug, Default)]
-pub(crate) struct ReplyBuffer {
+pub struct ReplyBuffer {
     bytes: Vec<u8>,
     body: Range<usize>,
 }
 
 impl ReplyBuffer {
-    pub(crate) fn new(bytes: Vec<u8>, body: Range<usize>) -> Self {
+    pub fn new(bytes: Vec<u8>, body: Range<usize>) -> Self {
         Self { bytes, body }
     }
 
     /// The body document.
-    pub(crate) fn body(&self) -> &[u8] {
+    pub fn body(&self) -> &[u8] {
         self.bytes.get(self.body.clone()).unwrap_or_default()
     }
 }

@@ -1,0 +1,189 @@
+//! The events of one command (Command Logging and Monitoring specification).
+
+use std::{io, time::Instant};
+
+use super::attempt::Attempt;
+use crate::{
+    Error, ErrorKind, NetworkPhase,
+    bson::{RawDocument, RawDocumentBuf, RawElement, RawElements, find_element, rawdoc},
+    error::CommandError,
+    operation::Operation,
+    pool::PooledConnection,
+    proto::{
+        event::{
+            CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent, ConnectionInfo,
+            EventListener,
+        },
+        wire::whole_command,
+    },
+};
+
+/// Commands whose content nobody may see.
+const SENSITIVE: [&str; 9] = [
+    "authenticate",
+    "saslStart",
+    "saslContinue",
+    "getnonce",
+    "createUser",
+    "updateUser",
+    "copydbgetnonce",
+    "copydbsaslstart",
+    "copydb",
+];
+/// Those that are sensitive only while they authenticate.
+const HELLO: [&str; 2] = ["hello", "isMaster"];
+
+/// A command that somebody listens to, begun and not yet ended. A dropped one has failed.
+pub(super) struct CommandMonitor<'a> {
+    listener: &'a EventListener<CommandEvent>,
+    sent: Instant,
+    sensitive: bool,
+    ended: bool,
+    database_name: String,
+    command_name: String,
+    request_id: i32,
+    operation_id: i64,
+    connection: ConnectionInfo,
+}
+
+impl<'a> CommandMonitor<'a> {
+    /// Tells of the command that was written to the connection and is sent next. `None` if nobody listens. Boxed, since
+    /// most operations have none and none of them should be larger for it.
+    pub(super) fn start<O: Operation>(
+        attempt: &Attempt<'a>,
+        operation: &O,
+        connection: &PooledConnection,
+    ) -> Option<Box<Self>> {
+        let listener = attempt.executor.settings.command_listener.as_ref()?;
+        let command = whole_command(connection.request()).unwrap_or_default();
+        let command_name = first_key(&command).unwrap_or(O::NAME).to_owned();
+        let hello = connection.hello();
+        let mut monitor = Box::new(Self {
+            listener,
+            sent: Instant::now(),
+            sensitive: is_sensitive(&command_name, &command),
+            ended: false,
+            database_name: operation.database().to_owned(),
+            command_name,
+            request_id: connection.request_id(),
+            operation_id: attempt.operation_id,
+            connection: ConnectionInfo {
+                address: attempt.server.address().clone(),
+                connection_id: connection.id(),
+                server_connection_id: hello.connection_id.map(|id| id as i64),
+                service_id: hello.service_id,
+            },
+        });
+        listener.tell(&CommandEvent::Started(CommandStartedEvent {
+            command: monitor.shown(command),
+            database_name: monitor.database_name.clone(),
+            command_name: monitor.command_name.clone(),
+            request_id: monitor.request_id,
+            operation_id: monitor.operation_id,
+            connection: monitor.connection.clone(),
+        }));
+        monitor.sent = Instant::now();
+        Some(monitor)
+    }
+
+    /// The reply says `ok: 1`, or there is none because the write is unacknowledged.
+    pub(super) fn succeeded(monitor: Option<Box<Self>>, reply: Option<&[u8]>) {
+        if let Some(mut monitor) = monitor {
+            monitor.tell_success(reply);
+        }
+    }
+
+    /// The reply says `ok: 0`, or none came.
+    pub(super) fn failed(monitor: Option<Box<Self>>, error: &Error) {
+        if let Some(mut monitor) = monitor {
+            monitor.tell_failure(error);
+        }
+    }
+
+    fn tell_success(&mut self, reply: Option<&[u8]>) {
+        self.ended = true;
+        let duration = self.sent.elapsed();
+        let reply = match reply {
+            // A reply that is no document could not have said `ok: 1`.
+            Some(bytes) => RawDocument::from_bytes(bytes)
+                .map(ToOwned::to_owned)
+                .unwrap_or_default(),
+            None => rawdoc! { "ok": 1 },
+        };
+        self.listener
+            .tell(&CommandEvent::Succeeded(CommandSucceededEvent {
+                duration,
+                reply: self.shown(reply),
+                database_name: self.database_name.clone(),
+                command_name: self.command_name.clone(),
+                request_id: self.request_id,
+                operation_id: self.operation_id,
+                connection: self.connection.clone(),
+            }));
+    }
+
+    fn tell_failure(&mut self, error: &Error) {
+        self.ended = true;
+        let duration = self.sent.elapsed();
+        self.listener.tell(&CommandEvent::Failed(CommandFailedEvent {
+            duration,
+            failure: if self.sensitive {
+                redacted(error)
+            } else {
+                error.clone()
+            },
+            database_name: self.database_name.clone(),
+            command_name: self.command_name.clone(),
+            request_id: self.request_id,
+            operation_id: self.operation_id,
+            connection: self.connection.clone(),
+        }));
+    }
+
+    fn shown(&self, document: RawDocumentBuf) -> RawDocumentBuf {
+        if self.sensitive {
+            RawDocumentBuf::new()
+        } else {
+            document
+        }
+    }
+}
+
+impl Drop for CommandMonitor<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let why = io::Error::new(io::ErrorKind::Interrupted, "the operation was dropped");
+            let error = Error::network(NetworkPhase::Read, why).with_address(&self.connection.address);
+            self.tell_failure(&error);
+        }
+    }
+}
+
+fn first_key(command: &RawDocument) -> Option<&str> {
+    let RawElement { key, .. } = RawElements::new(command.as_bytes()).ok()?.next_element().ok()??;
+    Some(key)
+}
+
+fn is_sensitive(name: &str, command: &RawDocument) -> bool {
+    let among = |names: &[&str]| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let authenticates = || {
+        !matches!(
+            find_element(command.as_bytes(), "speculativeAuthenticate"),
+            Ok(None)
+        )
+    };
+    among(&SENSITIVE) || (among(&HELLO) && authenticates())
+}
+
+/// Code, code name and labels of the error: what a reply to a sensitive command may show.
+fn redacted(error: &Error) -> Error {
+    let ErrorKind::Command(command) = error.kind() else {
+        return error.clone();
+    };
+    Error::new(ErrorKind::Command(CommandError {
+        code: command.code,
+        code_name: command.code_name.clone(),
+        message: String::new(),
+    }))
+    .with_labels(error.labels().to_vec())
+}

@@ -1,0 +1,121 @@
+//! Which failures the Retryable Reads and Retryable Writes specifications let pass for another try.
+
+use crate::{
+    Error, ErrorKind,
+    error::{PoolError, RETRYABLE_WRITE_ERROR},
+};
+
+/// Codes after which a write may be sent again to a server that does not say so itself, and a read to any.
+const RETRYABLE_WRITE_CODES: [i32; 12] = [
+    11600, // InterruptedAtShutdown
+    11602, // InterruptedDueToReplStateChange
+    10107, // NotWritablePrimary
+    13435, // NotPrimaryNoSecondaryOk
+    13436, // NotPrimaryOrSecondary
+    189,   // PrimarySteppedDown
+    91,    // ShutdownInProgress
+    7,     // HostNotFound
+    6,     // HostUnreachable
+    89,    // NetworkTimeout
+    9001,  // SocketException
+    262,   // ExceededTimeLimit
+];
+
+/// Codes after which only a read may be sent again.
+const RETRYABLE_READ_CODES: [i32; 2] = [
+    10058, // LegacyNotPrimary
+    134,   // ReadConcernMajorityNotAvailableYet
+];
+
+fn is_before_command(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Pool(PoolError::Cleared { .. }))
+}
+
+/// Whether a read that failed like this may be sent once more.
+pub fn is_retryable_read(error: &Error) -> bool {
+    error.is_network()
+        || is_before_command(error)
+        || matches!(error.kind(), ErrorKind::Command(e)
+            if RETRYABLE_WRITE_CODES.contains(&e.code) || RETRYABLE_READ_CODES.contains(&e.code))
+}
+
+/// Whether a write with a transaction number that failed like this may be sent once more.
+pub fn is_retryable_write(error: &Error) -> bool {
+    error.contains_label(RETRYABLE_WRITE_ERROR)
+}
+
+/// Puts the label on the failures for which the driver must: the server cannot label a socket that broke.
+pub fn label_write_failure(error: Error) -> Error {
+    if error.is_network() || is_before_command(&error) {
+        return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
+    }
+    error
+}
+
+/// The codes of a reply that decide about a retry.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyCodes {
+    /// That of the command.
+    pub command: Option<i32>,
+    /// That of the write concern error.
+    pub write_concern: Option<i32>,
+}
+
+/// Puts the label on an error in the reply of a server before 4.4; newer servers do so themselves. What a mongos says about
+/// the write concern does not count: it has retried by then.
+pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
+    let retryable = |code: Option<i32>| code.is_some_and(|code| RETRYABLE_WRITE_CODES.contains(&code));
+    let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
+    if counts {
+        return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{CommandError, NetworkPhase};
+
+    fn command(code: i32) -> Error {
+        Error::new(ErrorKind::Command(CommandError {
+            code,
+            ..CommandError::default()
+        }))
+    }
+
+    #[test]
+    fn reads_are_retried_after_elections_and_lost_sockets() {
+        assert!(is_retryable_read(&command(10107)));
+        assert!(is_retryable_read(&Error::network(
+            NetworkPhase::Read,
+            std::io::ErrorKind::TimedOut.into()
+        )));
+        assert!(!is_retryable_read(&command(11000)));
+    }
+
+    #[test]
+    fn errors_of_old_servers_are_labelled_by_their_codes() {
+        let labelled = |command, write_concern, mongos| {
+            let codes = ReplyCodes {
+                command,
+                write_concern,
+            };
+            is_retryable_write(&label_unlabelled(super::tests::command(1), codes, mongos))
+        };
+        assert!(labelled(Some(91), None, false) && labelled(Some(91), None, true));
+        assert!(labelled(None, Some(91), false));
+        assert!(!labelled(None, Some(91), true), "a mongos has retried");
+        assert!(!labelled(Some(134), Some(11000), false), "not for writes");
+    }
+
+    #[test]
+    fn writes_are_retried_by_label_only() {
+        let network = Error::network(NetworkPhase::Write, std::io::ErrorKind::BrokenPipe.into());
+        assert!(is_retryable_write(&label_write_failure(network)));
+        assert!(!is_retryable_write(&label_write_failure(command(10107))));
+        assert!(is_retryable_write(
+            &command(10107).with_labels([RETRYABLE_WRITE_ERROR.to_owned()])
+        ));
+    }
+}

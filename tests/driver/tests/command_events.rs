@@ -1,0 +1,211 @@
+//! What a command listener is told.
+
+use std::sync::{Arc, Mutex};
+
+use marula_driver::{
+    Client,
+    bson::{Document, doc},
+    event::{CommandEvent, EventListener},
+    options::ClientOptions,
+};
+use marula_driver_tests::{replica_set, standalone};
+use marula_test_server::TestServer;
+
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<CommandEvent>>>);
+
+impl Recorder {
+    fn client_of(&self, server: &TestServer) -> Client {
+        let events = Arc::clone(&self.0);
+        let mut options = ClientOptions::parse(&server.uri()).expect("a URI");
+        options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+            events.lock().expect("no panic").push(event.clone());
+        }));
+        Client::with_options(options).expect("a client")
+    }
+
+    fn take(&self) -> Vec<CommandEvent> {
+        std::mem::take(&mut self.0.lock().expect("no panic"))
+    }
+}
+
+/// "started insert", "succeeded insert" ...
+fn outline(events: &[CommandEvent]) -> Vec<String> {
+    let step = |event: &CommandEvent| match event {
+        CommandEvent::Started(_) => "started",
+        CommandEvent::Succeeded(_) => "succeeded",
+        CommandEvent::Failed(_) => "failed",
+        _ => "?",
+    };
+    events
+        .iter()
+        .map(|event| format!("{} {}", step(event), event.command_name()))
+        .collect()
+}
+
+fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
+    Document::try_from(&**raw).expect("a document")
+}
+
+#[tokio::test]
+async fn a_command_is_shown_as_it_is_sent_and_answered() {
+    let deployment = standalone().await;
+    let recorder = Recorder::default();
+    let client = recorder.client_of(&deployment.server);
+    let things = client.database("events").collection::<Document>("things");
+    things
+        .insert_many(&[doc! { "_id": 1 }, doc! { "_id": 2 }])
+        .await
+        .unwrap();
+    let events = recorder.take();
+    assert_eq!(outline(&events), ["started insert", "succeeded insert"]);
+    let (CommandEvent::Started(started), CommandEvent::Succeeded(succeeded)) = (&events[0], &events[1])
+    else {
+        panic!("{events:?}");
+    };
+    let command = document(&started.command);
+    assert_eq!(command.get_str("insert").unwrap(), "things");
+    assert_eq!(command.get_str("$db").unwrap(), "events");
+    assert!(command.contains_key("lsid"));
+    assert_eq!(
+        command.get_array("documents").unwrap().len(),
+        2,
+        "the sequence is an array"
+    );
+    assert_eq!(started.database_name, "events");
+    assert_eq!(document(&succeeded.reply).get_i32("n").unwrap(), 2);
+    assert_eq!(started.request_id, succeeded.request_id);
+    assert_eq!(started.connection, succeeded.connection);
+    assert_eq!(started.connection.connection_id, 1);
+    assert!(started.connection.server_connection_id.is_some());
+}
+
+#[tokio::test]
+async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
+    let deployment = standalone().await;
+    let recorder = Recorder::default();
+    let client = recorder.client_of(&deployment.server);
+    let things = client.database("events").collection::<Document>("things");
+    things.insert_one(&doc! { "_id": 1 }).await.unwrap();
+    recorder.take();
+    things.insert_one(&doc! { "_id": 1 }).await.unwrap_err();
+    let events = recorder.take();
+    assert_eq!(outline(&events), ["started insert", "succeeded insert"]);
+    things.find(doc! { "$nonsense": 1 }).await.unwrap_err();
+    let events = recorder.take();
+    assert_eq!(outline(&events), ["started find", "failed find"]);
+    let CommandEvent::Failed(failed) = &events[1] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(failed.failure.code(), Some(2));
+}
+
+#[tokio::test]
+async fn each_try_has_events_of_its_own() {
+    let deployment = replica_set().await;
+    let recorder = Recorder::default();
+    let client = recorder.client_of(&deployment.server);
+    let fail_point = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["insert"], "closeConnection": true },
+    };
+    deployment
+        .client
+        .database("admin")
+        .run_command(fail_point)
+        .await
+        .unwrap();
+    let things = client.database("events").collection::<Document>("things");
+    things.insert_one(&doc! {}).await.unwrap();
+    let events = recorder.take();
+    let expected = [
+        "started insert",
+        "failed insert",
+        "started insert",
+        "succeeded insert",
+    ];
+    assert_eq!(outline(&events), expected);
+    let numbers = |event: &CommandEvent| match event {
+        CommandEvent::Started(started) => (
+            started.operation_id,
+            document(&started.command).get_i64("txnNumber").unwrap(),
+        ),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(numbers(&events[0]), numbers(&events[2]));
+}
+
+#[tokio::test]
+async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
+    let deployment = standalone().await;
+    let recorder = Recorder::default();
+    let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
+    let events = Arc::clone(&recorder.0);
+    options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+        events.lock().unwrap().push(event.clone());
+    }));
+    options.write_concern = marula_driver::options::WriteConcern::nodes(0);
+    let client = Client::with_options(options).unwrap();
+    let things = client.database("events").collection::<Document>("things");
+    things.insert_one(&doc! {}).await.unwrap();
+    let events = recorder.take();
+    let CommandEvent::Succeeded(succeeded) = &events[1] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(document(&succeeded.reply), doc! { "ok": 1 });
+}
+
+#[tokio::test]
+async fn a_dropped_operation_has_failed() {
+    let deployment = standalone().await;
+    let recorder = Recorder::default();
+    let client = recorder.client_of(&deployment.server);
+    let block = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 60_000 },
+    };
+    deployment
+        .client
+        .database("admin")
+        .run_command(block)
+        .await
+        .unwrap();
+    let database = client.database("events");
+    let mut ping = Box::pin(database.run_command(doc! { "ping": 1 }).into_future());
+    let started = std::future::poll_fn(|cx| {
+        let _ = ping.as_mut().poll(cx);
+        match recorder.0.lock().unwrap().is_empty() {
+            true => std::task::Poll::Pending,
+            false => std::task::Poll::Ready(()),
+        }
+    });
+    started.await;
+    drop(ping);
+    assert_eq!(outline(&recorder.take()), ["started ping", "failed ping"]);
+}
+
+#[tokio::test]
+async fn secrets_are_not_shown() {
+    let deployment = standalone().await;
+    let recorder = Recorder::default();
+    let client = recorder.client_of(&deployment.server);
+    let database = client.database("admin");
+    for command in [
+        doc! { "saslStart": 1, "mechanism": "x", "payload": "hunter2" },
+        doc! { "createUser": "u", "pwd": "hunter2", "roles": [] },
+        doc! { "hello": 1, "speculativeAuthenticate": { "saslStart": 1, "payload": "hunter2" } },
+    ] {
+        let _ = database.run_command(command).await;
+        let events = recorder.take();
+        assert_eq!(events.len(), 2);
+        assert!(!format!("{events:?}").contains("hunter2"), "{events:?}");
+        for event in &events {
+            match event {
+                CommandEvent::Started(started) => assert!(started.command.is_empty()),
+                CommandEvent::Succeeded(succeeded) => assert!(succeeded.reply.is_empty()),
+                CommandEvent::Failed(failed) => assert!(failed.failure.server_response().is_none()),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The target `extended_json` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| marula_fuzz_tests::run("extended_json", bytes));

@@ -1,0 +1,111 @@
+//! Messages as a server sends them: the header, OP_MSG, and the replies in it.
+
+use marula_driver::{
+    bson::{doc, to_vec},
+    internals::{
+        command::{Reply, write_concern_error, write_errors},
+        handshake::parse_hello,
+        wire::{HEADER_LENGTH, Header, parse_op_msg, whole_command},
+    },
+};
+
+use super::Target;
+
+pub(super) const TARGET: Target = Target {
+    name: "op_msg",
+    run,
+    seeds,
+};
+
+/// What a connection would take at most.
+const LIMIT: usize = 48_000_000;
+
+fn run(bytes: &[u8]) {
+    if let Some(header) = bytes.first_chunk::<HEADER_LENGTH>()
+        && let Ok(header) = Header::parse(header, LIMIT)
+    {
+        assert!(
+            (HEADER_LENGTH..=LIMIT).contains(&header.length),
+            "a length that nobody may allocate"
+        );
+    }
+    // The connection hands over a message of the length that its header names.
+    if let Ok(message) = parse_op_msg(bytes) {
+        let body = bytes.get(message.body).expect("the body lies within the message");
+        read_reply(body);
+    }
+    if let Some(command) = whole_command(bytes) {
+        assert!(command.as_bytes().len() >= 5);
+    }
+}
+
+fn read_reply(body: &[u8]) {
+    let _ = parse_hello(body);
+    let Ok(reply) = Reply::scan(body) else {
+        return;
+    };
+    if let Some(error) = reply.command_error() {
+        assert!(!error.to_string().is_empty());
+    }
+    let _ = (
+        write_errors(&reply, 3),
+        write_concern_error(&reply),
+        reply.labels(),
+        reply.failure_codes(),
+    );
+    if let Ok((cursor, at)) = reply.cursor() {
+        assert_eq!(
+            body.get(at..at + cursor.len()),
+            Some(cursor),
+            "the cursor lies elsewhere"
+        );
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let hello = doc! {
+        "isWritablePrimary": true, "setName": "rs", "hosts": ["a:1", "b:2"], "setVersion": 3, "ok": 1.0, "maxWireVersion": 25,
+        "topologyVersion": { "processId": marula_driver::bson::ObjectId::from_bytes([1; 12]), "counter": 6_i64 },
+        "lastWrite": { "lastWriteDate": marula_driver::bson::DateTime::from_millis(5) }, "tags": { "dc": "ny" },
+    };
+    let cursor = doc! {
+        "cursor": { "id": 7_i64, "ns": "d.c", "firstBatch": [{ "_id": 1 }, { "_id": 2 }] }, "ok": 1,
+        "$clusterTime": { "clusterTime": marula_driver::bson::Timestamp { time: 5, increment: 6 } },
+    };
+    let failures = doc! {
+        "ok": 1, "n": 1, "writeErrors": [{ "index": 1, "code": 11000, "errmsg": "E", "keyPattern": { "a": 1 } }],
+        "writeConcernError": { "code": 91, "errmsg": "x", "errorLabels": ["RetryableWriteError"] }, "errorLabels": ["L"],
+    };
+    let refusal = doc! { "ok": 0, "code": 462, "codeName": "C", "errmsg": "m", "baseBackoffMS": 50 };
+    let mut messages = Vec::new();
+    for body in [hello, cursor, failures, refusal] {
+        let body = to_vec(&body).expect("a document");
+        for (flags, tail) in [(0_u32, Vec::new()), (2, sequence(&body))] {
+            messages.push(message(flags, &body, &tail));
+        }
+    }
+    messages
+}
+
+fn message(flags: u32, body: &[u8], tail: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let length = HEADER_LENGTH + 5 + body.len() + tail.len();
+    for number in [length as i32, 7, 5, 2013] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(&flags.to_le_bytes());
+    bytes.push(0);
+    bytes.extend_from_slice(body);
+    bytes.extend_from_slice(tail);
+    bytes
+}
+
+fn sequence(document: &[u8]) -> Vec<u8> {
+    let name = b"documents\0";
+    let mut bytes = vec![1];
+    bytes.extend_from_slice(&((4 + name.len() + 2 * document.len()) as i32).to_le_bytes());
+    bytes.extend_from_slice(name);
+    bytes.extend_from_slice(document);
+    bytes.extend_from_slice(document);
+    bytes
+}

@@ -1,0 +1,27 @@
+//! Runs the JSON tests of the MongoDB specifications, each case a named test.
+//!
+//! A suite is a function that reads its files and gives [`case::Case`]s; [`SUITES`] lists them. [`runner`] runs the cases.
+
+pub mod case;
+pub mod fields;
+pub mod files;
+pub mod machine;
+pub mod runner;
+pub mod unified;
+
+use std::path::Path;
+
+use case::Case;
+
+/// Collects the cases of one suite from the folder of the specifications' tests.
+pub type Collect = fn(&Path) -> Vec<Case>;
+
+/// Every suite.
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
+];

@@ -1,0 +1,183 @@
+//! Runs cases: arguments, the list of skips, time-outs, and the reports.
+
+mod page;
+pub mod report;
+pub mod skips;
+pub mod watch;
+
+use std::{
+    collections::HashMap,
+    env, fs,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+use crate::{
+    Collect,
+    case::{Case, Outcome},
+    files,
+};
+use report::Record;
+use skips::Skips;
+
+type Records = Arc<Mutex<Vec<Record>>>;
+
+/// Runs what the arguments ask for. Fails if a case fails, or if an entry of `skips.toml` matches no case.
+pub fn main(suites: &[Collect]) -> ExitCode {
+    let args = Arguments::from_args();
+    let root = files::root();
+    let cases: Vec<Case> = match &root {
+        Some(root) => suites.iter().flat_map(|collect| collect(root)).collect(),
+        None => {
+            println!("{}", files::ADVICE);
+            Vec::new()
+        }
+    };
+    let skips = match Skips::parse(skips::LIST) {
+        Ok(skips) => skips,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let records = Records::default();
+    let trials = trials(cases, &skips, &records);
+    let conclusion = libtest_mimic::run(&args, trials);
+    if args.list {
+        return conclusion.exit_code();
+    }
+    let records = std::mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
+    print!("{}", report::summary(&records));
+    if let Err(why) = write_reports(&records) {
+        eprintln!("no report: {why}");
+        return ExitCode::FAILURE;
+    }
+    let unmatched = if root.is_some() {
+        skips.unmatched()
+    } else {
+        Vec::new()
+    };
+    for name in &unmatched {
+        eprintln!("skips.toml: no case is named {name}");
+    }
+    if unmatched.is_empty() {
+        conclusion.exit_code()
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The cases as tests, with names that are all different.
+fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
+    let mut used: HashMap<String, usize> = HashMap::new();
+    let mut trials = Vec::with_capacity(cases.len());
+    for case in cases {
+        let mut name = case.name();
+        let skip = skips.reason(&name).map(str::to_owned);
+        let uses = used.entry(name.clone()).or_default();
+        *uses += 1;
+        if *uses > 1 {
+            name.push_str(&format!(" #{uses}"));
+        }
+        let records = Arc::clone(records);
+        trials.push(Trial::ignorable_test(name, move || {
+            let record = run(case, skip);
+            let outcome = record.outcome.clone();
+            records
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(record);
+            completion(outcome)
+        }));
+    }
+    trials
+}
+
+/// Runs one case, unless there is a reason to skip it.
+fn run(case: Case, skip: Option<String>) -> Record {
+    let start = Instant::now();
+    let mut record = Record::of(&case, Outcome::Passed, 0.0);
+    record.outcome = match skip {
+        Some(reason) => Outcome::Skipped(reason),
+        None => watch::run(case.run, watch::LIMIT),
+    };
+    record.seconds = start.elapsed().as_secs_f64();
+    record
+}
+
+/// Pending and skipped cases count as ignored, never as passed.
+fn completion(outcome: Outcome) -> Result<Completion, Failed> {
+    match outcome {
+        Outcome::Passed => Ok(Completion::Completed),
+        Outcome::Failed(why) => Err(Failed::from(why)),
+        Outcome::Pending(why) => Ok(Completion::ignored_with(format!("pending: {why}"))),
+        Outcome::Skipped(why) => Ok(Completion::ignored_with(format!("skipped: {why}"))),
+    }
+}
+
+/// Writes both reports into cargo's target folder, whole or not at all.
+fn write_reports(records: &[Record]) -> Result<(), String> {
+    let report = report::to_json(records);
+    let folder = target_folder().ok_or("the target folder is not to be found")?;
+    for (name, text) in [
+        ("spec-report.json", format!("{report:#}\n")),
+        ("spec-report.html", page::page(&report)),
+    ] {
+        let (path, new) = (folder.join(name), folder.join(format!("{name}.new")));
+        fs::write(&new, text)
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// Cargo marks its target folder; the test binary lies in it.
+fn target_folder() -> Option<PathBuf> {
+    let binary = env::current_exe().ok()?;
+    binary
+        .ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        .or_else(|| binary.ancestors().find(|folder| folder.ends_with("target")))
+        .map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(outcome: Outcome) -> Case {
+        Case::new("test", "suite/tests/file.json", "case", move || outcome)
+    }
+
+    #[test]
+    fn each_outcome_is_counted_as_what_it_is() {
+        let count = |outcome: Outcome| completion(run(case(outcome), None).outcome);
+        assert!(matches!(count(Outcome::Passed), Ok(Completion::Completed)));
+        let failed = count(Outcome::Failed("why".into())).err().unwrap();
+        assert_eq!(failed.message(), Some("why"));
+        for outcome in [Outcome::Pending("p".into()), Outcome::Skipped("s".into())] {
+            assert!(matches!(count(outcome), Ok(Completion::Ignored { .. })));
+        }
+    }
+
+    #[test]
+    fn a_skipped_case_is_not_run() {
+        let record = run(case(Outcome::Failed("it ran".into())), Some("why".into()));
+        assert_eq!(record.outcome, Outcome::Skipped("why".into()));
+    }
+
+    #[test]
+    fn names_are_all_different_and_skips_match_before_that() {
+        let skips = Skips::parse("[[skip]]\nname = \"suite/file::case\"\nreason = \"why\"").unwrap();
+        let cases = vec![case(Outcome::Passed), case(Outcome::Passed)];
+        let trials = trials(cases, &skips, &Records::default());
+        let names: Vec<&str> = trials.iter().map(Trial::name).collect();
+        assert_eq!(names, ["suite/file::case", "suite/file::case #2"]);
+        assert!(skips.unmatched().is_empty());
+    }
+}

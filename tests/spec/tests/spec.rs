@@ -1,0 +1,7 @@
+//! The specifications' JSON tests. See the library for the suites and the runner.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    marula_spec_tests::runner::main(marula_spec_tests::SUITES)
+}
