@@ -7,6 +7,7 @@ pub mod fields;
 pub mod files;
 pub mod machine;
 pub mod runner;
+pub mod seedlist;
 
 use std::path::Path;
 
@@ -16,4 +17,4 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[];
+pub const SUITES: &[Collect] = &[seedlist::collect];
