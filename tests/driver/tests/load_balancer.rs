@@ -34,8 +34,10 @@ async fn a_service_behind_a_load_balancer_says_which_it_is() {
         services.push(connection.hello().service_id.expect("a service"));
     }
     assert_ne!(services[0], services[1], "the balancer takes turns");
-    let plain = establish(&address, false).await.expect("a connection");
-    assert_eq!(plain.hello().service_id, None);
+    let plain = establish(&address, false)
+        .await
+        .expect_err("the mode is not asked for");
+    assert_eq!(plain.code_name(), Some("LoadBalancerSupportMismatch"));
 }
 
 #[tokio::test]
