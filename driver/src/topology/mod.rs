@@ -162,10 +162,8 @@ mod tests {
             srv: None,
             pool: PoolSettings {
                 max_pool_size: 1,
-                min_pool_size: 0,
                 max_connecting: 1,
-                max_idle_time: None,
-                wait_queue_timeout: None,
+                ..PoolSettings::default()
             },
         }
     }

@@ -8,6 +8,7 @@ pub mod files;
 pub mod machine;
 pub mod runner;
 pub mod seedlist;
+pub mod unified;
 
 use std::path::Path;
 
@@ -17,4 +18,12 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[seedlist::collect];
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
+    seedlist::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
+];
