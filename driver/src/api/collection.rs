@@ -5,9 +5,9 @@ use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Aggregate, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection, DropIndex,
-    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames,
-    ListIndexes, Update, UpdateModification,
+    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection,
+    DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate,
+    ListIndexNames, ListIndexes, Update, UpdateModification, WriteModel,
     database::{Concerns, Database},
 };
 use crate::{
@@ -202,6 +202,29 @@ impl<T> Collection<T> {
         Delete::new(&self.inner, filter, true)
     }
 
+    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
+    ///
+    /// Errors carry the places of the models that failed, and what the others did. A write that changes several documents
+    /// (`update_many`, `delete_many`) keeps the command it is in from being retried.
+    ///
+    /// ```no_run
+    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{WriteModel, bson::doc};
+    /// let done = stock
+    ///     .bulk_write([
+    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
+    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
+    ///         WriteModel::delete_many(doc! { "left": 0 }),
+    ///     ])
+    ///     .ordered(false)
+    ///     .await?;
+    /// println!("{} deleted", done.deleted_count);
+    /// # Ok(()) }
+    /// ```
+    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
+        BulkWrite::new(&self.inner, models.into_iter().collect())
+    }
+
     /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
     /// [`with_type`](Aggregate::with_type).
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
@@ -310,7 +333,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
+pub(super) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
     let mut deferred = super::action::Deferred::default();
     let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
     UpdateModification(Modification::Replacement(document), deferred)

@@ -12,9 +12,11 @@ mod environment;
 pub(crate) mod hooks;
 mod resolve;
 mod settings;
+mod write_model;
 
 pub use action::{
     aggregate::Aggregate,
+    bulk_write::BulkWrite,
     count::{CountDocuments, EstimatedDocumentCount},
     create::CreateCollection,
     delete::Delete,
@@ -34,3 +36,4 @@ pub use cursor::Cursor;
 pub use database::Database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub use environment::Environment;
+pub use write_model::WriteModel;

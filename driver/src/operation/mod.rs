@@ -1,6 +1,7 @@
 //! One file per server command: its options, how it is written, how its reply is read.
 
 pub(crate) mod aggregate;
+pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod create_indexes;
