@@ -44,7 +44,6 @@ pub(crate) fn operation(object: &str, name: &str) -> bool {
         "collection" => matches!(
             name,
             "createChangeStream"
-                | "bulkWrite"
                 | "createSearchIndex"
                 | "createSearchIndexes"
                 | "dropSearchIndex"

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod assertion;
+mod bulk;
 mod client;
 mod collection;
 mod cursor;
