@@ -46,6 +46,7 @@ pub use error::{
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
     list::{CollectionSpecification, DatabaseSpecification},
+    search_indexes::SearchIndexModel,
     write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
 pub use types::{
@@ -56,10 +57,11 @@ pub use types::{
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
     pub use crate::api::{
-        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
-        DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
-        InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
-        ListIndexNames, ListIndexes, RunCommand, Update,
+        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes,
+        CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
+        DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
+        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
+        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, Update, UpdateSearchIndex,
     };
 }
 

@@ -4,14 +4,16 @@ use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::action::search_indexes::list_search_indexes;
 use super::{
-    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection,
-    DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate,
-    ListIndexNames, ListIndexes, Update, UpdateModification, WriteModel,
+    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
+    Delete, Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, Find, FindOne,
+    FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update,
+    UpdateModification, UpdateSearchIndex, WriteModel,
     database::{Concerns, Database},
 };
 use crate::{
-    Client, IndexModel, Namespace,
+    Client, IndexModel, Namespace, SearchIndexModel,
     bson::IntoDocument,
     execution::Executor,
     operation::{find::ReadScope, update::Modification},
@@ -71,6 +73,13 @@ impl CollectionInner {
             namespace: Namespace::new(database.name(), "$cmd.aggregate"),
             concerns: database.concerns().clone(),
         }
+    }
+
+    /// The same collection for operations that take no read concern.
+    pub(crate) fn without_read_concern(&self) -> Self {
+        let mut inner = self.clone();
+        inner.concerns.read_concern = ReadConcern::default();
+        inner
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -276,6 +285,44 @@ impl<T> Collection<T> {
     /// Drops all indexes but that of `_id`.
     pub fn drop_indexes(&self) -> DropIndex<'_> {
         DropIndex::new(&self.inner, "*".to_owned(), true)
+    }
+
+    /// Creates a search index; awaited, it gives the index's name. Only deployments with a search service have them.
+    pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
+        CreateSearchIndex::new(&self.inner, model)
+    }
+
+    /// Creates search indexes; awaited, it gives their names in order. They are built in the background.
+    pub fn create_search_indexes(
+        &self,
+        models: impl IntoIterator<Item = SearchIndexModel>,
+    ) -> CreateSearchIndexes<'_> {
+        CreateSearchIndexes::new(&self.inner, models.into_iter().collect())
+    }
+
+    /// Gives a search index another definition.
+    pub fn update_search_index(
+        &self,
+        name: impl Into<String>,
+        definition: impl IntoDocument,
+    ) -> UpdateSearchIndex<'_> {
+        UpdateSearchIndex::new(&self.inner, name.into(), definition)
+    }
+
+    /// Drops a search index. That the collection does not exist is no error.
+    pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
+        DropSearchIndex::new(&self.inner, name.into())
+    }
+
+    /// Lists the search index of this name, or all; awaited, it gives a cursor of documents. It is an aggregation, and has
+    /// the options of one.
+    pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
+        list_search_indexes(&self.inner, name)
+    }
+
+    /// Gives the collection another name in its database; documents and indexes stay.
+    pub fn rename(&self, to: &str) -> RenameCollection<'_> {
+        RenameCollection::new(&self.inner, Namespace::new(&self.inner.namespace.database, to))
     }
 
     /// Drops the collection with its documents and indexes. One that does not exist is no error.

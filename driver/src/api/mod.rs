@@ -27,7 +27,10 @@ pub use action::{
     indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
     insert::{InsertMany, InsertOne},
     list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
+    modify::{ModifyCollection, RenameCollection},
     run_command::RunCommand,
+    run_cursor_command::RunCursorCommand,
+    search_indexes::{CreateSearchIndex, CreateSearchIndexes, DropSearchIndex, UpdateSearchIndex},
     update::{IntoUpdate, Update, UpdateModification},
 };
 pub use client::Client;

@@ -15,7 +15,9 @@ pub(crate) mod get_more;
 pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
+pub(crate) mod modify_collection;
 pub(crate) mod run_command;
+pub(crate) mod search_indexes;
 pub(crate) mod update;
 pub(crate) mod write_result;
 
