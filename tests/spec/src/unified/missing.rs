@@ -37,19 +37,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
         "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
-        "database" => matches!(
-            name,
-            "createChangeStream" | "runCursorCommand" | "createCommandCursor"
-        ),
-        "collection" => matches!(
-            name,
-            "createChangeStream"
-                | "createSearchIndex"
-                | "createSearchIndexes"
-                | "dropSearchIndex"
-                | "updateSearchIndex"
-                | "listSearchIndexes"
-        ),
+        "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
 }
