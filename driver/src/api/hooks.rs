@@ -37,9 +37,23 @@ pub fn hosts(client: &Client) -> Vec<String> {
 
 /// Waits until the client's deployment consists of hosts that suit, and returns them. Looks after each change.
 pub async fn wait_for_hosts(client: &Client, suit: impl Fn(&[String]) -> bool) -> Vec<String> {
+    wait(client, hosts, |now| suit(now)).await
+}
+
+/// Waits until the text that describes the deployment in errors suits, and returns it.
+pub async fn wait_for_description(client: &Client, suit: impl Fn(&str) -> bool) -> String {
+    wait(
+        client,
+        |client| client.executor().topology().describe(),
+        |now| suit(now),
+    )
+    .await
+}
+
+async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T) -> bool) -> T {
     let mut changes = client.executor().topology().changes();
     loop {
-        let now = hosts(client);
+        let now = look(client);
         // A closed client changes no more.
         if suit(&now) || changes.changed().await.is_err() {
             return now;

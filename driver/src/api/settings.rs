@@ -78,5 +78,7 @@ fn pool(options: &ClientOptions) -> PoolSettings {
         max_connecting: options.max_connecting,
         max_idle_time: options.max_idle_time,
         wait_queue_timeout: options.wait_queue_timeout,
+        listener: options.pool_listener.clone(),
+        ..PoolSettings::default()
     }
 }

@@ -65,6 +65,8 @@ impl Connection {
             last_request: 0,
             exhaust: false,
             state: State::Idle,
+            hello_body: 0..0,
+            failure: None,
         };
         let started = Instant::now();
         let greeted = deadline.run(connection.shake_hands(settings)).await;
@@ -104,6 +106,7 @@ impl Connection {
     async fn hello_round_trip(&mut self, deadline: Deadline) -> Result<HelloReply> {
         self.send(deadline).await?;
         let body = self.receive(deadline).await?;
+        self.hello_body = body.clone();
         let parsed = parse_hello(self.reply(body));
         parsed.map_err(|error| match error.kind() {
             ErrorKind::Decode(_) => self.fail(error),

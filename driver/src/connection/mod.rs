@@ -6,6 +6,7 @@
 mod dialer;
 mod dns;
 mod establish;
+mod interruption;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -19,7 +20,7 @@ mod tls;
 #[path = "tls_off.rs"]
 mod tls;
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use crate::{
     Error, Result, ServerAddress,
@@ -33,6 +34,7 @@ use crate::{
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
+pub use interruption::Interruption;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;
@@ -54,6 +56,10 @@ pub struct Connection {
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
     state: State,
+    /// Where the body of the last reply to hello lies in the read buffer, until the next reply.
+    hello_body: Range<usize>,
+    /// What broke it.
+    failure: Option<Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,15 +83,40 @@ impl Connection {
         self.handshake_time
     }
 
-    /// False when a reply is outstanding or the socket failed: such a connection must be closed.
+    /// The reply to the hello that was sent last, as it came. Empty once something else was asked.
+    pub fn hello_reply(&self) -> &[u8] {
+        self.reply(self.hello_body.clone())
+    }
+
+    /// The server's number of the connection, as it said in the handshake.
+    pub fn server_connection_id(&self) -> Option<i64> {
+        // The server counts in integers, whatever type it sends them as.
+        self.hello.connection_id.map(|id| id as i64)
+    }
+
+    /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
     pub fn is_reusable(&self) -> bool {
-        self.state == State::Idle
+        self.state == State::Idle && !self.read.interruption().is_some_and(Interruption::is_interrupted)
+    }
+
+    /// What broke the connection, where that is known.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// The means to stop what another task does with this connection.
+    pub fn interruption(&mut self) -> Arc<Interruption> {
+        self.read.share_interruption()
     }
 
     /// Whether the server closed the socket, or sent something unasked, while the connection was idle.
     /// Costs no system call unless the socket has news.
     pub fn has_perished(&mut self) -> bool {
-        self.state != State::Idle || self.stream.has_news()
+        if self.state == State::Idle && self.stream.has_news() {
+            // The news is gone from the socket once it was looked at.
+            self.state = State::Broken;
+        }
+        self.state != State::Idle
     }
 
     /// Begins a request, to be written under the limits of the server. It replaces whatever the write buffer held.
@@ -111,7 +142,11 @@ impl Connection {
     /// Sends the request, in one system call when the socket takes it.
     pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
         self.state = State::Busy;
-        let sent = deadline.run(self.stream.write_all(&self.write)).await;
+        self.hello_body = 0..0;
+        let interruption = self.read.interruption();
+        let sent = deadline
+            .run(self.stream.write_all(&self.write, interruption))
+            .await;
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
             self.write = Vec::new();
         }
@@ -183,7 +218,9 @@ impl Connection {
     /// Marks the connection unusable and adds its address to the error.
     pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
-        error.with_address(&self.address)
+        let error = error.with_address(&self.address);
+        self.failure = Some(error.clone());
+        error
     }
 }
 

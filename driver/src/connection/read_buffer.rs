@@ -1,8 +1,8 @@
 //! The buffer that replies are read into: one system call reads header and body together when both are there.
 
-use std::{io, ops::Range};
+use std::{io, ops::Range, sync::Arc};
 
-use super::stream::Stream;
+use super::{interruption::Interruption, stream::Stream};
 use crate::proto::wire::{HEADER_LENGTH, ReplyBuffer};
 
 /// Enough for most replies, so that they need one read.
@@ -19,9 +19,19 @@ pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     filled: usize,
     message: usize,
+    /// Lets the pool stop the use of the connection. It lies here so that futures which read need not carry it.
+    interruption: Option<Arc<Interruption>>,
 }
 
 impl ReadBuffer {
+    pub(super) fn interruption(&self) -> Option<&Interruption> {
+        self.interruption.as_deref()
+    }
+
+    pub(super) fn share_interruption(&mut self) -> Arc<Interruption> {
+        Arc::clone(self.interruption.get_or_insert_default())
+    }
+
     /// Drops the current message; what arrived after it becomes the start of the next.
     pub(super) fn discard_message(&mut self) {
         if self.message == 0 {
@@ -42,7 +52,7 @@ impl ReadBuffer {
         while self.filled < wanted {
             self.make_room(wanted);
             let room = self.bytes.get_mut(self.filled..).unwrap_or_default();
-            self.filled += stream.read(room).await?;
+            self.filled += stream.read(room, self.interruption.as_deref()).await?;
         }
         Ok(())
     }

@@ -12,7 +12,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::tls::TlsStream;
+use super::{
+    interruption::{Interruption, pending_unless_interrupted},
+    tls::TlsStream,
+};
 
 /// A TCP or Unix domain socket, or an encrypted TCP socket.
 #[derive(Debug)]
@@ -25,10 +28,17 @@ pub(super) enum Stream {
 
 impl Stream {
     /// Reads once into `buffer` and returns the number of bytes; an orderly end of the stream is an error.
-    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(super) async fn read(
+        &mut self,
+        buffer: &mut [u8],
+        interruption: Option<&Interruption>,
+    ) -> io::Result<usize> {
         let count = poll_fn(|cx| {
             let mut target = ReadBuf::new(buffer);
-            self.poll_read(cx, &mut target).map_ok(|()| target.filled().len())
+            match self.poll_read(cx, &mut target) {
+                Poll::Ready(outcome) => Poll::Ready(outcome.map(|()| target.filled().len())),
+                Poll::Pending => pending_unless_interrupted(interruption, cx),
+            }
         })
         .await?;
         if count == 0 {
@@ -41,9 +51,17 @@ impl Stream {
     }
 
     /// Writes all of `bytes`.
-    pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub(super) async fn write_all(
+        &mut self,
+        mut bytes: &[u8],
+        interruption: Option<&Interruption>,
+    ) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
+            let written = poll_fn(|cx| match self.poll_write(cx, bytes) {
+                Poll::Ready(outcome) => Poll::Ready(outcome),
+                Poll::Pending => pending_unless_interrupted(interruption, cx),
+            })
+            .await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }

@@ -310,6 +310,7 @@ impl ClientOptions {
 
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
+        self.resolved_credential()?;
         for (given, what) in [
             (
                 self.credential.is_some(),

@@ -3,6 +3,7 @@
 mod client;
 mod connection_string;
 mod credential;
+mod resolve;
 mod tls;
 
 pub use crate::types::{

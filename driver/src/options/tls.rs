@@ -32,7 +32,7 @@ pub struct TlsOptions {
     pub disable_ocsp_endpoint_check: Option<bool>,
     /// `tlsDisableCertificateRevocationCheck`. No effect in this version.
     pub disable_certificate_revocation_check: Option<bool>,
-    certificate_key_file_password: Option<Secret>,
+    pub(crate) certificate_key_file_password: Option<Secret>,
 }
 
 impl TlsOptions {

@@ -11,28 +11,25 @@ use super::{Pool, PooledConnection};
 use crate::{
     Error, ErrorKind, PoolError, Result,
     connection::Connection,
-    proto::cmap::{CheckOut, ConnectionKey, Refusal, WaiterId},
+    proto::cmap::{CheckOut, Refusal, WaiterId},
     types::deadline::Deadline,
 };
 
 impl Pool {
     /// An available connection, without waiting.
     pub fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
-        loop {
-            let mut state = self.lock();
-            let found = state.machine.try_check_out(Instant::now());
-            self.perform(state);
-            let (key, connection) = found?;
-            if let Some(connection) = self.examine(key, connection) {
-                return Some(connection);
-            }
-        }
+        let mut state = self.lock();
+        let found = state.machine.try_check_out(Instant::now(), has_perished);
+        self.perform(state);
+        let (key, connection) = found?;
+        Some(PooledConnection::new(Arc::clone(self), key, connection))
     }
 
     /// A connection, waiting in the queue if need be: until `deadline`, and until `waitQueueTimeoutMS` is over unless a
     /// connection is being established for this request by then.
     ///
-    /// Dropping the future loses nothing: what was meant for it goes to others.
+    /// Dropping the future loses nothing: what was meant for it goes to others. The events tell of a check-out that timed
+    /// out.
     pub async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
         match self.request()? {
             Answer::Now(connection) => Ok(connection),
@@ -41,46 +38,30 @@ impl Pool {
     }
 
     fn request(self: &Arc<Self>) -> Result<Answer<'_>> {
-        loop {
-            let (waiter, answer) = oneshot::channel();
-            let mut state = self.lock();
-            let outcome = state.machine.check_out(waiter, Instant::now());
-            let cause = match outcome {
-                CheckOut::Refused(_) => state.cause.clone(),
-                _ => None,
-            };
-            self.perform(state);
-            match outcome {
-                CheckOut::Connection(key, connection) => {
-                    if let Some(connection) = self.examine(key, connection) {
-                        return Ok(Answer::Now(connection));
-                    }
-                }
-                CheckOut::Waiting(id) => {
-                    return Ok(Answer::Later(Request {
-                        pool: self,
-                        id,
-                        answer,
-                        answered: false,
-                    }));
-                }
-                CheckOut::Refused(why) => return Err(self.refusal(why, cause)),
-            }
+        let (waiter, answer) = oneshot::channel();
+        let mut state = self.lock();
+        let outcome = state.machine.check_out(waiter, Instant::now(), has_perished);
+        self.perform(state);
+        match outcome {
+            CheckOut::Connection(key, connection) => Ok(Answer::Now(PooledConnection::new(
+                Arc::clone(self),
+                key,
+                connection,
+            ))),
+            CheckOut::Waiting(id) => Ok(Answer::Later(Request {
+                pool: self,
+                id,
+                answer,
+                answered: false,
+            })),
+            CheckOut::Refused(why) => Err(self.refusal(why)),
         }
     }
+}
 
-    /// Closes the connection if the server closed it while it was idle.
-    fn examine(
-        self: &Arc<Self>,
-        key: ConnectionKey,
-        mut connection: Box<Connection>,
-    ) -> Option<PooledConnection> {
-        if connection.has_perished() {
-            self.check_in(key, connection, false);
-            return None;
-        }
-        Some(PooledConnection::new(Arc::clone(self), key, connection))
-    }
+/// Whether the server closed the connection while it was idle.
+pub(super) fn has_perished(connection: &mut Box<Connection>) -> bool {
+    connection.has_perished()
 }
 
 enum Answer<'a> {
@@ -118,7 +99,7 @@ impl Request<'_> {
     async fn answer_until(&mut self, deadline: Deadline) -> Option<Result<PooledConnection>> {
         let answer = deadline.run(&mut self.answer).await.ok()?;
         self.answered = true;
-        Some(answer.unwrap_or_else(|_| Err(self.pool.refusal(Refusal::Closed, None))))
+        Some(answer.unwrap_or_else(|_| Err(self.pool.refusal(Refusal::Closed))))
     }
 
     fn too_late(&self, timeout: Duration) -> Error {
@@ -135,7 +116,9 @@ impl Drop for Request<'_> {
     fn drop(&mut self) {
         // An answer that is there already, or is being sent, goes down with the channel and gives its connection back.
         if !self.answered {
-            self.pool.lock().machine.cancel(self.id);
+            let mut state = self.pool.lock();
+            state.machine.cancel(self.id, Instant::now());
+            self.pool.perform(state);
         }
     }
 }

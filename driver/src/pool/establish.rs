@@ -27,37 +27,45 @@ impl Pool {
         };
         // Made before the machine is asked, so that no clearing or closing in between is missed.
         let unwanted = Arc::clone(&self.unwanted).notified_owned();
-        if self.lock().machine.is_wanted(key) {
+        if self.lock().machine.is_pending(key) {
             self.runtime.spawn(establishment.run(unwanted));
         }
     }
 
-    fn established(self: &Arc<Self>, key: ConnectionKey, connection: Connection) {
+    fn established(self: &Arc<Self>, key: ConnectionKey, mut connection: Connection) {
+        if let Some(listener) = self.listener.upgrade() {
+            listener.handshake_succeeded(&self.address, connection.hello(), connection.handshake_time());
+        }
+        let service = connection.hello().service_id;
+        let interruption = connection.interruption();
         let mut state = self.lock();
-        state
+        let key = match service.filter(|_| self.connection.load_balanced) {
+            Some(service) => state.machine.identify(key, service),
+            None => key,
+        };
+        // A stale one is forgotten again when it is closed.
+        if state.machine.is_pending(key) {
+            state.interruptions.push((key, interruption));
+        }
+        let unwanted = state
             .machine
             .established(key, Box::new(connection), Instant::now());
         self.perform(state);
+        drop(unwanted);
     }
 
-    /// The first who waits hears of the failure, and the layer above does before: when the request tries again, the server
+    /// The layer above hears of the failure before the request that is blamed for it: when that one tries again, the server
     /// is known to have failed. The counters change last, since a pool is cleared before its failed connection is closed.
     fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
         let error = label(error.with_address(&self.address));
-        let waiter = self.lock().machine.blame(key);
+        let Some(failing) = self.lock().machine.blame(key) else {
+            return;
+        };
         if let Some(listener) = self.listener.upgrade() {
-            listener.handshake_failed(&self.address, key.generation, &error);
+            listener.handshake_failed(&self.address, failing.key(), &error);
         }
-        if let Some(waiter) = waiter {
-            // A request that is gone does not care.
-            drop(waiter.send(Err(error)));
-        }
-        self.give_up(key);
-    }
-
-    fn give_up(self: &Arc<Self>, key: ConnectionKey) {
         let mut state = self.lock();
-        state.machine.establish_failed(key);
+        state.machine.establish_failed(failing, &error, Instant::now());
         self.perform(state);
     }
 }
@@ -88,11 +96,10 @@ impl Drop for Establishment {
         if self.reported {
             return;
         }
-        if self.pool.lock().machine.is_wanted(self.key) {
+        if self.pool.lock().machine.is_pending(self.key) {
             // Nobody gave up this connection, so the runtime that was to establish it is gone, and the pool with it.
             self.pool.close();
         }
-        self.pool.give_up(self.key);
     }
 }
 

@@ -7,22 +7,19 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::Pool;
+use super::{Pool, check_out::has_perished};
 use crate::proto::cmap::PoolState;
 
-/// Available connections are looked at this often, or as often as `maxIdleTimeMS` if that is less.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
-/// But not more often than this; a check-out looks at `maxIdleTimeMS` anyway.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(500);
+/// Available connections are not looked at more often than this on behalf of `maxIdleTimeMS`; a check-out looks at it anyway.
+const SHORTEST_IDLE_CHECK: Duration = Duration::from_millis(500);
 
 /// Starts the task. It holds the pool weakly and ends with it.
 pub(super) fn start(pool: &Arc<Pool>) {
-    let interval = pool
-        .settings
-        .limits()
-        .max_idle_time
-        .unwrap_or(LONGEST_INTERVAL)
-        .clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
+    let Some(interval) = pool.settings.maintenance_interval else {
+        return;
+    };
+    let idle = pool.settings.limits().max_idle_time;
+    let interval = idle.map_or(interval, |idle| interval.min(idle.max(SHORTEST_IDLE_CHECK)));
     pool.runtime
         .spawn(run(Arc::downgrade(pool), Arc::clone(&pool.maintenance), interval));
 }
@@ -48,9 +45,7 @@ impl Pool {
             return false;
         }
         // Asking costs no system call unless the socket has news.
-        state
-            .machine
-            .maintain(Instant::now(), |connection| connection.has_perished());
+        state.machine.maintain(Instant::now(), has_perished);
         self.perform(state);
         true
     }

@@ -4,6 +4,9 @@
 //! asks for is done after the mutex is let go: a socket is closed, a waiting request woken, a task spawned that establishes
 //! a connection.
 //!
+//! Events are queued under the same mutex and told after it is let go ([`EventQueue`]), before whoever waits is woken. The
+//! layer above calls [`Pool::clear_quietly`] and its like under a lock of its own, and tells the events afterwards.
+//!
 //! A connection is established by a task of its own and not by the request that asked for it, so that a request which is
 //! dropped wastes nothing: the connection goes to the next who waits, or becomes available. The same holds for a
 //! connection handed to a request that is dropped before it looks: it is handed over as a [`PooledConnection`], which gives
@@ -11,6 +14,7 @@
 
 mod check_out;
 mod establish;
+mod events;
 mod maintenance;
 mod pooled;
 mod settings;
@@ -20,7 +24,7 @@ mod tests;
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -30,16 +34,26 @@ use tokio::{
 
 use crate::{
     Error, ErrorKind, PoolError, Result, ServerAddress,
-    connection::{Connection, ConnectionSettings},
-    proto::cmap::{Action, ConnectionKey, ConnectionPool, PoolState, Refusal},
+    bson::ObjectId,
+    connection::{Connection, ConnectionSettings, Interruption},
+    proto::{
+        cmap::{Action, Clear, ConnectionKey, ConnectionPool, Counts, PoolState, Refusal},
+        description::HelloReply,
+        event::{EventQueue, PoolEvent},
+    },
 };
 pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
 
-/// What a pool tells the layer above.
+/// What a pool tells the layer above. Called without any lock of the pool.
 pub trait PoolListener: Send + Sync {
-    /// A connection of this generation could not be established. Called without any lock of the pool.
-    fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error);
+    /// This connection could not be established. Its service is known if the handshake got that far.
+    fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error);
+
+    /// This connection was established; the server took so long to answer the handshake.
+    fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
+        let _ = (address, hello, time);
+    }
 }
 
 /// A waiting request; it may be gone by the time it is answered.
@@ -57,34 +71,55 @@ pub struct Pool {
     maintenance: Arc<Notify>,
     /// Tells establishments under way that they are not wanted any more.
     unwanted: Arc<Notify>,
+    events: Option<EventQueue<PoolEvent>>,
 }
 
 struct State {
-    /// A connection is boxed since it is moved often and is large.
-    machine: ConnectionPool<Box<Connection>, Waiter>,
-    /// The failure that cleared the pool last.
-    cause: Option<Error>,
+    machine: ConnectionPool<Box<Connection>, Waiter, Error>,
+    /// The means to stop the use of each established connection.
+    interruptions: Vec<(ConnectionKey, Arc<Interruption>)>,
 }
 
 impl Pool {
-    /// A paused pool. Must be called within a tokio runtime, which then runs the pool's background work.
+    /// An empty, paused pool with a background task. Must be called within a tokio runtime, which will run the tasks that
+    /// establish connections. The listener hears of handshakes.
     pub fn new(
         address: ServerAddress,
         settings: PoolSettings,
         connection: ConnectionSettings,
         listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
+        let pool = Self::new_quietly(address, settings, connection, listener);
+        pool.tell_events();
+        pool
+    }
+
+    /// Like [`new`](Self::new), without telling the events.
+    pub fn new_quietly(
+        address: ServerAddress,
+        settings: PoolSettings,
+        connection: ConnectionSettings,
+        listener: Weak<dyn PoolListener>,
+    ) -> Arc<Self> {
+        let events = settings.listener.clone().map(EventQueue::new);
+        if let Some(events) = &events {
+            events.push(PoolEvent::PoolCreated {
+                address: address.clone(),
+                options: settings.options(),
+            });
+        }
         let pool = Arc::new(Self {
             address,
             connection,
             listener,
             runtime: Handle::current(),
             state: Mutex::new(State {
-                machine: ConnectionPool::new(settings.limits()),
-                cause: None,
+                machine: ConnectionPool::new(settings.limits(), events.is_some()),
+                interruptions: Vec::new(),
             }),
             maintenance: Arc::default(),
             unwanted: Arc::default(),
+            events,
             settings,
         });
         maintenance::start(&pool);
@@ -92,39 +127,74 @@ impl Pool {
     }
 
     /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
-    pub fn ready(&self) {
-        if self.lock().machine.ready() {
+    pub fn ready(self: &Arc<Self>) {
+        self.ready_quietly();
+        self.tell_events();
+    }
+
+    /// Like [`ready`](Self::ready), without telling the events.
+    pub fn ready_quietly(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.machine.ready() {
+            self.perform_quietly(state);
             self.maintenance.notify_one();
         }
     }
 
-    /// Gives up all connections and refuses all requests until [`ready`](Self::ready). Connections in use stay usable;
-    /// they are closed when they come back.
-    pub fn clear(self: &Arc<Self>, cause: &Error) {
+    /// Gives up all connections, or those of one service. Without a service, all requests are refused until
+    /// [`ready`](Self::ready). Connections in use stay usable unless they are to be interrupted; they are closed when they
+    /// come back.
+    pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
+        self.clear_quietly(cause, service_id, interrupt_in_use);
+        self.tell_events();
+    }
+
+    /// Like [`clear`](Self::clear), without telling the events.
+    pub fn clear_quietly(
+        self: &Arc<Self>,
+        cause: &Error,
+        service_id: Option<ObjectId>,
+        interrupt_in_use: bool,
+    ) {
         let mut state = self.lock();
         if state.machine.state() == PoolState::Closed {
             return;
         }
-        state.machine.clear();
-        state.cause = Some(cause.clone());
-        self.perform(state);
+        let clear = Clear {
+            cause: cause.clone(),
+            service_id,
+            interrupt_in_use,
+        };
+        state.machine.clear(clear, Instant::now());
+        self.perform_quietly(state);
         self.unwanted.notify_waiters();
         self.maintenance.notify_one();
     }
 
     /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
     pub fn close(self: &Arc<Self>) {
+        self.close_quietly();
+        self.tell_events();
+    }
+
+    /// Like [`close`](Self::close), without telling the events.
+    pub fn close_quietly(self: &Arc<Self>) {
         let mut state = self.lock();
-        if state.machine.close() {
-            self.perform(state);
+        if state.machine.close(Instant::now()) {
+            self.perform_quietly(state);
             self.unwanted.notify_waiters();
             self.maintenance.notify_one();
         }
     }
 
-    /// Counts how often the pool was cleared.
-    pub fn generation(&self) -> u64 {
-        self.lock().machine.generation()
+    /// Counts how often the pool, or the service in it, was cleared.
+    pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
+        self.lock().machine.generation(service_id)
+    }
+
+    /// How many connections and waiting requests there are.
+    pub fn counts(&self) -> Counts {
+        self.lock().machine.counts()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -132,38 +202,77 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>, reusable: bool) {
+    fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
+        let outcome = match connection.is_reusable() {
+            true => Ok(()),
+            false => Err(connection.failure().cloned()),
+        };
         let mut state = self.lock();
-        state.machine.check_in(key, connection, reusable, Instant::now());
+        state.machine.check_in(key, connection, outcome, Instant::now());
         self.perform(state);
     }
 
-    /// Does what the machine asks for, each action after letting go of the lock.
-    fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
-        while let Some(action) = state.machine.poll_action() {
-            let more = state.machine.has_actions();
-            let cause = match action {
-                Action::Fail { .. } => state.cause.clone(),
-                _ => None,
-            };
-            drop(state);
-            match action {
-                Action::Establish(key) => self.establish(key),
-                Action::Close { connection, .. } => self.close_connection(connection),
-                Action::Fulfil {
-                    waiter,
-                    key,
-                    connection,
-                } => {
-                    // If the request is gone, dropping what comes back gives the connection to the next.
-                    drop(waiter.send(Ok(PooledConnection::new(Arc::clone(self), key, connection))));
+    /// Does what the machine asks for, each action after letting go of the lock and after telling the events before it.
+    fn perform<'a>(self: &'a Arc<Self>, state: MutexGuard<'a, State>) {
+        self.act(state, true);
+    }
+
+    /// The same, but the events are told later.
+    fn perform_quietly<'a>(self: &'a Arc<Self>, state: MutexGuard<'a, State>) {
+        self.act(state, false);
+    }
+
+    fn act<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, tell: bool) {
+        let mut untold = false;
+        loop {
+            let action = loop {
+                match state.machine.poll_action() {
+                    Some(Action::Emit(event)) => {
+                        self.queue_event(event);
+                        untold = true;
+                    }
+                    other => break other,
                 }
-                Action::Fail { waiter, why } => drop(waiter.send(Err(self.refusal(why, cause)))),
+            };
+            match &action {
+                Some(Action::Close { key, .. }) => state.forget(*key),
+                Some(Action::Interrupt {
+                    service_id,
+                    generation,
+                }) => state.interrupt(*service_id, *generation),
+                _ => {}
+            }
+            let more = state.machine.has_actions();
+            drop(state);
+            if tell && std::mem::take(&mut untold) {
+                self.tell_events();
+            }
+            match action {
+                Some(action) => self.carry_out(action),
+                None => return,
             }
             if !more {
                 return;
             }
             state = self.lock();
+        }
+    }
+
+    fn carry_out(self: &Arc<Self>, action: Action<Box<Connection>, Waiter, Error>) {
+        match action {
+            Action::Establish(key) => self.establish(key),
+            Action::Close { connection, .. } => self.close_connection(connection),
+            Action::Fulfil {
+                waiter,
+                key,
+                connection,
+            } => {
+                // If the request is gone, dropping what comes back gives the connection to the next.
+                drop(waiter.send(Ok(PooledConnection::new(Arc::clone(self), key, connection))));
+            }
+            Action::Fail { waiter, why } => drop(waiter.send(Err(self.refusal(why)))),
+            // Both were dealt with under the lock.
+            Action::Interrupt { .. } | Action::Emit(_) => {}
         }
     }
 
@@ -174,15 +283,30 @@ impl Pool {
         }
     }
 
-    fn refusal(&self, why: Refusal, cause: Option<Error>) -> Error {
+    fn refusal(&self, why: Refusal<Error>) -> Error {
         let address = self.address.clone();
         Error::new(ErrorKind::Pool(match why {
-            Refusal::Cleared => PoolError::Cleared {
+            Refusal::Cleared(cause) => PoolError::Cleared {
                 address,
                 cause: cause.map(Box::new),
             },
             Refusal::Closed => PoolError::Closed { address },
+            Refusal::Failed(error) => return error,
         }))
+    }
+}
+
+impl State {
+    fn forget(&mut self, key: ConnectionKey) {
+        self.interruptions.retain(|(known, _)| known.id != key.id);
+    }
+
+    fn interrupt(&self, service_id: Option<ObjectId>, generation: u64) {
+        for (key, interruption) in &self.interruptions {
+            if key.service_id == service_id && key.generation <= generation {
+                interruption.interrupt();
+            }
+        }
     }
 }
 
@@ -199,7 +323,7 @@ impl fmt::Debug for Pool {
         f.debug_struct("Pool")
             .field("address", &self.address)
             .field("state", &state.machine.state())
-            .field("generation", &state.machine.generation())
+            .field("generation", &state.machine.generation(None))
             .field("counts", &state.machine.counts())
             .finish_non_exhaustive()
     }

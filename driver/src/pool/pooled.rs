@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Pool;
-use crate::{connection::Connection, proto::cmap::ConnectionKey};
+use crate::{bson::ObjectId, connection::Connection, proto::cmap::ConnectionKey};
 
 /// A connection in use. Dropping it gives it back; the pool closes it if a reply is outstanding, if it failed, or if it
 /// belongs to an older generation.
@@ -27,14 +27,24 @@ impl PooledConnection {
         }
     }
 
-    /// The driver's number of the connection: 1 for the first of its pool.
+    /// Its number in the pool, its generation and its service.
+    pub fn key(&self) -> ConnectionKey {
+        self.key
+    }
+
+    /// The driver's number of the connection: 1 for the first of its pool, then always one more.
     pub fn id(&self) -> u32 {
         self.key.id
     }
 
-    /// The pool's generation when the connection was created.
+    /// The generation of the pool, or of the service, when the connection was created.
     pub fn generation(&self) -> u64 {
         self.key.generation
+    }
+
+    /// The service behind the load balancer, if there is one.
+    pub fn service_id(&self) -> Option<ObjectId> {
+        self.key.service_id
     }
 }
 
@@ -61,8 +71,7 @@ impl DerefMut for PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            let reusable = connection.is_reusable();
-            self.pool.check_in(self.key, connection, reusable);
+            self.pool.check_in(self.key, connection);
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::proto::cmap::PoolLimits;
+use crate::proto::{
+    cmap::PoolLimits,
+    event::{EventListener, PoolEvent, PoolOptions},
+};
 
 /// The part of the client's options that pools use.
 #[derive(Clone, Debug)]
@@ -17,9 +20,43 @@ pub struct PoolSettings {
     pub max_idle_time: Option<Duration>,
     /// `waitQueueTimeoutMS`; `None` and zero mean no limit.
     pub wait_queue_timeout: Option<Duration>,
+    /// How often the pool looks after its available connections and `minPoolSize`, besides when it must; `None` means that
+    /// it never does, not even then. Only tests choose it.
+    pub maintenance_interval: Option<Duration>,
+    /// Who is told of the pool's events.
+    pub listener: Option<EventListener<PoolEvent>>,
+}
+
+impl Default for PoolSettings {
+    /// As the specifications say.
+    fn default() -> Self {
+        Self {
+            max_pool_size: 100,
+            min_pool_size: 0,
+            max_connecting: 2,
+            max_idle_time: None,
+            wait_queue_timeout: None,
+            maintenance_interval: Some(Duration::from_secs(10)),
+            listener: None,
+        }
+    }
 }
 
 impl PoolSettings {
+    /// The options that differ from their defaults, for the event of the pool's creation.
+    pub(super) fn options(&self) -> PoolOptions {
+        let default = Self::default();
+        let size = |own: u32, default: u32| (own != default).then_some(own);
+        let time = |own: Option<Duration>| own.filter(|time| !time.is_zero());
+        PoolOptions {
+            max_pool_size: size(self.max_pool_size, default.max_pool_size),
+            min_pool_size: size(self.min_pool_size, default.min_pool_size),
+            max_connecting: size(self.max_connecting, default.max_connecting),
+            max_idle_time: time(self.max_idle_time),
+            wait_queue_timeout: time(self.wait_queue_timeout),
+        }
+    }
+
     pub(super) fn limits(&self) -> PoolLimits {
         PoolLimits {
             max_pool_size: self.max_pool_size,

@@ -1,5 +1,6 @@
 //! Tests of the pool against a scripted server. They wait for events, never for time.
 
+mod events;
 mod failure;
 mod server;
 mod waiting;
@@ -7,10 +8,7 @@ mod waiting;
 use std::{sync::Weak, time::Duration};
 
 use super::*;
-use crate::{
-    proto::{cmap::Counts, handshake::client_metadata},
-    types::deadline::Deadline,
-};
+use crate::{proto::handshake::client_metadata, types::deadline::Deadline};
 use server::Server;
 
 /// Hears everything a pool says, and clears the pool if told to, as the deployment does.
@@ -21,10 +19,10 @@ struct Listener {
 }
 
 impl PoolListener for Listener {
-    fn handshake_failed(&self, _: &ServerAddress, generation: u64, error: &Error) {
-        self.heard.lock().unwrap().push((generation, error.clone()));
+    fn handshake_failed(&self, _: &ServerAddress, key: ConnectionKey, error: &Error) {
+        self.heard.lock().unwrap().push((key.generation, error.clone()));
         if let Some(pool) = self.clears.lock().unwrap().upgrade() {
-            pool.clear(error);
+            pool.clear(error, None, false);
         }
     }
 }
@@ -35,6 +33,8 @@ const SETTINGS: PoolSettings = PoolSettings {
     max_connecting: 2,
     max_idle_time: None,
     wait_queue_timeout: None,
+    maintenance_interval: Some(Duration::from_secs(10)),
+    listener: None,
 };
 
 fn paused_pool(server: &Server, settings: PoolSettings, listener: &Arc<Listener>) -> Arc<Pool> {
@@ -50,7 +50,7 @@ fn ready_pool(server: &Server, settings: PoolSettings) -> Arc<Pool> {
 }
 
 fn counts(pool: &Pool) -> Counts {
-    pool.lock().machine.counts()
+    pool.counts()
 }
 
 /// Lets other tasks run until the pool looks as it should.
@@ -118,10 +118,10 @@ async fn a_paused_pool_refuses_and_names_the_cause() {
     assert_eq!(refusal(check_out(&pool).await), None);
     pool.ready();
     drop(check_out(&pool).await.unwrap());
-    pool.clear(&Error::protocol("nonsense"));
+    pool.clear(&Error::protocol("nonsense"), None, false);
     assert!(pool.try_check_out().is_none());
     assert!(refusal(check_out(&pool).await).unwrap().contains("nonsense"));
-    assert_eq!(pool.generation(), 1);
+    assert_eq!(pool.generation(None), 1);
     // The idle connection goes in the background.
     server.open(0).await;
     pool.ready();
@@ -149,7 +149,7 @@ async fn min_pool_size_is_kept_in_the_background() {
     server.open(3).await;
     assert!(server.most_greeting() <= 2);
     // So are those of an older generation.
-    pool.clear(&Error::protocol("nonsense"));
+    pool.clear(&Error::protocol("nonsense"), None, false);
     server.open(0).await;
     pool.ready();
     server.open(3).await;

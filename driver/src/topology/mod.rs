@@ -115,6 +115,15 @@ impl Topology {
         self.shared.snapshot.load().servers.keys().cloned().collect()
     }
 
+    /// The deployment in words.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn describe(&self) -> String {
+        self.shared.snapshot.load().description.to_string()
+    }
+
     /// Tells that something of the deployment changed.
     #[cfg_attr(
         not(feature = "internals"),
@@ -153,10 +162,8 @@ mod tests {
             srv: None,
             pool: PoolSettings {
                 max_pool_size: 1,
-                min_pool_size: 0,
                 max_connecting: 1,
-                max_idle_time: None,
-                wait_queue_timeout: None,
+                ..PoolSettings::default()
             },
         }
     }

@@ -28,6 +28,7 @@ use crate::{
     Error, ServerAddress,
     pool::{Pool, PoolListener},
     proto::{
+        cmap::ConnectionKey,
         description::{ServerDescription, TopologyDescription},
         sdam::{self, Verdict},
         server_selection::Criteria,
@@ -175,7 +176,7 @@ impl Shared {
             return;
         };
         // An error of a connection that was given up already is no news.
-        if generation < server.pool.generation() {
+        if generation < server.pool.generation(None) {
             return;
         }
         let verdict = judge(error, description);
@@ -194,7 +195,7 @@ impl Shared {
             return;
         };
         if verdict.clear_pool {
-            server.pool.clear(error);
+            server.pool.clear(error, None, false);
         }
         if verdict.check_now {
             server.check_request.notify_one();
@@ -307,8 +308,8 @@ impl Shared {
 }
 
 impl PoolListener for Shared {
-    fn handshake_failed(&self, address: &ServerAddress, generation: u64, error: &Error) {
-        self.judge(address, generation, error, |error, _| {
+    fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
+        self.judge(address, key.generation, error, |error, _| {
             sdam::judge_handshake(error)
         });
     }

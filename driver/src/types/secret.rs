@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A password or token: readable by the code that sends it, never by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
+pub(crate) struct Secret(pub(crate) String);
 
 impl Secret {
     pub(crate) fn new(text: impl Into<String>) -> Self {

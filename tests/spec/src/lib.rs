@@ -17,4 +17,11 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[|root| unified::collect(root, unified::Matrix::from_environment())];
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
+];

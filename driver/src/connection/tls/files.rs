@@ -36,9 +36,9 @@ pub(super) fn client_certificate(
         return Ok(None);
     };
     let text = read(KEY_FILE, path)?;
-    let chain = certificates(KEY_FILE, path, &text)?;
+    // The key first: in its old encrypted form it is no PEM that the reader of certificates can step over.
     let key = private_key(path, &text, options.certificate_key_file_password())?;
-    Ok(Some((chain, key)))
+    Ok(Some((certificates(KEY_FILE, path, &text)?, key)))
 }
 
 fn private_key(path: &Path, text: &[u8], password: Option<&str>) -> Result<PrivateKeyDer<'static>> {

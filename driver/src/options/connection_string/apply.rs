@@ -383,7 +383,7 @@ mod tests {
         assert!(parse("authSource=x").credential.is_none());
         let options = ClientOptions::parse("mongodb://u:p@h/db").unwrap();
         let credential = options.credential.unwrap();
-        assert_eq!(credential.source.as_deref(), Some("db"));
+        assert_eq!(credential.source, None, "the mechanism's default");
         assert!(credential.has_password());
     }
 }

@@ -33,6 +33,9 @@ struct Script {
     /// Each handshake answered takes one.
     permits: Semaphore,
     hangs_up: AtomicBool,
+    silent: AtomicBool,
+    /// Requests received and never to be answered.
+    unanswered: watch::Sender<usize>,
     kick: Notify,
 }
 
@@ -54,6 +57,8 @@ impl Server {
             accepted: watch::Sender::default(),
             permits: Semaphore::new(0),
             hangs_up: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
+            unanswered: watch::Sender::default(),
             kick: Notify::new(),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&script))).abort_handle();
@@ -71,6 +76,17 @@ impl Server {
     /// From now on, handshakes are answered by closing the socket.
     pub(super) fn hang_up(&self) {
         self.script.hangs_up.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on, nothing but handshakes is answered.
+    pub(super) fn stop_answering(&self) {
+        self.script.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until so many requests were left unanswered.
+    pub(super) async fn unanswered(&self, count: usize) {
+        let mut unanswered = self.script.unanswered.subscribe();
+        unanswered.wait_for(|now| *now == count).await.unwrap();
     }
 
     /// Closes all sockets.
@@ -161,6 +177,10 @@ async fn serve(stream: &TcpStream, script: &Script) -> io::Result<()> {
             if script.hangs_up.load(Ordering::SeqCst) {
                 return Ok(());
             }
+        }
+        if !first && script.silent.load(Ordering::SeqCst) {
+            script.unanswered.send_modify(|count| *count += 1);
+            continue;
         }
         first = false;
         write_all(stream, &reply(&request)).await?;

@@ -1,23 +1,31 @@
 //! The connection pool as a machine (Connection Monitoring and Pooling specification).
 //!
 //! The machine decides; it opens no socket and reads no clock. A call tells it what happened and when, and what is to be
-//! done about it is then fetched with [`ConnectionPool::poll_action`]. It is generic over the established connection `C`
-//! and over the waiting request `W`, which it stores and hands out but never looks into. So nothing needs to be looked up
-//! by number, and a test can use plain numbers for both.
+//! done about it is then fetched with [`ConnectionPool::poll_action`]. It is generic over the established connection `C`,
+//! over the waiting request `W` and over the failure `E`, which it stores and hands out but never looks into. So nothing
+//! needs to be looked up by number, and a test can use plain numbers for all of them.
 //!
-//! The events of the specification fit in here: each belongs to a place where the machine changes a counter or its state,
-//! and an `Emit` action in the same queue would keep their order.
+//! The events of the specification are actions in the same queue, so that their order among themselves, and before or after
+//! the deed, is the machine's. A pool that nobody listens to makes none.
+//!
+//! Behind a load balancer each service has generations of its own. A connection learns its service from the handshake
+//! ([`ConnectionPool::identify`]), so its key is complete only then.
 
 mod action;
+mod lifecycle;
 mod pool;
+mod services;
 #[cfg(test)]
 mod tests;
 mod wait_queue;
 
 use std::time::Duration;
 
-pub use action::{Action, CheckOut, CloseReason, Refusal};
-pub use pool::ConnectionPool;
+use crate::bson::ObjectId;
+pub use crate::proto::event::ConnectionClosedReason;
+pub use action::{Action, CheckOut, Event, Refusal};
+pub use lifecycle::Clear;
+pub use pool::{ConnectionPool, Failing};
 pub use wait_queue::WaiterId;
 
 /// The limits of one pool.
@@ -38,8 +46,10 @@ pub struct PoolLimits {
 pub struct ConnectionKey {
     /// 1 for the first connection of the pool, then always one more.
     pub id: u32,
-    /// The pool's generation when the connection was created. A connection of an older one is stale.
+    /// The generation, of the pool or of the service, when the connection was created. One of an older generation is stale.
     pub generation: u64,
+    /// The service behind the load balancer that it leads to, once that is known.
+    pub service_id: Option<ObjectId>,
 }
 
 /// Whether the pool gives connections.
@@ -56,7 +66,7 @@ pub enum PoolState {
 /// How many connections and waiting requests there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// In use, available and pending together.
+    /// In use, available, pending, and failed ones whose failure is being dealt with.
     pub total: usize,
     /// Idle.
     pub available: usize,

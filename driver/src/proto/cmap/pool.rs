@@ -1,57 +1,95 @@
 //! The machine itself: counters, the available stack, the wait queue, generations.
 
-use std::{collections::VecDeque, time::Instant};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 use super::{
-    Action, CheckOut, CloseReason, ConnectionKey, Counts, PoolLimits, PoolState, Refusal, WaiterId,
-    wait_queue::WaitQueue,
+    Action, CheckOut, ConnectionClosedReason, ConnectionKey, Counts, Event, PoolLimits, PoolState, Refusal,
+    WaiterId,
+    services::Services,
+    wait_queue::{WaitQueue, Waiting},
 };
+use crate::bson::ObjectId;
 
 /// The pool of one server. See the [module](super).
 ///
 /// While requests wait, no connection is available: whatever becomes free goes to the first of them.
 #[derive(Debug)]
-pub struct ConnectionPool<C, W> {
+pub struct ConnectionPool<C, W, E> {
     limits: PoolLimits,
-    state: PoolState,
-    generation: u64,
+    /// Whether anybody listens to events.
+    emits: bool,
+    pub(super) state: PoolState,
+    pub(super) generation: u64,
+    pub(super) services: Services,
+    /// What cleared the pool last.
+    pub(super) cause: Option<E>,
     last_id: u32,
     /// The connection used last is on top, so that surplus ones grow idle and go.
-    available: Vec<Available<C>>,
-    total: usize,
-    pending: usize,
-    /// Those of `pending` that belong to an older generation: they serve nobody.
-    stale_pending: usize,
-    waiters: WaitQueue<W>,
-    actions: VecDeque<Action<C, W>>,
+    pub(super) available: Vec<Available<C>>,
+    pub(super) pending: Vec<Pending>,
+    pub(super) total: usize,
+    pub(super) waiters: WaitQueue<W>,
+    pub(super) actions: VecDeque<Action<C, W, E>>,
 }
 
 #[derive(Debug)]
-struct Available<C> {
-    connection: C,
-    key: ConnectionKey,
+pub(super) struct Available<C> {
+    pub(super) connection: C,
+    pub(super) key: ConnectionKey,
     since: Instant,
 }
 
-impl<C, W> ConnectionPool<C, W> {
-    /// An empty, paused pool of generation 0.
-    pub fn new(limits: PoolLimits) -> Self {
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) key: ConnectionKey,
+    created: Instant,
+}
+
+/// A connection whose establishment failed, and the request that must hear of it. To be handed back with
+/// [`establish_failed`](ConnectionPool::establish_failed); until then it counts.
+#[derive(Debug)]
+#[must_use]
+pub struct Failing<W> {
+    key: ConnectionKey,
+    blamed: Option<Waiting<W>>,
+}
+
+impl<W> Failing<W> {
+    /// The connection; its service is known if the handshake got that far.
+    pub fn key(&self) -> ConnectionKey {
+        self.key
+    }
+
+    /// Whether a request waited for it.
+    pub fn waiter(&self) -> Option<&W> {
+        self.blamed.as_ref().map(|waiting| &waiting.waiter)
+    }
+}
+
+impl<C, W, E: Clone> ConnectionPool<C, W, E> {
+    /// An empty, paused pool of generation 0, which makes events if it `emits`.
+    pub fn new(limits: PoolLimits, emits: bool) -> Self {
         Self {
             limits,
+            emits,
             state: PoolState::Paused,
             generation: 0,
+            services: Services::default(),
+            cause: None,
             last_id: 0,
             available: Vec::new(),
+            pending: Vec::new(),
             total: 0,
-            pending: 0,
-            stale_pending: 0,
             waiters: WaitQueue::default(),
             actions: VecDeque::new(),
         }
     }
 
     /// What is to be done next.
-    pub fn poll_action(&mut self) -> Option<Action<C, W>> {
+    pub fn poll_action(&mut self) -> Option<Action<C, W, E>> {
         self.actions.pop_front()
     }
 
@@ -64,178 +102,224 @@ impl<C, W> ConnectionPool<C, W> {
         self.state
     }
 
-    pub fn generation(&self) -> u64 {
-        self.generation
+    /// How often the pool, or the service in it, was cleared.
+    pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
+        service_id.map_or(self.generation, |id| self.services.generation(id))
     }
 
     pub fn counts(&self) -> Counts {
         Counts {
             total: self.total,
             available: self.available.len(),
-            pending: self.pending,
+            pending: self.pending.len(),
             waiting: self.waiters.len(),
         }
     }
 
-    /// Whether a connection being established under this key can still be of use.
-    pub fn is_wanted(&self, key: ConnectionKey) -> bool {
-        self.state == PoolState::Ready && key.generation == self.generation
+    /// Whether a connection is to be established under this key: false once it is reported or given up.
+    pub fn is_pending(&self, key: ConnectionKey) -> bool {
+        self.pending.iter().any(|pending| pending.key.id == key.id)
     }
 
-    /// An available connection, if nobody waits for one.
-    pub fn try_check_out(&mut self, now: Instant) -> Option<(ConnectionKey, C)> {
+    /// An available connection, if nobody waits for one. Else nothing happens: ask with [`check_out`](Self::check_out).
+    /// `has_perished` tells whether a connection failed while it was idle; once it said so, it must say so again.
+    pub fn try_check_out(
+        &mut self,
+        now: Instant,
+        has_perished: impl FnMut(&mut C) -> bool,
+    ) -> Option<(ConnectionKey, C)> {
         if self.state != PoolState::Ready || !self.waiters.is_empty() {
             return None;
         }
-        while let Some(idle) = self.available.pop() {
-            match self.perished(&idle, now) {
-                None => return Some((idle.key, idle.connection)),
-                Some(reason) => self.close_connection(idle.key, idle.connection, reason),
-            }
-        }
-        None
+        let sound = self.first_sound(now, has_perished)?;
+        self.emit(|| Event::CheckOutStarted);
+        self.take_available(Some(sound), now)
     }
 
-    /// An available connection, or a place in the wait queue.
-    pub fn check_out(&mut self, waiter: W, now: Instant) -> CheckOut<C> {
-        match self.state {
-            PoolState::Paused => return CheckOut::Refused(Refusal::Cleared),
-            PoolState::Closed => return CheckOut::Refused(Refusal::Closed),
-            PoolState::Ready => {}
+    /// An available connection, or a place in the wait queue. `has_perished` is as for
+    /// [`try_check_out`](Self::try_check_out).
+    pub fn check_out(
+        &mut self,
+        waiter: W,
+        now: Instant,
+        has_perished: impl FnMut(&mut C) -> bool,
+    ) -> CheckOut<C, E> {
+        self.emit(|| Event::CheckOutStarted);
+        let refusal = match self.state {
+            PoolState::Paused => Some(Refusal::Cleared(self.cause.clone())),
+            PoolState::Closed => Some(Refusal::Closed),
+            PoolState::Ready => None,
+        };
+        if let Some(why) = refusal {
+            self.emit_failed(Some(&why), now, now);
+            return CheckOut::Refused(why);
         }
-        if let Some((key, connection)) = self.try_check_out(now) {
-            return CheckOut::Connection(key, connection);
+        if self.waiters.is_empty() {
+            let sound = self.first_sound(now, has_perished);
+            if let Some((key, connection)) = self.take_available(sound, now) {
+                return CheckOut::Connection(key, connection);
+            }
         }
-        let id = self.waiters.push(waiter);
-        self.create_for_waiters();
+        let id = self.waiters.push(waiter, now);
+        self.create_for_waiters(now);
         CheckOut::Waiting(id)
     }
 
-    /// The request gave up. Returns it unless a connection or a refusal was assigned to it already.
+    /// The request gave up, or its time is over. Returns it unless a connection or a refusal was assigned to it already.
     ///
     /// What was being established for it goes to others.
-    pub fn cancel(&mut self, id: WaiterId) -> Option<W> {
-        self.waiters.remove(id)
+    pub fn cancel(&mut self, id: WaiterId, now: Instant) -> Option<W> {
+        let gone = self.waiters.remove(id)?;
+        self.emit_failed(None, gone.since, now);
+        Some(gone.waiter)
     }
 
     /// Whether the request will be answered without anybody checking in a connection: there is an establishment under way
-    /// for it and for each one before it, or its answer is on its way. `waitQueueTimeoutMS` does not limit such a request.
+    /// for it and for each one before it, or its answer is on its way. `waitQueueTimeoutMS` does not limit such a request:
+    /// it bounds the wait for an available connection or for the permission to establish one.
     pub fn is_being_served(&self, id: WaiterId) -> bool {
         self.waiters
             .position(id)
-            .is_none_or(|before| before < self.pending - self.stale_pending)
+            .is_none_or(|before| before < self.pending.len())
     }
 
-    /// Takes a connection back. One that is not `reusable`, is stale, or comes to a closed pool is closed.
-    pub fn check_in(&mut self, key: ConnectionKey, connection: C, reusable: bool, now: Instant) {
-        if reusable {
-            self.take_in(key, connection, now);
-        } else {
-            self.close_connection(key, connection, CloseReason::Error);
+    /// Takes a connection back. One that failed, is stale, or comes to a closed pool is closed.
+    pub fn check_in(
+        &mut self,
+        key: ConnectionKey,
+        connection: C,
+        outcome: Result<(), Option<E>>,
+        now: Instant,
+    ) {
+        self.emit(|| Event::CheckedIn { id: key.id });
+        match outcome {
+            Ok(()) => self.take_in(key, connection, now),
+            Err(error) => {
+                let reason = self.surplus(key).unwrap_or(ConnectionClosedReason::Error);
+                self.close_connection(key, connection, reason, error);
+            }
         }
-        self.create_for_waiters();
+        self.create_for_waiters(now);
     }
 
-    /// A pending connection is ready for use.
-    pub fn established(&mut self, key: ConnectionKey, connection: C, now: Instant) {
-        self.no_longer_pending(key);
+    /// A pending connection learned in its handshake which service it leads to. Returns its key from now on.
+    pub fn identify(&mut self, key: ConnectionKey, service_id: ObjectId) -> ConnectionKey {
+        let Some(pending) = self.pending.iter_mut().find(|pending| pending.key.id == key.id) else {
+            return key;
+        };
+        if pending.key.service_id.is_none() {
+            pending.key.generation = self.services.join(service_id);
+            pending.key.service_id = Some(service_id);
+        }
+        pending.key
+    }
+
+    /// A pending connection is ready for use. Returns it if nobody waits for it any more: it was reported closed when the
+    /// pool was cleared or closed.
+    pub fn established(&mut self, key: ConnectionKey, connection: C, now: Instant) -> Option<C> {
+        let Some(Pending { key, created }) = self.take_pending(key) else {
+            return Some(connection);
+        };
+        self.emit(|| Event::ConnectionReady {
+            id: key.id,
+            duration: now.saturating_duration_since(created),
+        });
         self.take_in(key, connection, now);
-        self.create_for_waiters();
-        self.populate();
+        self.create_for_waiters(now);
+        self.populate(now);
+        None
     }
 
-    /// An establishment failed: the request that must hear of it, which is the first in the queue.
+    /// An establishment failed; the first request in the queue must hear of it. `None` when it was given up before.
     ///
     /// To be followed by [`establish_failed`](Self::establish_failed). In between, the owner can act on the failure while
-    /// the connection still counts, e.g. clear the pool.
-    pub fn blame(&mut self, key: ConnectionKey) -> Option<W> {
-        if self.is_wanted(key) {
-            self.waiters.pop()
+    /// the connection still counts, e.g. clear the pool: the specification wants that told before the connection's end.
+    pub fn blame(&mut self, key: ConnectionKey) -> Option<Failing<W>> {
+        let Pending { key, .. } = self.take_pending(key)?;
+        Some(Failing {
+            key,
+            blamed: self.waiters.pop(),
+        })
+    }
+
+    /// The connection will not come to be, and the blamed request fails with the error.
+    ///
+    /// Whoever still waits gets another one. Filling up to `minPoolSize` waits for [`maintain`](Self::maintain), lest a
+    /// failing server be tried without pause.
+    pub fn establish_failed(&mut self, failing: Failing<W>, error: &E, now: Instant) {
+        let Failing { key, blamed } = failing;
+        self.total -= 1;
+        self.services.leave(key);
+        self.emit(|| Event::ConnectionClosed {
+            id: key.id,
+            reason: ConnectionClosedReason::Error,
+            error: Some(error.clone()),
+        });
+        if let Some(waiting) = blamed {
+            self.refuse(waiting, Refusal::Failed(error.clone()), now);
+        }
+        self.create_for_waiters(now);
+    }
+
+    /// Where the sound connection used last lies.
+    fn first_sound(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) -> Option<usize> {
+        (0..self.available.len()).rev().find(|index| {
+            let outdated = |idle| self.perished(idle, now).is_some();
+            if self.available.get(*index).is_none_or(outdated) {
+                return false;
+            }
+            let idle = self.available.get_mut(*index);
+            idle.is_some_and(|idle| !has_perished(&mut idle.connection))
+        })
+    }
+
+    /// Takes the sound one, and closes the perished ones on top of it: all when there is none.
+    fn take_available(&mut self, sound: Option<usize>, now: Instant) -> Option<(ConnectionKey, C)> {
+        let kept = sound.map_or(0, |index| index + 1);
+        while self.available.len() > kept
+            && let Some(idle) = self.available.pop()
+        {
+            let reason = self.perished(&idle, now);
+            let reason = reason.unwrap_or(ConnectionClosedReason::Error);
+            self.close_connection(idle.key, idle.connection, reason, None);
+        }
+        sound?;
+        let Available { key, connection, .. } = self.available.pop()?;
+        self.emit(|| Event::CheckedOut {
+            id: key.id,
+            duration: Duration::ZERO,
+        });
+        Some((key, connection))
+    }
+
+    pub(super) fn perished(&self, idle: &Available<C>, now: Instant) -> Option<ConnectionClosedReason> {
+        let idle_for_too_long = || {
+            let limit = self.limits.max_idle_time?;
+            (now.saturating_duration_since(idle.since) > limit).then_some(ConnectionClosedReason::Idle)
+        };
+        self.surplus(idle.key).or_else(idle_for_too_long)
+    }
+
+    /// Why a connection, whatever its condition, cannot be used again.
+    fn surplus(&self, key: ConnectionKey) -> Option<ConnectionClosedReason> {
+        if self.state == PoolState::Closed {
+            Some(ConnectionClosedReason::PoolClosed)
+        } else if key.generation != self.generation(key.service_id) {
+            Some(ConnectionClosedReason::Stale)
         } else {
             None
         }
     }
 
-    /// The pending connection will not come to be.
-    ///
-    /// Whoever still waits gets another one. Filling up to `minPoolSize` waits for [`maintain`](Self::maintain), lest a
-    /// failing server be tried without pause.
-    pub fn establish_failed(&mut self, key: ConnectionKey) {
-        self.no_longer_pending(key);
-        self.total -= 1;
-        self.create_for_waiters();
-    }
-
-    /// Opens a paused pool. Returns whether that changed anything.
-    pub fn ready(&mut self) -> bool {
-        let paused = self.state == PoolState::Paused;
-        if paused {
-            self.state = PoolState::Ready;
-        }
-        paused
-    }
-
-    /// Begins a new generation, refuses those who wait, and pauses the pool. Returns whether the pool was ready.
-    pub fn clear(&mut self) -> bool {
-        if self.state == PoolState::Closed {
-            return false;
-        }
-        self.generation += 1;
-        self.stale_pending = self.pending;
-        self.refuse_waiters(Refusal::Cleared);
-        std::mem::replace(&mut self.state, PoolState::Paused) == PoolState::Ready
-    }
-
-    /// Closes the pool and its available connections for good. Returns whether it was open.
-    pub fn close(&mut self) -> bool {
-        if self.state == PoolState::Closed {
-            return false;
-        }
-        self.state = PoolState::Closed;
-        for idle in std::mem::take(&mut self.available) {
-            self.close_connection(idle.key, idle.connection, CloseReason::PoolClosed);
-        }
-        self.refuse_waiters(Refusal::Closed);
-        true
-    }
-
-    /// Closes available connections that perished, and fills up to `minPoolSize`. To be called now and then, and after
-    /// [`ready`](Self::ready) and [`clear`](Self::clear).
-    pub fn maintain(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) {
-        let mut index = 0;
-        while let Some(idle) = self.available.get_mut(index) {
-            let errored = has_perished(&mut idle.connection).then_some(CloseReason::Error);
-            let reason = self
-                .available
-                .get(index)
-                .and_then(|idle| self.perished(idle, now))
-                .or(errored);
-            match reason {
-                None => index += 1,
-                Some(reason) => {
-                    let idle = self.available.remove(index);
-                    self.close_connection(idle.key, idle.connection, reason);
-                }
-            }
-        }
-        self.populate();
-    }
-
-    fn perished(&self, idle: &Available<C>, now: Instant) -> Option<CloseReason> {
-        if idle.key.generation != self.generation {
-            return Some(CloseReason::Stale);
-        }
-        let limit = self.limits.max_idle_time?;
-        (now.saturating_duration_since(idle.since) > limit).then_some(CloseReason::Idle)
-    }
-
     /// Gives a sound connection to the first who waits, or makes it available.
     fn take_in(&mut self, key: ConnectionKey, connection: C, now: Instant) {
-        if self.state == PoolState::Closed {
-            self.close_connection(key, connection, CloseReason::PoolClosed);
-        } else if key.generation != self.generation {
-            self.close_connection(key, connection, CloseReason::Stale);
-        } else if let Some(waiter) = self.waiters.pop() {
+        if let Some(reason) = self.surplus(key) {
+            self.close_connection(key, connection, reason, None);
+        } else if let Some(Waiting { waiter, since }) = self.waiters.pop() {
+            self.emit(|| Event::CheckedOut {
+                id: key.id,
+                duration: now.saturating_duration_since(since),
+            });
             self.actions.push_back(Action::Fulfil {
                 waiter,
                 key,
@@ -250,8 +334,17 @@ impl<C, W> ConnectionPool<C, W> {
         }
     }
 
-    fn close_connection(&mut self, key: ConnectionKey, connection: C, reason: CloseReason) {
+    pub(super) fn close_connection(
+        &mut self,
+        key: ConnectionKey,
+        connection: C,
+        reason: ConnectionClosedReason,
+        error: Option<E>,
+    ) {
         self.total -= 1;
+        self.services.leave(key);
+        let id = key.id;
+        self.emit(|| Event::ConnectionClosed { id, reason, error });
         self.actions.push_back(Action::Close {
             connection,
             key,
@@ -259,29 +352,40 @@ impl<C, W> ConnectionPool<C, W> {
         });
     }
 
-    fn no_longer_pending(&mut self, key: ConnectionKey) {
-        self.pending -= 1;
-        if key.generation != self.generation {
-            self.stale_pending -= 1;
-        }
+    fn take_pending(&mut self, key: ConnectionKey) -> Option<Pending> {
+        let index = self.pending.iter().position(|pending| pending.key.id == key.id)?;
+        Some(self.pending.remove(index))
     }
 
-    fn refuse_waiters(&mut self, why: Refusal) {
-        while let Some(waiter) = self.waiters.pop() {
-            self.actions.push_back(Action::Fail { waiter, why });
+    pub(super) fn refuse(&mut self, Waiting { waiter, since }: Waiting<W>, why: Refusal<E>, now: Instant) {
+        self.emit_failed(Some(&why), since, now);
+        self.actions.push_back(Action::Fail { waiter, why });
+    }
+
+    fn emit_failed(&mut self, why: Option<&Refusal<E>>, since: Instant, now: Instant) {
+        self.emit(|| Event::CheckOutFailed {
+            why: why.cloned(),
+            duration: now.saturating_duration_since(since),
+        });
+    }
+
+    /// Without a listener the event is not even made.
+    pub(super) fn emit(&mut self, event: impl FnOnce() -> Event<E>) {
+        if self.emits {
+            self.actions.push_back(Action::Emit(event()));
         }
     }
 
     /// One establishment for each who waits, as far as the limits allow.
-    fn create_for_waiters(&mut self) {
-        while self.pending - self.stale_pending < self.waiters.len() && self.may_create() {
-            self.create();
+    fn create_for_waiters(&mut self, now: Instant) {
+        while self.pending.len() < self.waiters.len() && self.may_create() {
+            self.create(now);
         }
     }
 
-    fn populate(&mut self) {
+    pub(super) fn populate(&mut self, now: Instant) {
         while self.total < self.limits.min_pool_size as usize && self.may_create() {
-            self.create();
+            self.create(now);
         }
     }
 
@@ -292,17 +396,20 @@ impl<C, W> ConnectionPool<C, W> {
             ..
         } = self.limits;
         self.state == PoolState::Ready
-            && self.pending < max_connecting.max(1) as usize
+            && self.pending.len() < max_connecting.max(1) as usize
             && (max_pool_size == 0 || self.total < max_pool_size as usize)
     }
 
-    fn create(&mut self) {
+    fn create(&mut self, now: Instant) {
         self.total += 1;
-        self.pending += 1;
         self.last_id = self.last_id.wrapping_add(1);
-        self.actions.push_back(Action::Establish(ConnectionKey {
+        let key = ConnectionKey {
             id: self.last_id,
             generation: self.generation,
-        }));
+            service_id: None,
+        };
+        self.pending.push(Pending { key, created: now });
+        self.emit(|| Event::ConnectionCreated { id: key.id });
+        self.actions.push_back(Action::Establish(key));
     }
 }

@@ -1,6 +1,6 @@
 //! The requests that wait for a connection, first come, first served.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Instant};
 
 /// Names a waiting request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,8 +9,21 @@ pub struct WaiterId(u64);
 /// The WaitQueue of the specification. Numbers grow from front to back, so a request is found by binary search.
 #[derive(Debug)]
 pub(super) struct WaitQueue<W> {
-    waiters: VecDeque<(WaiterId, W)>,
+    waiters: VecDeque<Entry<W>>,
     next: u64,
+}
+
+#[derive(Debug)]
+struct Entry<W> {
+    id: WaiterId,
+    waiting: Waiting<W>,
+}
+
+/// A request, and since when it waits.
+#[derive(Debug)]
+pub(super) struct Waiting<W> {
+    pub(super) waiter: W,
+    pub(super) since: Instant,
 }
 
 impl<W> Default for WaitQueue<W> {
@@ -31,24 +44,25 @@ impl<W> WaitQueue<W> {
         self.waiters.is_empty()
     }
 
-    pub(super) fn push(&mut self, waiter: W) -> WaiterId {
+    pub(super) fn push(&mut self, waiter: W, since: Instant) -> WaiterId {
         let id = WaiterId(self.next);
         self.next += 1;
-        self.waiters.push_back((id, waiter));
+        let waiting = Waiting { waiter, since };
+        self.waiters.push_back(Entry { id, waiting });
         id
     }
 
-    pub(super) fn pop(&mut self) -> Option<W> {
-        self.waiters.pop_front().map(|(_, waiter)| waiter)
+    pub(super) fn pop(&mut self) -> Option<Waiting<W>> {
+        self.waiters.pop_front().map(|entry| entry.waiting)
     }
 
     /// How many requests are before this one; `None` when it is not in the queue.
     pub(super) fn position(&self, id: WaiterId) -> Option<usize> {
-        self.waiters.binary_search_by_key(&id, |(id, _)| *id).ok()
+        self.waiters.binary_search_by_key(&id, |entry| entry.id).ok()
     }
 
-    pub(super) fn remove(&mut self, id: WaiterId) -> Option<W> {
+    pub(super) fn remove(&mut self, id: WaiterId) -> Option<Waiting<W>> {
         let index = self.position(id)?;
-        self.waiters.remove(index).map(|(_, waiter)| waiter)
+        self.waiters.remove(index).map(|entry| entry.waiting)
     }
 }

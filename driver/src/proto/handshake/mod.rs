@@ -20,16 +20,20 @@ pub const MAX_WIRE_VERSION: i32 = 29;
 pub const NO_SERVICE_ID: &str =
     "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
 
+/// The value of `backpressure`: what this driver does when the server is overloaded.
+const BACKPRESSURE: &str = "2";
+
 /// Writes the body of the first hello of a connection into `command`.
 ///
-/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it. What is behind a load
-/// balancer knows it.
+/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it. Behind a load balancer there
+/// are only servers that know it.
 pub fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument, load_balanced: bool) {
     command.i32(if load_balanced { "hello" } else { "isMaster" }, 1);
     command.bool("helloOk", true);
     if load_balanced {
         command.bool("loadBalanced", true);
     }
+    command.str("backpressure", BACKPRESSURE);
     command.document("client", metadata);
 }
 
@@ -65,4 +69,32 @@ pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
         });
     }
     Ok(from_slice(body)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::{decode_document, rawdoc};
+
+    #[test]
+    fn the_first_hello_tells_of_backpressure_and_of_the_load_balancer() {
+        let written = |load_balanced| {
+            let mut buffer = Vec::new();
+            let mut command = CommandBuilder::new(&mut buffer);
+            first_hello(
+                &mut command,
+                &rawdoc! { "driver": { "name": "x" } },
+                load_balanced,
+            );
+            command.finish("admin").unwrap();
+            decode_document(&buffer).unwrap()
+        };
+        let plain = written(false);
+        assert_eq!(plain.get_str("backpressure").unwrap(), "2");
+        assert!(plain.contains_key("isMaster") && !plain.contains_key("loadBalanced"));
+        let balanced = written(true);
+        assert_eq!(balanced.keys().next().unwrap(), "hello");
+        assert!(balanced.get_bool("loadBalanced").unwrap());
+        assert_eq!(balanced.get_str("backpressure").unwrap(), "2");
+    }
 }

@@ -56,7 +56,7 @@ fn limits() -> impl Strategy<Value = PoolLimits> {
 
 /// The machine, and what must be true of it. A connection is its key; a request is its number.
 struct World {
-    machine: ConnectionPool<ConnectionKey, u32>,
+    machine: ConnectionPool<ConnectionKey, u32, &'static str>,
     limits: PoolLimits,
     now: Instant,
     state: PoolState,
@@ -69,12 +69,14 @@ struct World {
     available: Vec<(ConnectionKey, Instant)>,
     /// Given to the machine by the event being handled; an action or the available ones must have it afterwards.
     returned: Option<ConnectionKey>,
+    /// The request that must hear of a failed establishment.
+    failing: Option<u32>,
 }
 
 impl World {
     fn new(limits: PoolLimits) -> Self {
         Self {
-            machine: ConnectionPool::new(limits),
+            machine: ConnectionPool::new(limits, false),
             limits,
             now: Instant::now(),
             state: PoolState::Paused,
@@ -86,13 +88,14 @@ impl World {
             in_use: Vec::new(),
             available: Vec::new(),
             returned: None,
+            failing: None,
         }
     }
 
     fn run(&mut self, event: &Event) {
         match *event {
             Event::TryCheckOut => {
-                let found = self.machine.try_check_out(self.now);
+                let found = self.machine.try_check_out(self.now, |_| false);
                 assert!(
                     found.is_none() || self.queue.is_empty(),
                     "overtook a waiting request"
@@ -103,21 +106,22 @@ impl World {
             Event::Cancel(index) => {
                 if let Some(index) = index.checked_rem(self.queue.len()) {
                     let (id, waiter) = self.queue.remove(index).expect("in range");
-                    assert_eq!(self.machine.cancel(id), Some(waiter));
+                    assert_eq!(self.machine.cancel(id, self.now), Some(waiter));
                 }
             }
             Event::CheckIn(index, reusable) => {
                 if let Some(index) = index.checked_rem(self.in_use.len()) {
                     let key = self.in_use.swap_remove(index);
                     self.returned = Some(key);
-                    self.machine.check_in(key, key, reusable, self.now);
+                    self.machine
+                        .check_in(key, key, reusable.then_some(()).ok_or(None), self.now);
                 }
             }
             Event::Established(index) => {
                 if let Some(index) = index.checked_rem(self.pending.len()) {
                     let key = self.pending.swap_remove(index);
                     self.returned = Some(key);
-                    self.machine.established(key, key, self.now);
+                    assert_eq!(self.machine.established(key, key, self.now), None);
                 }
             }
             Event::EstablishFailed(index, clear) => self.fail(index, clear),
@@ -130,8 +134,9 @@ impl World {
                 }
             }
             Event::Close => {
-                assert_eq!(self.machine.close(), self.state != PoolState::Closed);
+                assert_eq!(self.machine.close(self.now), self.state != PoolState::Closed);
                 self.state = PoolState::Closed;
+                self.pending.clear();
             }
             Event::Advance(millis) => self.now += Duration::from_millis(millis),
             Event::Maintain(dead) => {
@@ -145,7 +150,7 @@ impl World {
 
     fn check_out(&mut self) {
         self.next_waiter += 1;
-        match self.machine.check_out(self.next_waiter, self.now) {
+        match self.machine.check_out(self.next_waiter, self.now, |_| false) {
             CheckOut::Connection(key, connection) => {
                 assert!(self.queue.is_empty(), "overtook a waiting request");
                 self.expect_found(Some((key, connection)));
@@ -154,8 +159,9 @@ impl World {
                 assert_eq!(self.state, PoolState::Ready);
                 self.queue.push_back((id, self.next_waiter));
             }
-            CheckOut::Refused(Refusal::Cleared) => assert_eq!(self.state, PoolState::Paused),
+            CheckOut::Refused(Refusal::Cleared(_)) => assert_eq!(self.state, PoolState::Paused),
             CheckOut::Refused(Refusal::Closed) => assert_eq!(self.state, PoolState::Closed),
+            CheckOut::Refused(Refusal::Failed(_)) => panic!("nothing was established for it"),
         }
     }
 
@@ -187,27 +193,29 @@ impl World {
             return;
         };
         let key = self.pending.swap_remove(index);
-        let wanted = self.state == PoolState::Ready && key.generation == self.generation;
-        let blamed = self.machine.blame(key);
-        assert_eq!(
-            blamed,
-            if wanted {
-                self.queue.pop_front().map(|(_, waiter)| waiter)
-            } else {
-                None
-            }
-        );
-        if clear && wanted {
+        let failing = self.machine.blame(key).expect("it is pending");
+        let blamed = self.queue.pop_front().map(|(_, waiter)| waiter);
+        assert_eq!(failing.waiter().copied(), blamed);
+        if clear {
             self.clear();
+            self.handle_actions();
         }
-        self.machine.establish_failed(key);
+        self.failing = blamed;
+        self.machine.establish_failed(failing, &"refused", self.now);
     }
 
     fn clear(&mut self) {
-        assert_eq!(self.machine.clear(), self.state == PoolState::Ready);
+        let clear = Clear {
+            cause: "down",
+            service_id: None,
+            interrupt_in_use: false,
+        };
+        let was_ready = self.state == PoolState::Ready;
+        assert_eq!(self.machine.clear(clear, self.now), was_ready);
         if self.state != PoolState::Closed {
             self.generation += 1;
             self.state = PoolState::Paused;
+            self.pending.clear();
         }
     }
 
@@ -248,11 +256,16 @@ impl World {
                     );
                     self.in_use.push(key);
                 }
+                Action::Fail {
+                    waiter,
+                    why: Refusal::Failed(error),
+                } => assert_eq!((self.failing.take(), error), (Some(waiter), "refused")),
+                Action::Interrupt { .. } | Action::Emit(_) => panic!("nobody asked for that"),
                 Action::Fail { waiter, why } => {
                     let expected = if self.state == PoolState::Closed {
                         Refusal::Closed
                     } else {
-                        Refusal::Cleared
+                        Refusal::Cleared(Some("down"))
                     };
                     assert_ne!(self.state, PoolState::Ready);
                     assert_eq!(why, expected);
@@ -264,6 +277,7 @@ impl World {
                 }
             }
         }
+        assert_eq!(self.failing, None, "the blamed request was forgotten");
         if let Some(key) = self.returned.take() {
             self.available.push((key, self.now));
         }
@@ -280,7 +294,7 @@ impl World {
         };
         assert_eq!(counts, expected);
         assert_eq!(
-            (self.machine.state(), self.machine.generation()),
+            (self.machine.state(), self.machine.generation(None)),
             (self.state, self.generation)
         );
         let max = self.limits.max_pool_size as usize;

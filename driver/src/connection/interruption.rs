@@ -1,0 +1,58 @@
+//! Stopping what somebody else is doing with a connection.
+
+use std::{
+    io,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+/// Shared by a connection and by whoever may interrupt its use. It works once.
+#[derive(Debug, Default)]
+pub struct Interruption {
+    interrupted: AtomicBool,
+    waiting: Mutex<Option<Waker>>,
+}
+
+impl Interruption {
+    /// Makes the use of the connection fail: what waits for the socket now, and whatever would wait for it later.
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::SeqCst);
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was interrupted. If not, the task will be woken when it is.
+    fn poll(&self, cx: &Context<'_>) -> bool {
+        {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            // The same task mostly uses a connection for long; its waker need not be cloned again.
+            if !waiting.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+                *waiting = Some(cx.waker().clone());
+            }
+        }
+        self.is_interrupted()
+    }
+}
+
+/// What waiting for the socket comes to: still waiting, or failed because the use was interrupted.
+pub(super) fn pending_unless_interrupted<T>(
+    by: Option<&Interruption>,
+    cx: &Context<'_>,
+) -> Poll<io::Result<T>> {
+    if by.is_some_and(|interruption| interruption.poll(cx)) {
+        return Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::ConnectionAborted,
+            "the connection pool was cleared, since a check of the server timed out",
+        )));
+    }
+    Poll::Pending
+}

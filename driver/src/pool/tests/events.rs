@@ -1,0 +1,160 @@
+//! What listeners hear, and interruptions.
+
+use super::*;
+use crate::proto::event::{EventListener, PoolEvent};
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+/// Settings whose listener writes down the kind of each event with its connection and reason.
+fn listening(settings: PoolSettings) -> (PoolSettings, Heard) {
+    let heard = Heard::default();
+    let sink = Arc::clone(&heard);
+    let listener = EventListener::new(move |event: &PoolEvent| {
+        let text = match event {
+            PoolEvent::PoolCreated { options, .. } => format!("created {:?}", options.max_pool_size),
+            PoolEvent::PoolReady { .. } => "ready".to_owned(),
+            PoolEvent::PoolCleared {
+                interrupt_in_use_connections,
+                ..
+            } => format!("cleared {interrupt_in_use_connections}"),
+            PoolEvent::PoolClosed { .. } => "closed".to_owned(),
+            PoolEvent::ConnectionCreated { connection_id, .. } => format!("{connection_id} created"),
+            PoolEvent::ConnectionReady { connection_id, .. } => format!("{connection_id} ready"),
+            PoolEvent::ConnectionClosed {
+                connection_id,
+                reason,
+                error,
+                ..
+            } => format!("{connection_id} closed: {reason}, {}", error.is_some()),
+            PoolEvent::ConnectionCheckOutStarted { .. } => "check-out".to_owned(),
+            PoolEvent::ConnectionCheckOutFailed { reason, error, .. } => {
+                format!("failed: {reason}, {}", error.is_some())
+            }
+            PoolEvent::ConnectionCheckedOut { connection_id, .. } => format!("{connection_id} out"),
+            PoolEvent::ConnectionCheckedIn { connection_id, .. } => format!("{connection_id} in"),
+        };
+        sink.lock().unwrap().push(text);
+    });
+    let settings = PoolSettings {
+        listener: Some(listener),
+        ..settings
+    };
+    (settings, heard)
+}
+
+fn take(heard: &Heard) -> Vec<String> {
+    std::mem::take(&mut *heard.lock().unwrap())
+}
+
+#[tokio::test]
+async fn a_life_is_told_in_order() {
+    let server = Server::start().await;
+    let (settings, heard) = listening(PoolSettings {
+        max_pool_size: 1,
+        ..SETTINGS
+    });
+    let pool = paused_pool(&server, settings, &Arc::default());
+    assert!(check_out(&pool).await.is_err());
+    pool.ready();
+    let mut held = check_out(&pool).await.unwrap();
+    assert_eq!(
+        take(&heard),
+        [
+            "created Some(1)",
+            "check-out",
+            "failed: connectionError, true",
+            "ready",
+            "check-out",
+            "1 created",
+            "1 ready",
+            "1 out"
+        ]
+    );
+    let waiting = queued(&pool).await;
+    held.fail(Error::protocol("nonsense"));
+    drop(held);
+    let next = waiting.await.unwrap().unwrap();
+    assert_eq!(
+        take(&heard),
+        [
+            "check-out",
+            "1 in",
+            "1 closed: error, true",
+            "2 created",
+            "2 ready",
+            "2 out"
+        ]
+    );
+    let abandoned = queued(&pool).await;
+    abandoned.abort();
+    assert!(abandoned.await.unwrap_err().is_cancelled());
+    assert_eq!(take(&heard), ["check-out", "failed: timeout, false"]);
+    pool.close();
+    drop(next);
+    assert_eq!(take(&heard), ["closed", "2 in", "2 closed: poolClosed, false"]);
+}
+
+#[tokio::test]
+async fn a_pool_is_cleared_before_the_failed_connection_is_closed() {
+    let server = Server::start().await;
+    server.hang_up();
+    let (settings, heard) = listening(SETTINGS);
+    let listener = Arc::new(Listener::default());
+    let pool = paused_pool(&server, settings, &listener);
+    *listener.clears.lock().unwrap() = Arc::downgrade(&pool);
+    pool.ready();
+    assert!(check_out(&pool).await.unwrap_err().is_network());
+    assert_eq!(
+        take(&heard),
+        [
+            "created None",
+            "ready",
+            "check-out",
+            "1 created",
+            "cleared false",
+            "1 closed: error, true",
+            "failed: connectionError, true"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_interruption_wakes_whoever_waits_for_a_reply() {
+    let server = Server::start().await;
+    let (settings, heard) = listening(SETTINGS);
+    let pool = ready_pool(&server, settings);
+    let mut busy = check_out(&pool).await.unwrap();
+    let pinned = check_out(&pool).await.unwrap();
+    server.stop_answering();
+    let user = tokio::spawn(async move { busy.run_hello(Deadline::NEVER).await.unwrap_err() });
+    server.unanswered(1).await;
+    take(&heard);
+    pool.clear(&Error::protocol("no heartbeat"), None, true);
+    let error = user.await.unwrap();
+    assert!(error.is_network() && !error.is_timeout(), "{error}");
+    assert!(
+        error.to_string().contains("connection pool was cleared"),
+        "{error}"
+    );
+    assert_eq!(take(&heard), ["cleared true", "1 in", "1 closed: stale, true"]);
+    // One that nobody waits on fails when it is used next.
+    assert!(!pinned.is_reusable());
+    drop(pinned);
+    assert_eq!(take(&heard), ["2 in", "2 closed: stale, false"]);
+}
+
+#[tokio::test]
+async fn a_pool_without_maintenance_keeps_its_connections_and_makes_none() {
+    let server = Server::start().await;
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let pool = ready_pool(
+        &server,
+        PoolSettings {
+            min_pool_size: 2,
+            maintenance_interval: None,
+            ..SETTINGS
+        },
+    );
+    assert_eq!((tasks(), counts(&pool).total), (before, 0));
+}
