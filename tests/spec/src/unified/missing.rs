@@ -75,6 +75,14 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
     }
 }
 
+/// What a pending test is told to wait for: abilities of all operations have one name.
+pub(crate) fn argument_name(operation: &str, name: &str) -> String {
+    match name {
+        "session" | "timeoutMS" => name.to_owned(),
+        _ => format!("{operation}.{name}"),
+    }
+}
+
 /// The option that made the driver refuse to make a client, if it refused one that it knows but lacks.
 pub(crate) fn client_option(error: &Error) -> Option<String> {
     match error.kind() {
