@@ -83,6 +83,12 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
+    if test.expects_logs {
+        return Err(Stop::Pending(missing::LOGGING.to_owned()));
+    }
+    if test.expects_traces {
+        return Err(Stop::Pending(missing::TRACING.to_owned()));
+    }
     data::prepare(run, &file.initial_data).await?;
     for entity in &file.entities {
         create(run, entity).await?;
@@ -105,14 +111,7 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         event::check(list, &client.log, &run.entities)
             .map_err(|why| format!("expectEvents of {id}: {why}"))?;
     }
-    data::check_outcome(run, &test.outcome).await?;
-    if test.expects_logs {
-        return Err(Stop::Pending(missing::LOGGING.to_owned()));
-    }
-    if test.expects_traces {
-        return Err(Stop::Pending(missing::TRACING.to_owned()));
-    }
-    Ok(())
+    data::check_outcome(run, &test.outcome).await
 }
 
 async fn operations(run: &Arc<TestRun>, test: &Test) -> Step {

@@ -24,7 +24,7 @@ pub(crate) use thread::ThreadEntity;
 
 use super::{
     matcher::Lookup,
-    stop::{Step, failed},
+    stop::{Step, Stop, failed},
 };
 
 /// A named thing. Clones are the same thing.
@@ -37,6 +37,8 @@ pub(crate) enum Entity {
     Thread(Arc<ThreadEntity>),
     Topology(Option<Arc<TopologyDescription>>),
     Value(Bson),
+    /// What the driver cannot make yet, by the name of the ability: whoever uses it is pending.
+    Lacking(&'static str),
 }
 
 impl Entity {
@@ -50,6 +52,7 @@ impl Entity {
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",
+            Self::Lacking(ability) => ability,
         }
     }
 }
@@ -75,6 +78,7 @@ impl Entities {
 
     pub(crate) fn get(&self, id: &str) -> Step<Entity> {
         match self.map().get(id) {
+            Some(Entity::Lacking(ability)) => Err(Stop::Pending((*ability).to_owned())),
             Some(entity) => Ok(entity.clone()),
             None => failed(format!("there is no entity \"{id}\"")),
         }
@@ -177,5 +181,8 @@ mod tests {
         assert!(entities.get("b").is_err());
         assert_eq!(entities.value("a"), Ok(Bson::Int32(1)));
         assert!(entities.session_id("a").is_err());
+        entities.add("s", Entity::Lacking("session")).expect("a new name");
+        assert!(matches!(entities.get("s"), Err(Stop::Pending(_))));
+        assert!(entities.session_id("s").is_err());
     }
 }

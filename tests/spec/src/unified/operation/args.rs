@@ -43,7 +43,7 @@ impl Args {
         let mut pending = None;
         for key in self.rest.keys() {
             if missing::argument(&self.operation, key) {
-                pending.get_or_insert_with(|| format!("{}.{key}", self.operation));
+                pending.get_or_insert_with(|| missing::argument_name(&self.operation, key));
             } else {
                 return failed(format!("{}: unknown argument \"{key}\"", self.operation));
             }

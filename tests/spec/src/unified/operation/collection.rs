@@ -8,7 +8,7 @@ use marula_driver::{
 use super::{
     Done, Output,
     args::{Args, set},
-    collected, index, modify, optional, write,
+    bulk, collected, index, modify, optional, write,
 };
 use crate::unified::stop::Step;
 
@@ -20,6 +20,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
         "aggregate" => collected(aggregate(collection, args).await?).await,
         "distinct" => distinct(collection, args).await?,
         "countDocuments" => count_documents(collection, args).await?,
+        "bulkWrite" => bulk::run(collection, args).await?,
         "estimatedDocumentCount" => estimated_document_count(collection, args).await?,
         _ => {
             if write::is_write(name) {

@@ -1,7 +1,7 @@
 //! Operations on databases.
 
 use marula_driver::{
-    Database,
+    Cursor, Database, Error,
     bson::{Bson, Document},
 };
 
@@ -10,15 +10,14 @@ use super::{
     args::{Args, set},
     collected, documents,
 };
-use crate::unified::{
-    run::TestRun,
-    stop::{Step, failed},
-};
+use crate::unified::stop::{Step, Stop, failed};
 
-pub(super) async fn run(run: &TestRun, database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
-    let _ = run;
+pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
     Ok(Some(match name {
         "runCommand" => run_command(database, args).await?,
+        "runCursorCommand" => collected(run_cursor_command(database, args).await?).await,
+        "createCommandCursor" => run_cursor_command(database, args).await?.map(Output::Cursor),
+        "modifyCollection" => modify_collection(database, args).await?,
         "aggregate" => aggregate(database, args).await?,
         "listCollections" => list_collections(database, args).await?,
         "listCollectionNames" => list_collection_names(database, args).await?,
@@ -48,6 +47,37 @@ async fn run_command(database: &Database, mut args: Args) -> Step<Done> {
     set!(action, args; read_preference <- read_preference("readPreference"));
     args.finish()?;
     Ok(action.await.map(|reply| Output::Value(Bson::Document(reply))))
+}
+
+async fn run_cursor_command(database: &Database, mut args: Args) -> Step<Result<Cursor<Document>, Error>> {
+    let mut action = database.run_cursor_command(command(&mut args)?);
+    set!(action, args;
+        read_preference <- read_preference("readPreference"), batch_size <- u32("batchSize"),
+        max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    // It only tells how a time limit applies to the cursor.
+    match args.string("cursorType")?.as_deref() {
+        None | Some("nonTailable") => {}
+        Some("tailable" | "tailableAwait") => {
+            args.finish()?;
+            return Err(Stop::Pending("runCursorCommand.cursorType".to_owned()));
+        }
+        Some(other) => return failed(format!("cursorType cannot be \"{other}\"")),
+    }
+    args.finish()?;
+    Ok(action.await)
+}
+
+async fn modify_collection(database: &Database, mut args: Args) -> Step<Done> {
+    let name = args.required("collection", Args::string)?;
+    let mut action = database.modify_collection(&name);
+    set!(action, args;
+        index <- document("index"), validator <- document("validator"),
+        validation_level <- string("validationLevel"), validation_action <- string("validationAction"),
+        view_on <- string("viewOn"), pipeline <- documents("pipeline"), timeseries <- document("timeseries"),
+        expire_after_seconds <- seconds("expireAfterSeconds"),
+        change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"), comment <- bson("comment"));
+    args.finish()?;
+    Ok(action.await.map(|()| Output::Nothing))
 }
 
 async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {

@@ -10,7 +10,6 @@ use crate::unified::{
     entity::{Entity, create},
     event::{EventLog, Expected},
     matcher::show,
-    missing,
     run::TestRun,
     stop::{Step, Stop, failed},
 };
@@ -97,13 +96,10 @@ pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step 
     }
 }
 
-/// All of these need a session entity, which must be there before the missing ability counts.
+/// All of these need a session entity.
 fn session_operation(run: &TestRun, mut args: Args) -> Step {
-    run.entities.get(&args.required("session", Args::string)?)?;
-    match missing::entity("session") {
-        Some(what) => Err(Stop::Pending(what.to_owned())),
-        None => failed("sessions are not known to the runner"),
-    }
+    let entity = run.entities.get(&args.required("session", Args::string)?)?;
+    failed(format!("expected a session, found a {}", entity.kind()))
 }
 
 async fn fail_point(run: &TestRun, mut args: Args) -> Step {
