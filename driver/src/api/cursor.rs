@@ -184,6 +184,33 @@ impl<T> Cursor<T> {
         decode(self.current_bytes()?)
     }
 
+    /// Frees the cursor on the server and waits until that is done, where dropping the cursor does it in the background.
+    /// Does nothing on the server when the cursor is exhausted. A failure is ignored: the server frees forgotten cursors
+    /// by itself.
+    ///
+    /// Dropping the future frees the cursor as dropping the cursor does.
+    pub async fn close(mut self) {
+        if let Some(fetching) = self.fetching.take() {
+            // What it fetches is not wanted any more, but its cursor is the one to free.
+            self.state = Some(fetching.await.0);
+        }
+        let Some(mut state) = self.state.take() else {
+            return;
+        };
+        if state.reply.id != 0 {
+            let reply = &state.reply;
+            kill(
+                &state.client,
+                reply.id,
+                &reply.namespace,
+                &reply.address,
+                reply.session.as_ref(),
+            )
+            .await;
+            state.reply.id = 0;
+        }
+    }
+
     fn current_bytes(&self) -> Result<&[u8]> {
         Ok(self.state_with_document()?.reply.batch.current())
     }

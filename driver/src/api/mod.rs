@@ -5,6 +5,12 @@ mod client;
 mod collection;
 mod cursor;
 mod database;
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+mod environment;
+#[cfg(feature = "internals")]
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+pub(crate) mod hooks;
+mod resolve;
 mod settings;
 
 pub use action::{
@@ -26,3 +32,5 @@ pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
 pub use database::Database;
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+pub use environment::Environment;

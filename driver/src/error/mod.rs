@@ -64,6 +64,10 @@ pub enum ErrorKind {
     InvalidArgument(String),
     /// A connection string cannot be used; the text says which part and why. It holds no credentials.
     ConnectionString(String),
+    /// The DNS records of a `mongodb+srv` host are missing or cannot be used; the text names the host or the record. A DNS
+    /// server that gave no answer is a [`Network`](Self::Network) error of the phase
+    /// [`Resolve`](NetworkPhase::Resolve).
+    Dns(String),
     /// A value of the application cannot be written as BSON.
     Encode(EncodeError),
     /// A document of the server does not fit the type asked for, or is no BSON.
@@ -104,6 +108,10 @@ impl Error {
 
     pub(crate) fn connection_string(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::ConnectionString(message.into()))
+    }
+
+    pub(crate) fn dns(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Dns(message.into()))
     }
 
     pub(crate) fn protocol(message: impl Into<String>) -> Self {
@@ -310,6 +318,7 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::InvalidArgument(message) => write!(f, "invalid argument: {message}"),
             Self::ConnectionString(message) => write!(f, "invalid connection string: {message}"),
+            Self::Dns(message) => write!(f, "the host list cannot be made from DNS: {message}"),
             Self::Encode(e) => write!(f, "cannot write as BSON: {e}"),
             Self::Decode(e) => write!(f, "cannot read from BSON: {e}"),
             Self::Network(e) => write!(f, "{e}"),

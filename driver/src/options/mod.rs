@@ -3,6 +3,7 @@
 mod client;
 mod connection_string;
 mod credential;
+mod resolve;
 mod tls;
 
 pub use crate::types::{
@@ -12,6 +13,7 @@ pub use crate::types::{
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
     return_document::ReturnDocument,
 };
+pub(crate) use client::SrvOrigin;
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
 pub use tls::TlsOptions;

@@ -388,7 +388,7 @@ async fn errors_have_the_documented_codes() {
         ),
         (13, doc! {"listDatabases": 1}),
         (
-            263,
+            20,
             doc! {"find": "c", "startTransaction": true, "autocommit": false, "txnNumber": 1_i64},
         ),
         (

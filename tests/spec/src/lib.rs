@@ -7,6 +7,7 @@ pub mod fields;
 pub mod files;
 pub mod machine;
 pub mod runner;
+pub mod unified;
 
 use std::path::Path;
 
@@ -16,4 +17,11 @@ use case::Case;
 pub type Collect = fn(&Path) -> Vec<Case>;
 
 /// Every suite.
-pub const SUITES: &[Collect] = &[];
+pub const SUITES: &[Collect] = &[
+    machine::uri::collect,
+    machine::auth::collect,
+    machine::concern::collect,
+    machine::corpus::collect,
+    machine::vector::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
+];

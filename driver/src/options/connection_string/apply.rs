@@ -174,7 +174,11 @@ impl State {
             "replicaset" if value.is_empty() => reader.warn_ignored(key, "the name of a replica set"),
             "replicaset" => options.replica_set = Some(value.to_owned()),
             "directconnection" => options.direct_connection = reader.boolean(key, value),
-            "loadbalanced" => set(&mut options.load_balanced, reader.boolean(key, value)),
+            "loadbalanced" => {
+                let given = reader.boolean(key, value);
+                options.load_balanced_given |= given.is_some();
+                set(&mut options.load_balanced, given);
+            }
             "srvmaxhosts" => set(&mut options.srv_max_hosts, reader.count(key, value, 0)),
             "srvservicename" => value.clone_into(&mut options.srv_service_name),
             "servermonitoringmode" => match value {
@@ -216,7 +220,7 @@ impl State {
     fn auth(&mut self, key: &str, value: &str) -> Result<bool, String> {
         match key {
             "authsource" if value.is_empty() => return Err("authSource is empty".into()),
-            "authsource" => self.auth.source = Some(value.to_owned()),
+            "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
                 None => self.reader.warn_ignored(key, "a known mechanism"),
@@ -279,10 +283,13 @@ impl State {
         }
         // A database or authSource alone asks for no authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
-            if self.auth.source.is_none() && self.auth.username.is_some() {
-                self.auth.source.clone_from(&self.options.default_database);
-            }
             self.options.credential = Some(self.auth);
+        }
+        // A TXT record may name another source than the database.
+        if !self.options.srv {
+            self.options.settle_auth_source();
+        } else if let Some(credential) = &mut self.options.credential {
+            credential.source.clone_from(&self.options.auth_source);
         }
         self.options.warnings = self.reader.warnings;
         Ok(self.options)
@@ -376,7 +383,7 @@ mod tests {
         assert!(parse("authSource=x").credential.is_none());
         let options = ClientOptions::parse("mongodb://u:p@h/db").unwrap();
         let credential = options.credential.unwrap();
-        assert_eq!(credential.source.as_deref(), Some("db"));
+        assert_eq!(credential.source, None, "the mechanism's default");
         assert!(credential.has_password());
     }
 }

@@ -152,6 +152,15 @@ impl Oplog {
         }
     }
 
+    /// The entries at and after a time, or `None` if some of them are lost.
+    pub(crate) fn from(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
+        if self.lost.is_some_and(|lost| lost >= time) {
+            return None;
+        }
+        let start = self.entries.partition_point(|entry| entry.time < time);
+        Some(self.entries.range(start..))
+    }
+
     /// The entries after a time, or `None` if some of them are lost.
     pub(crate) fn after(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
         if self.lost.is_some_and(|lost| lost > time) {

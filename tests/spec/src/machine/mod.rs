@@ -1,1 +1,65 @@
 //! The suites of the pure machines and of the codec, one file or folder each.
+
+pub mod auth;
+pub mod concern;
+pub mod corpus;
+pub mod uri;
+pub mod vector;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{
+    case::{Case, Outcome},
+    files,
+};
+
+/// What a suite does with one element of a file's list.
+pub(crate) type Check = fn(&Value) -> Result<(), String>;
+
+/// The cases of a file that is an object with a list of tests, each with a description.
+pub(crate) fn cases_of_list(
+    root: &Path,
+    format: &'static str,
+    file: &str,
+    key: &str,
+    check: Check,
+) -> Vec<Case> {
+    let content = match files::json(root, file) {
+        Ok(content) => content,
+        Err(why) => return vec![Case::unreadable(format, file, why)],
+    };
+    let Some(tests) = content.get(key).and_then(Value::as_array) else {
+        return vec![Case::unreadable(
+            format,
+            file,
+            format!("it has no list \"{key}\""),
+        )];
+    };
+    tests
+        .iter()
+        .enumerate()
+        .map(|(index, test)| {
+            let description = match test.get("description").and_then(Value::as_str) {
+                Some(description) => description.to_owned(),
+                None => format!("number {}", index + 1),
+            };
+            let test = test.clone();
+            Case::new(format, file, description, move || Outcome::from(check(&test)))
+        })
+        .collect()
+}
+
+/// A case that is a whole file.
+pub(crate) fn case_of_file(root: &Path, format: &'static str, file: &str, check: Check) -> Case {
+    match files::json(root, file) {
+        Err(why) => Case::unreadable(format, file, why),
+        Ok(content) => {
+            let description = content.get("description").and_then(Value::as_str);
+            let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".json");
+            let description = description.unwrap_or(stem).to_owned();
+            Case::new(format, file, description, move || Outcome::from(check(&content)))
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A credential with its mechanism's defaults, checked by its mechanism's rules (Authentication specification).
+
+use std::collections::BTreeMap;
+
+use super::{AuthMechanism, ClientOptions, Credential};
+use crate::{Error, Result};
+
+/// The database of users that no database of the deployment knows.
+const EXTERNAL: &str = "$external";
+const ADMIN: &str = "admin";
+
+/// Whether a mechanism wants a part of the credential.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    Required,
+    Optional,
+    Forbidden,
+}
+
+/// What a mechanism takes.
+struct Rules {
+    name: &'static str,
+    username: Want,
+    password: Want,
+    properties: &'static [&'static str],
+    /// `None`: users come from outside, always.
+    default_source: Option<&'static str>,
+}
+
+impl Rules {
+    fn of(mechanism: Option<&AuthMechanism>) -> Self {
+        let name = mechanism.map_or("the default mechanism", AuthMechanism::as_str);
+        let passwords = |default_source| Self {
+            name,
+            username: Want::Required,
+            password: Want::Required,
+            properties: &[],
+            default_source: Some(default_source),
+        };
+        let external = |username, password, properties| Self {
+            name,
+            username,
+            password,
+            properties,
+            default_source: None,
+        };
+        match mechanism {
+            None | Some(AuthMechanism::ScramSha1 | AuthMechanism::ScramSha256) => passwords(ADMIN),
+            Some(AuthMechanism::Plain) => passwords(EXTERNAL),
+            Some(AuthMechanism::Gssapi) => external(
+                Want::Required,
+                Want::Optional,
+                &[
+                    "SERVICE_NAME",
+                    "SERVICE_REALM",
+                    "SERVICE_HOST",
+                    "CANONICALIZE_HOST_NAME",
+                ],
+            ),
+            Some(AuthMechanism::MongoDbX509) => external(Want::Optional, Want::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbAws) => external(Want::Forbidden, Want::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbOidc) => external(
+                Want::Optional,
+                Want::Forbidden,
+                &["ENVIRONMENT", "TOKEN_RESOURCE"],
+            ),
+        }
+    }
+}
+
+impl ClientOptions {
+    /// The credential with every default filled in.
+    ///
+    /// A connection string that names a user without password is well-formed; what its mechanism cannot do is refused here,
+    /// when a client is made of it.
+    pub(crate) fn resolved_credential(&self) -> Result<Option<Credential>> {
+        self.credential
+            .as_ref()
+            .map(|given| resolve(given, self.default_database.as_deref()))
+            .transpose()
+            .map_err(Error::invalid_argument)
+    }
+}
+
+fn resolve(given: &Credential, default_database: Option<&str>) -> std::result::Result<Credential, String> {
+    let rules = Rules::of(given.mechanism.as_ref());
+    let name = rules.name;
+    let mut credential = given.clone();
+    let has_name = given
+        .username
+        .as_ref()
+        .is_some_and(|username| !username.is_empty());
+    for (what, want, given) in [
+        ("a user name", rules.username, has_name),
+        ("a password", rules.password, given.has_password()),
+    ] {
+        match want {
+            Want::Required if !given => return Err(format!("authentication by {name} needs {what}")),
+            Want::Forbidden if given => return Err(format!("authentication by {name} goes without {what}")),
+            _ => {}
+        }
+    }
+    match (rules.default_source, &given.source) {
+        (None, Some(source)) if source != EXTERNAL => {
+            return Err(format!(
+                "authentication by {name} takes no authSource but {EXTERNAL}"
+            ));
+        }
+        (None, _) => credential.source = Some(EXTERNAL.to_owned()),
+        (_, Some(source)) if source.is_empty() => return Err("authSource is empty".to_owned()),
+        (_, Some(_)) => {}
+        (Some(default), None) => credential.source = Some(default_database.unwrap_or(default).to_owned()),
+    }
+    credential.mechanism_properties = properties(given, &rules)?;
+    match given.mechanism {
+        Some(AuthMechanism::Gssapi) => complete_gssapi(&mut credential.mechanism_properties)?,
+        Some(AuthMechanism::MongoDbOidc) => check_oidc(&credential)?,
+        _ => {}
+    }
+    Ok(credential)
+}
+
+/// The properties under the names that the specification gives them; their case does not matter.
+fn properties(given: &Credential, rules: &Rules) -> std::result::Result<BTreeMap<String, String>, String> {
+    let mut properties = BTreeMap::new();
+    for (key, value) in &given.mechanism_properties {
+        let known = rules
+            .properties
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(key));
+        let Some(known) = known else {
+            return Err(format!("authentication by {} has no property {key}", rules.name));
+        };
+        if properties.insert((*known).to_owned(), value.clone()).is_some() {
+            return Err(format!("the property {known} is given twice"));
+        }
+    }
+    Ok(properties)
+}
+
+fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Result<(), String> {
+    properties
+        .entry("SERVICE_NAME".to_owned())
+        .or_insert_with(|| "mongodb".to_owned());
+    match properties.get("CANONICALIZE_HOST_NAME").map(String::as_str) {
+        None | Some("none" | "forward" | "forwardAndReverse" | "true" | "false") => Ok(()),
+        Some(_) => Err(
+            "the property CANONICALIZE_HOST_NAME must be none, forward, forwardAndReverse, true or false"
+                .to_owned(),
+        ),
+    }
+}
+
+fn check_oidc(credential: &Credential) -> std::result::Result<(), String> {
+    let property = |name| credential.mechanism_properties.get(name).map(String::as_str);
+    let environment = property("ENVIRONMENT");
+    let resource = property("TOKEN_RESOURCE").is_some_and(|resource| !resource.is_empty());
+    let (takes_name, takes_resource) = match environment {
+        Some("azure") => (true, true),
+        Some("gcp") => (false, true),
+        Some("test" | "k8s") => (false, false),
+        Some(_) => return Err("the property ENVIRONMENT must be test, azure, gcp or k8s".to_owned()),
+        None => return Err("authentication by MONGODB-OIDC needs the property ENVIRONMENT".to_owned()),
+    };
+    if credential.username.is_some() && !takes_name {
+        return Err("MONGODB-OIDC takes a user name in the environment azure only".to_owned());
+    }
+    match (takes_resource, resource) {
+        (true, false) => Err("the environments azure and gcp need the property TOKEN_RESOURCE".to_owned()),
+        (false, true) => {
+            Err("the property TOKEN_RESOURCE goes with the environments azure and gcp only".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(uri: &str) -> std::result::Result<Credential, String> {
+        let options = ClientOptions::parse(uri).map_err(|error| error.to_string())?;
+        match options.resolved_credential() {
+            Ok(credential) => credential.ok_or("no credential".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn the_source_follows_the_mechanism() {
+        for (uri, source) in [
+            ("mongodb://u:p@h", "admin"),
+            ("mongodb://u:p@h/db", "db"),
+            ("mongodb://u:p@h/db?authSource=x", "x"),
+            ("mongodb://u:p@h/?authMechanism=PLAIN", "$external"),
+            ("mongodb://u:p@h/db?authMechanism=PLAIN", "db"),
+            ("mongodb://u@h/db?authMechanism=GSSAPI", "$external"),
+            ("mongodb://h/db?authMechanism=MONGODB-X509", "$external"),
+        ] {
+            assert_eq!(resolved(uri).unwrap().source.as_deref(), Some(source), "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_the_mechanism_cannot_use_is_refused() {
+        for (uri, why) in [
+            ("mongodb://u@h", "needs a password"),
+            (
+                "mongodb://h/?authMechanism=SCRAM-SHA-256",
+                "SCRAM-SHA-256 needs a user name",
+            ),
+            ("mongodb://u@h/?authMechanism=GSSAPI&authSource=x", "$external"),
+            (
+                "mongodb://u:p@h/?authMechanism=MONGODB-X509",
+                "without a password",
+            ),
+            ("mongodb://u@h/?authMechanism=MONGODB-AWS", "without a user name"),
+            (
+                "mongodb://u:p@h/?authMechanismProperties=SERVICE_NAME:x",
+                "no property SERVICE_NAME",
+            ),
+            (
+                "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=CANONICALIZE_HOST_NAME:maybe",
+                "CANONICALIZE_HOST_NAME must be",
+            ),
+            (
+                "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_name:x,SERVICE_NAME:y",
+                "given twice",
+            ),
+            ("mongodb://h/?authMechanism=MONGODB-OIDC", "ENVIRONMENT"),
+            (
+                "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:gcp",
+                "TOKEN_RESOURCE",
+            ),
+            (
+                "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s,TOKEN_RESOURCE:x",
+                "azure and gcp only",
+            ),
+            (
+                "mongodb://u@h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s",
+                "azure only",
+            ),
+        ] {
+            let error = resolved(uri).unwrap_err();
+            assert!(error.contains(why), "{uri}: {error}");
+        }
+    }
+
+    #[test]
+    fn properties_are_known_in_any_case() {
+        let uri = "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_realm:R";
+        let properties = resolved(uri).unwrap().mechanism_properties;
+        assert_eq!(properties["SERVICE_REALM"], "R");
+        assert_eq!(properties["SERVICE_NAME"], "mongodb");
+    }
+}
