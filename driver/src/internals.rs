@@ -2,6 +2,8 @@
 //!
 //! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
 
+pub mod describe;
+
 use crate::{
     Error, Result,
     options::{ClientOptions, Credential, WriteConcern},

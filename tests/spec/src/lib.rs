@@ -22,4 +22,5 @@ pub const SUITES: &[Collect] = &[
     machine::concern::collect,
     machine::corpus::collect,
     machine::vector::collect,
+    machine::selection::collect,
 ];

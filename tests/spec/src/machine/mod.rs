@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod concern;
 pub mod corpus;
+pub mod selection;
 pub mod uri;
 pub mod vector;
 
