@@ -3,6 +3,7 @@
 //! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
 
 pub mod describe;
+pub mod errors;
 
 use crate::{
     Error, Result,

@@ -23,4 +23,5 @@ pub const SUITES: &[Collect] = &[
     machine::corpus::collect,
     machine::vector::collect,
     machine::selection::collect,
+    machine::cmap::collect,
 ];

@@ -1,6 +1,7 @@
 //! The suites of the pure machines and of the codec, one file or folder each.
 
 pub mod auth;
+pub mod cmap;
 pub mod concern;
 pub mod corpus;
 pub mod selection;
