@@ -41,6 +41,7 @@ pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
             load_balanced: options.load_balanced,
         },
         pool: pool(options),
+        listener: options.sdam_listener.clone(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{Error, NetworkPhase};
+use crate::{Error, ErrorKind, NetworkPhase, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR};
 
 /// A socket that failed while a reply was read.
 pub fn lost_connection() -> Error {
@@ -14,7 +14,16 @@ pub fn slow_reply() -> Error {
     Error::network(NetworkPhase::Read, io::ErrorKind::TimedOut.into())
 }
 
-/// A socket that could not be opened, with the labels that a pool gives to such a failure.
-pub fn refused_connection() -> Error {
-    Error::network(NetworkPhase::Connect, io::ErrorKind::ConnectionRefused.into())
+/// An error as a pool passes it on that met it while a connection was being established.
+pub fn while_establishing(error: Error) -> Error {
+    if error.is_network() {
+        error.with_labels([SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR].map(str::to_owned))
+    } else {
+        error
+    }
+}
+
+/// Any error, without address, labels and reply.
+pub fn of_kind(kind: ErrorKind) -> Error {
+    Error::new(kind)
 }

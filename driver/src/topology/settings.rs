@@ -8,6 +8,7 @@ use crate::{
     pool::PoolSettings,
     proto::{
         description::TopologyDescription,
+        event::{EventListener, SdamEvent},
         server_selection::{Criteria, validate},
     },
 };
@@ -28,10 +29,17 @@ pub(crate) struct TopologySettings {
     pub(crate) heartbeat_frequency: Duration,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
+    /// Who is told what discovery learns.
+    pub(crate) listener: Option<EventListener<SdamEvent>>,
 }
 
 impl TopologySettings {
     pub(super) fn initial_description(&self) -> TopologyDescription {
+        if self.connection.load_balanced
+            && let [address] = self.seeds.as_slice()
+        {
+            return TopologyDescription::load_balanced(address.clone());
+        }
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
     }
 

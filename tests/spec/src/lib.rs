@@ -23,5 +23,6 @@ pub const SUITES: &[Collect] = &[
     machine::corpus::collect,
     machine::vector::collect,
     machine::selection::collect,
+    machine::discovery::collect,
     machine::cmap::collect,
 ];

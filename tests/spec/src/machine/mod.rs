@@ -4,6 +4,7 @@ pub mod auth;
 pub mod cmap;
 pub mod concern;
 pub mod corpus;
+pub mod discovery;
 pub mod selection;
 pub mod uri;
 pub mod vector;

@@ -9,9 +9,13 @@ use std::{
 use marula_driver::{
     Client, Error, ErrorKind, PoolError, ServerAddress,
     bson::from_extended_json,
+    event::TopologyDescription,
     internals::{
         ConnectionSettings, Deadline, Pool, PoolListener, PoolSettings, PooledConnection,
-        cmap::ConnectionKey, errors, handshake::client_metadata, sdam,
+        cmap::ConnectionKey,
+        errors,
+        handshake::client_metadata,
+        sdam::{self, ApplicationError, Phase},
     },
 };
 use marula_test_server::TestServer;
@@ -66,9 +70,20 @@ fn numbers(version: &str) -> Vec<u32> {
 struct Deployment(Mutex<Weak<Pool>>);
 
 impl PoolListener for Deployment {
-    fn handshake_failed(&self, _: &ServerAddress, key: ConnectionKey, error: &Error) {
+    fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         let pool = self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(pool) = pool.filter(|_| sdam::judge_handshake(error).clear_pool) {
+        let Some(pool) = pool else {
+            return;
+        };
+        let topology = TopologyDescription::initial([address.clone()], true, None);
+        let failure = ApplicationError {
+            error,
+            phase: Phase::BeforeHandshakeCompletes,
+            generation: key.generation,
+            pool_generation: pool.generation(key.service_id),
+            service_id: key.service_id,
+        };
+        if sdam::judge(&topology, address, &failure).clear_pool {
             pool.clear(error, key.service_id, false);
         }
     }

@@ -22,6 +22,7 @@ const SERVER_TYPES: &[ServerType] = &[
     ServerType::RsArbiter,
     ServerType::RsOther,
     ServerType::RsGhost,
+    ServerType::LoadBalancer,
 ];
 
 const TOPOLOGY_TYPES: &[TopologyType] = &[
@@ -30,6 +31,7 @@ const TOPOLOGY_TYPES: &[TopologyType] = &[
     TopologyType::Sharded,
     TopologyType::ReplicaSetNoPrimary,
     TopologyType::ReplicaSetWithPrimary,
+    TopologyType::LoadBalanced,
 ];
 
 /// The type of this name.

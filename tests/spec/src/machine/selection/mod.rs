@@ -100,7 +100,7 @@ fn check(test: &Value) -> Result<(), String> {
 fn addresses<'a>(servers: impl IntoIterator<Item = &'a ServerDescription>) -> BTreeSet<String> {
     servers
         .into_iter()
-        .map(|server| server.address.to_string())
+        .map(|server| server.address().to_string())
         .collect()
 }
 

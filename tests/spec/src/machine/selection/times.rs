@@ -15,11 +15,7 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
     let sample = test.number("new_rtt_ms")?.ok_or("new_rtt_ms is missing")?;
     let expected = test.number("new_avg_rtt")?.ok_or("new_avg_rtt is missing")?;
     test.finish()?;
-    let mut times = RoundTripTime::default();
-    if let Some(before) = before {
-        // The first sample is the average.
-        times.add(millis(before)?);
-    }
+    let mut times = RoundTripTime::from_average(before.map(millis).transpose()?);
     let after = times.add(millis(sample)?).as_secs_f64() * 1000.0;
     if (after - expected).abs() < 0.000_01 {
         Ok(())

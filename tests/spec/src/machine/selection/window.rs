@@ -55,13 +55,13 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
         let count = |index: usize| {
             servers
                 .get(index)
-                .and_then(|server| running.get(&server.address))
+                .and_then(|server| running.get(server.address()))
                 .copied()
                 .unwrap_or_default()
         };
         let index = choose(servers.len(), random.next(), count).ok_or("no server was chosen")?;
         let server = servers.get(index).ok_or("there is no such server")?;
-        *chosen.entry(server.address.to_string()).or_default() += 1;
+        *chosen.entry(server.address().to_string()).or_default() += 1;
     }
     for (address, expected) in expected.entries() {
         let expected = expected
