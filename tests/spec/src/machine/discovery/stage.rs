@@ -49,7 +49,7 @@ impl Stage {
         stage.keep_pools();
         if stage.topology.topology_type() == TopologyType::LoadBalanced {
             for host in &options.hosts {
-                stage.take(ServerDescription::load_balancer(host.clone()));
+                stage.take(&ServerDescription::load_balancer(host.clone()));
             }
         }
         Ok(stage)
@@ -57,7 +57,7 @@ impl Stage {
 
     /// A server answered a check.
     pub(super) fn check_succeeded(&mut self, server: &ServerAddress, hello: HelloReply) {
-        self.take(ServerDescription::from_hello(
+        self.take(&ServerDescription::from_hello(
             server.clone(),
             hello,
             Duration::from_millis(1),
@@ -97,7 +97,7 @@ impl Stage {
 
     fn execute(&mut self, server: &ServerAddress, verdict: Verdict, error: &Error) {
         if verdict.mark_unknown {
-            self.take(ServerDescription::failed(
+            self.take(&ServerDescription::failed(
                 server.clone(),
                 error,
                 verdict.topology_version,
@@ -116,12 +116,12 @@ impl Stage {
         }
     }
 
-    fn take(&mut self, outcome: ServerDescription) {
+    fn take(&mut self, outcome: &ServerDescription) {
         let previous = Arc::clone(&self.topology);
         let mut next = (*previous).clone();
         sdam::apply(&mut next, outcome.clone());
         self.topology = Arc::new(next);
-        let events = sdam::events::change(self.id, &previous, &self.topology, &outcome);
+        let events = sdam::events::change(self.id, &previous, &self.topology, outcome);
         self.events.extend(events);
         self.keep_pools();
         let server = self.topology.server(outcome.address());

@@ -2,7 +2,7 @@
 
 use marula_driver::{
     internals,
-    options::{Acknowledgment, ClientOptions, Compressor, ServerMonitoringMode},
+    options::{Acknowledgment, AuthMechanism, ClientOptions, Compressor, ServerMonitoringMode},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String
             json!(
                 credential
                     .and_then(|c| c.mechanism.as_ref())
-                    .map(|mechanism| mechanism.as_str())
+                    .map(AuthMechanism::as_str)
             )
         }
         "authmechanismproperties" => json!(credential.map(|c| &c.mechanism_properties)),
