@@ -37,6 +37,9 @@ impl<'a> BulkWrite<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Run the writes in order and stop at the first that fails (the default), or run all in any order.
         ordered: plain = bool;
         /// Skip the collection's schema validation.

@@ -37,6 +37,9 @@ impl<'a> CreateIndexes<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How many members must be ready before the index is: a number, or `votingMembers`.
@@ -76,6 +79,12 @@ impl<'a> CreateIndex<'a> {
         Self(self.0.comment(value))
     }
 
+    /// As [`CreateIndexes::raw_data`].
+    #[doc(hidden)]
+    pub fn raw_data(self, value: bool) -> Self {
+        Self(self.0.raw_data(value))
+    }
+
     async fn run(self) -> Result<String> {
         Ok(self.0.run().await?.pop().unwrap_or_default())
     }
@@ -102,6 +111,9 @@ impl<'a> ListIndexes<'a> {
 
 impl<'a, T> ListIndexes<'a, T> {
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many indexes the server sends at a time.
         batch_size: plain = u32;
         /// A note that shows up in the server's logs and profiler.

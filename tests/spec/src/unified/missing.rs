@@ -58,7 +58,7 @@ pub(crate) fn left_out(name: &str) -> Option<&'static str> {
 /// Arguments that the specifications have and the driver lacks.
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
     match name {
-        "session" | "timeoutMS" | "rawData" => true,
+        "session" | "timeoutMS" => true,
         "timeoutMode" => matches!(
             operation,
             "find"

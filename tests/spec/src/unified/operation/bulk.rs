@@ -16,7 +16,7 @@ pub(super) async fn run(collection: &Collection<Document>, mut args: Args) -> St
     let requests = args.required("requests", Args::documents)?;
     let models: Vec<WriteModel> = requests.iter().map(model).collect::<Step<_>>()?;
     let mut action = collection.bulk_write(models);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"), let_vars <- document("let"));
     args.finish()?;

@@ -38,7 +38,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
 
 async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<Cursor<Document>, Error>> {
     let mut action = collection.find(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), limit <- integer("limit"),
         batch_size <- u32("batchSize"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"),
@@ -51,7 +51,7 @@ async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<
 
 async fn find_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let mut action = collection.find_one(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), hint <- hint("hint"),
         collation <- collation("collation"), comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"),
         let_vars <- document("let"), min <- document("min"), max <- document("max"),
@@ -66,7 +66,7 @@ async fn aggregate(
     mut args: Args,
 ) -> Step<Result<Cursor<Document>, Error>> {
     let mut action = collection.aggregate(args.required("pipeline", Args::documents)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
@@ -78,7 +78,7 @@ async fn aggregate(
 async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let field = args.required("fieldName", Args::string)?;
     let mut action = collection.distinct(field, args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         max_time <- milliseconds("maxTimeMS"), collation <- collation("collation"), comment <- bson("comment"),
         hint <- hint("hint"));
     args.finish()?;
@@ -87,7 +87,7 @@ async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Don
 
 async fn count_documents(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let mut action = collection.count_documents(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         skip <- u64("skip"), limit <- u64("limit"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"));
     args.finish()?;
@@ -96,7 +96,7 @@ async fn count_documents(collection: &Collection<Document>, mut args: Args) -> S
 
 async fn estimated_document_count(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let mut action = collection.estimated_document_count();
-    set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
     args.finish()?;
     Ok(action.await.map(count))
 }

@@ -82,7 +82,7 @@ async fn modify_collection(database: &Database, mut args: Args) -> Step<Done> {
 
 async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
     let mut action = database.aggregate(args.required("pipeline", Args::documents)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
@@ -93,7 +93,7 @@ async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
 
 async fn list_collections(database: &Database, mut args: Args) -> Step<Done> {
     let mut action = database.list_collections();
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         filter <- document("filter"), batch_size <- u32("batchSize"), comment <- bson("comment"),
         authorized_collections <- boolean("authorizedCollections"));
     args.finish()?;

@@ -41,7 +41,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
         "createIndex" => {
             let model = model(&mut args)?;
             let mut action = collection.create_index(model);
-            set!(action, args;
+            set!(action, args; raw_data <- boolean("rawData"),
                 max_time <- milliseconds("maxTimeMS"), commit_quorum <- bson("commitQuorum"),
                 comment <- bson("comment"));
             args.finish()?;
@@ -49,19 +49,19 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
         }
         "dropIndex" => {
             let mut action = collection.drop_index(args.required("name", Args::string)?);
-            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
             args.finish()?;
             action.await.map(|()| Output::Nothing)
         }
         "dropIndexes" => {
             let mut action = collection.drop_indexes();
-            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
             args.finish()?;
             action.await.map(|()| Output::Nothing)
         }
         "listIndexes" => {
             let mut action = collection.list_indexes().with_type::<Document>();
-            set!(action, args; batch_size <- u32("batchSize"), comment <- bson("comment"));
+            set!(action, args; raw_data <- boolean("rawData"), batch_size <- u32("batchSize"), comment <- bson("comment"));
             args.finish()?;
             collected(action.await).await
         }

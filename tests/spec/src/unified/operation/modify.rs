@@ -11,7 +11,7 @@ use crate::unified::stop::Step;
 
 macro_rules! common {
     ($action:ident, $args:ident) => {
-        set!($action, $args;
+        set!($action, $args; raw_data <- boolean("rawData"),
             sort <- document("sort"), projection <- document("projection"), hint <- hint("hint"),
             collation <- collation("collation"), let_vars <- document("let"), max_time <- milliseconds("maxTimeMS"),
             comment <- bson("comment"));

@@ -35,7 +35,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
 async fn insert_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let document = args.required("document", Args::document)?;
     let mut action = collection.insert_one(&document);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
     args.finish()?;
     Ok(action
@@ -46,7 +46,7 @@ async fn insert_one(collection: &Collection<Document>, mut args: Args) -> Step<D
 async fn insert_many(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let documents = args.required("documents", Args::documents)?;
     let mut action = collection.insert_many(&documents);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"));
     args.finish()?;
@@ -77,7 +77,7 @@ async fn update(collection: &Collection<Document>, mut args: Args, many: bool) -
         (UpdateArgument::Pipeline(stages), false) => collection.update_one(filter, stages),
         (UpdateArgument::Pipeline(stages), true) => collection.update_many(filter, stages),
     };
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
         let_vars <- document("let"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"), array_filters <- documents("arrayFilters"));
@@ -92,7 +92,7 @@ async fn replace(collection: &Collection<Document>, mut args: Args) -> Step<Done
     let filter = args.required("filter", Args::document)?;
     let replacement = args.required("replacement", Args::document)?;
     let mut action = collection.replace_one(filter, &replacement);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
         sort <- document("sort"), let_vars <- document("let"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
@@ -120,7 +120,7 @@ async fn delete(collection: &Collection<Document>, mut args: Args, many: bool) -
     } else {
         collection.delete_one(filter)
     };
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         hint <- hint("hint"), collation <- collation("collation"), let_vars <- document("let"),
         comment <- bson("comment"));
     args.finish()?;
