@@ -17,6 +17,10 @@
 mod api;
 pub mod bson;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "used by `internals`")
+)]
 mod connection;
 mod error;
 mod execution;
@@ -26,6 +30,10 @@ pub mod internals;
 mod operation;
 pub mod options;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "used by `internals`")
+)]
 mod pool;
 #[allow(
     missing_docs,
@@ -37,7 +45,9 @@ mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
-pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel};
+pub use api::{
+    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+};
 pub use error::{
     BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -61,7 +71,8 @@ pub mod action {
         CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
         DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
         ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
-        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, Update, UpdateSearchIndex,
+        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, Update,
+        UpdateSearchIndex,
     };
 }
 

@@ -11,6 +11,7 @@ mod environment;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub(crate) mod hooks;
 mod resolve;
+mod session;
 mod settings;
 mod write_model;
 
@@ -39,4 +40,5 @@ pub use cursor::Cursor;
 pub use database::Database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub use environment::Environment;
+pub use session::{ClientSession, StartSession};
 pub use write_model::WriteModel;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Error, ErrorKind, Result,
     api::{collection::CollectionInner, write_model::WriteModel},
@@ -23,6 +23,7 @@ pub struct BulkWrite<'a> {
     collection: &'a CollectionInner,
     models: Vec<WriteModel>,
     options: BulkWriteOptions,
+    session: InSession<'a>,
     deferred: Deferred,
 }
 
@@ -32,6 +33,7 @@ impl<'a> BulkWrite<'a> {
             collection,
             models,
             options: BulkWriteOptions::default(),
+            session: None,
             deferred: Deferred::default(),
         }
     }
@@ -49,6 +51,8 @@ impl<'a> BulkWrite<'a> {
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<BulkWriteResult> {
         self.deferred.into_result()?;
@@ -69,6 +73,7 @@ impl<'a> BulkWrite<'a> {
                     collection: self.collection,
                     statements: &statements,
                     options: &self.options,
+                    session: self.session,
                 };
                 let sent = match kind {
                     Kind::Insert => sender.send::<Inserts>(rest).await,
@@ -97,6 +102,7 @@ struct Sender<'a> {
     collection: &'a CollectionInner,
     statements: &'a [Statement],
     options: &'a BulkWriteOptions,
+    session: InSession<'a>,
 }
 
 impl Sender<'_> {
@@ -110,7 +116,10 @@ impl Sender<'_> {
             batch: Batch::default(),
             command: PhantomData,
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

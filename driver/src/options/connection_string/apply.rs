@@ -285,12 +285,7 @@ impl State {
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         }
-        // A TXT record may name another source than the database.
-        if !self.options.srv {
-            self.options.settle_auth_source();
-        } else if let Some(credential) = &mut self.options.credential {
-            credential.source.clone_from(&self.options.auth_source);
-        }
+        self.options.settle_auth_source();
         self.options.warnings = self.reader.warnings;
         Ok(self.options)
     }
