@@ -40,6 +40,10 @@ mod pool;
     unreachable_pub,
     reason = "public to `internals` only, but for the events"
 )]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "some is there for tests")
+)]
 mod proto;
 mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
@@ -78,7 +82,9 @@ pub mod action {
 
 /// What a client tells about its work, to the listeners in its [`ClientOptions`](options::ClientOptions).
 pub mod event {
-    pub use crate::proto::description::{ServerDescription, ServerType, TopologyDescription, TopologyType};
+    pub use crate::proto::description::{
+        ServerDescription, ServerType, TopologyDescription, TopologyType, TopologyVersion,
+    };
     pub use crate::proto::event::{
         CheckOutFailedReason, CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent,
         ConnectionClosedReason, ConnectionInfo, EventListener, PoolEvent, PoolOptions, SdamEvent,

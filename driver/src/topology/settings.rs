@@ -9,7 +9,8 @@ use crate::{
     pool::PoolSettings,
     proto::{
         description::TopologyDescription,
-        server_selection::{Criteria, validate_max_staleness},
+        event::{EventListener, SdamEvent},
+        server_selection::{Criteria, validate},
     },
 };
 
@@ -29,26 +30,24 @@ pub(crate) struct TopologySettings {
     pub(crate) heartbeat_frequency: Duration,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
+    /// Who is told what discovery learns.
+    pub(crate) listener: Option<EventListener<SdamEvent>>,
     /// Where the seeds come from SRV records that may change.
     pub(crate) srv: Option<SrvPolling>,
 }
 
 impl TopologySettings {
     pub(super) fn initial_description(&self) -> TopologyDescription {
+        if self.connection.load_balanced
+            && let [address] = self.seeds.as_slice()
+        {
+            return TopologyDescription::load_balanced(address.clone());
+        }
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
     }
 
-    /// Refuses criteria that no server can ever meet.
-    pub(super) fn validate(&self, criteria: Criteria<'_>) -> Result<()> {
-        let Criteria::Read(preference) = criteria else {
-            return Ok(());
-        };
-        preference.validate().map_err(Error::invalid_argument)?;
-        match preference.max_staleness {
-            Some(bound) => {
-                validate_max_staleness(bound, self.heartbeat_frequency).map_err(Error::invalid_argument)
-            }
-            None => Ok(()),
-        }
+    /// Refuses criteria that no server of the deployment can ever meet.
+    pub(super) fn validate(&self, topology: &TopologyDescription, criteria: Criteria<'_>) -> Result<()> {
+        validate(topology, criteria, self.heartbeat_frequency).map_err(Error::invalid_argument)
     }
 }

@@ -5,12 +5,16 @@ mod staleness;
 mod suitable;
 
 pub use round_trip::RoundTripTime;
-pub use staleness::validate_max_staleness;
+use staleness::validate_max_staleness;
 pub use suitable::{choose, in_latency_window, suitable_servers};
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
-use crate::{ServerAddress, types::read_preference::ReadPreference};
+use crate::{
+    ServerAddress,
+    proto::description::{TopologyDescription, TopologyType},
+    types::read_preference::ReadPreference,
+};
 
 /// Where an operation may run.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,25 @@ impl Criteria<'_> {
             Self::Read(preference) => preference.is_primary(),
             Self::Address(_) => false,
         }
+    }
+}
+
+/// Refuses criteria that no server of the deployment can ever meet. How small a bound on staleness may be concerns
+/// replica sets only; elsewhere the bound has no effect.
+pub fn validate(
+    topology: &TopologyDescription,
+    criteria: Criteria<'_>,
+    heartbeat_frequency: Duration,
+) -> Result<(), String> {
+    let Criteria::Read(preference) = criteria else {
+        return Ok(());
+    };
+    preference.validate()?;
+    match (topology.kind, preference.max_staleness) {
+        (TopologyType::ReplicaSetNoPrimary | TopologyType::ReplicaSetWithPrimary, Some(bound)) => {
+            validate_max_staleness(bound, heartbeat_frequency)
+        }
+        _ => Ok(()),
     }
 }
 
