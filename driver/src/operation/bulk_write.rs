@@ -45,6 +45,7 @@ pub(crate) struct Statement {
 /// Options of a bulk write.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BulkWriteOptions {
+    pub(crate) raw_data: Option<bool>,
     /// `None` means ordered.
     pub(crate) ordered: Option<bool>,
     pub(crate) bypass_document_validation: Option<bool>,
@@ -189,6 +190,7 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
                 self.options.bypass_document_validation,
             );
         }
+        super::write_raw_data(command, self.options.raw_data, server);
         command.optional_bson("comment", self.options.comment.as_ref());
         if C::KIND != Kind::Insert {
             command.optional_document("let", self.options.let_vars.as_deref());

@@ -135,6 +135,11 @@ fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloR
     Ok(())
 }
 
+/// Writes `rawData`, which servers before 8.2 do not know and need not be told.
+fn write_raw_data(command: &mut CommandBuilder<'_>, raw_data: Option<bool>, server: &HelloReply) {
+    command.optional_bool("rawData", raw_data.filter(|_| server.max_wire_version >= 27));
+}
+
 /// Where a reply came from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyContext<'a> {

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Error, ErrorKind, Result,
     api::{collection::CollectionInner, write_model::WriteModel},
@@ -23,6 +23,7 @@ pub struct BulkWrite<'a> {
     collection: &'a CollectionInner,
     models: Vec<WriteModel>,
     options: BulkWriteOptions,
+    session: InSession<'a>,
     deferred: Deferred,
 }
 
@@ -32,11 +33,15 @@ impl<'a> BulkWrite<'a> {
             collection,
             models,
             options: BulkWriteOptions::default(),
+            session: None,
             deferred: Deferred::default(),
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Run the writes in order and stop at the first that fails (the default), or run all in any order.
         ordered: plain = bool;
         /// Skip the collection's schema validation.
@@ -46,6 +51,8 @@ impl<'a> BulkWrite<'a> {
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<BulkWriteResult> {
         self.deferred.into_result()?;
@@ -66,6 +73,7 @@ impl<'a> BulkWrite<'a> {
                     collection: self.collection,
                     statements: &statements,
                     options: &self.options,
+                    session: self.session,
                 };
                 let sent = match kind {
                     Kind::Insert => sender.send::<Inserts>(rest).await,
@@ -94,6 +102,7 @@ struct Sender<'a> {
     collection: &'a CollectionInner,
     statements: &'a [Statement],
     options: &'a BulkWriteOptions,
+    session: InSession<'a>,
 }
 
 impl Sender<'_> {
@@ -107,7 +116,10 @@ impl Sender<'_> {
             batch: Batch::default(),
             command: PhantomData,
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Database, Namespace, Result,
     api::collection::CollectionInner,
@@ -17,6 +17,7 @@ pub struct ModifyCollection<'a> {
     database: &'a Database,
     namespace: Namespace,
     options: ModifyOptions,
+    session: InSession<'a>,
     deferred: Deferred,
 }
 
@@ -26,6 +27,7 @@ impl<'a> ModifyCollection<'a> {
             database,
             namespace: Namespace::new(database.name(), name),
             options: ModifyOptions::default(),
+            session: None,
             deferred: Deferred::default(),
         }
     }
@@ -57,6 +59,8 @@ impl<'a> ModifyCollection<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<()> {
         self.deferred.into_result()?;
         let mut operation = Modify {
@@ -64,7 +68,11 @@ impl<'a> ModifyCollection<'a> {
             options: &self.options,
             write_concern: &self.database.concerns().write_concern,
         };
-        self.database.client().executor().run(&mut operation).await
+        self.database
+            .client()
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 
@@ -75,6 +83,7 @@ pub struct RenameCollection<'a> {
     collection: &'a CollectionInner,
     to: Namespace,
     options: RenameOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> RenameCollection<'a> {
@@ -83,6 +92,7 @@ impl<'a> RenameCollection<'a> {
             collection,
             to,
             options: RenameOptions::default(),
+            session: None,
         }
     }
 
@@ -93,6 +103,8 @@ impl<'a> RenameCollection<'a> {
         comment: value = Bson;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<()> {
         let mut operation = Rename {
             from: self.collection.namespace(),
@@ -100,7 +112,10 @@ impl<'a> RenameCollection<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, time::Duration};
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Cursor, Database, Result,
     bson::{Bson, Document, IntoDocument, RawDocumentBuf},
@@ -18,6 +18,7 @@ pub struct RunCursorCommand<'a, T = Document> {
     command: RawDocumentBuf,
     read_preference: Option<ReadPreference>,
     options: GetMoreOptions,
+    session: InSession<'a>,
     deferred: Deferred,
     output: PhantomData<fn() -> T>,
 }
@@ -37,6 +38,7 @@ impl<'a> RunCursorCommand<'a> {
             command: deferred.document("command", command),
             read_preference: None,
             options: GetMoreOptions::default(),
+            session: None,
             deferred,
             output: PhantomData,
         }
@@ -60,6 +62,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
             command: self.command,
             read_preference: self.read_preference,
             options: self.options,
+            session: self.session,
             deferred: self.deferred,
             output: PhantomData,
         }
@@ -73,6 +76,8 @@ impl<'a, T> RunCursorCommand<'a, T> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Cursor<T>> {
         self.deferred.into_result()?;
         let mut operation = run_command::RunCursorCommand(RunCommand {
@@ -83,8 +88,9 @@ impl<'a, T> RunCursorCommand<'a, T> {
             reply: PhantomData,
         });
         let client = self.database.client();
-        let reply = client.executor().run(&mut operation).await?;
-        let mut cursor = Cursor::new(client, reply, self.options.batch_size, self.options.comment);
+        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        let mut cursor = Cursor::new(client, reply, self.options.batch_size, self.options.comment)
+            .in_session(self.session);
         cursor.max_await_time(self.options.max_await_time);
         Ok(cursor)
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Deferred, aggregate::Aggregate, awaitable};
+use super::{Deferred, InSession, aggregate::Aggregate, awaitable, session_setter};
 use crate::{
     Result,
     api::collection::CollectionInner,
@@ -17,19 +17,29 @@ use crate::{
 pub struct CreateSearchIndexes<'a> {
     collection: &'a CollectionInner,
     models: Vec<SearchIndexModel>,
+    session: InSession<'a>,
 }
 
 impl<'a> CreateSearchIndexes<'a> {
     pub(crate) fn new(collection: &'a CollectionInner, models: Vec<SearchIndexModel>) -> Self {
-        Self { collection, models }
+        Self {
+            collection,
+            models,
+            session: None,
+        }
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<Vec<String>> {
         let mut operation = ChangeSearchIndexes {
             namespace: self.collection.namespace(),
             change: Change::Create(&self.models),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 
@@ -42,6 +52,11 @@ pub struct CreateSearchIndex<'a>(CreateSearchIndexes<'a>);
 impl<'a> CreateSearchIndex<'a> {
     pub(crate) fn new(collection: &'a CollectionInner, model: SearchIndexModel) -> Self {
         Self(CreateSearchIndexes::new(collection, vec![model]))
+    }
+
+    /// Runs in this session, and not in one of the operation's own.
+    pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
+        Self(self.0.session(session))
     }
 
     async fn run(self) -> Result<String> {
@@ -57,6 +72,7 @@ pub struct UpdateSearchIndex<'a> {
     collection: &'a CollectionInner,
     name: String,
     definition: RawDocumentBuf,
+    session: InSession<'a>,
     deferred: Deferred,
 }
 
@@ -67,9 +83,12 @@ impl<'a> UpdateSearchIndex<'a> {
             collection,
             name,
             definition: deferred.document("definition", definition),
+            session: None,
             deferred,
         }
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<()> {
         self.deferred.into_result()?;
@@ -77,7 +96,11 @@ impl<'a> UpdateSearchIndex<'a> {
             namespace: self.collection.namespace(),
             change: Change::Update(&self.name, &self.definition),
         };
-        self.collection.executor().run(&mut operation).await.map(drop)
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
+            .map(drop)
     }
 }
 
@@ -87,19 +110,30 @@ impl<'a> UpdateSearchIndex<'a> {
 pub struct DropSearchIndex<'a> {
     collection: &'a CollectionInner,
     name: String,
+    session: InSession<'a>,
 }
 
 impl<'a> DropSearchIndex<'a> {
     pub(crate) fn new(collection: &'a CollectionInner, name: String) -> Self {
-        Self { collection, name }
+        Self {
+            collection,
+            name,
+            session: None,
+        }
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<()> {
         let mut operation = ChangeSearchIndexes {
             namespace: self.collection.namespace(),
             change: Change::Drop(&self.name),
         };
-        self.collection.executor().run(&mut operation).await.map(drop)
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
+            .map(drop)
     }
 }
 

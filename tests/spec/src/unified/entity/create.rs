@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use marula_driver::bson::{Bson, Document};
 
-use super::{ClientEntity, Entity, ThreadEntity, client::client, settings};
+use super::{ClientEntity, Entity, ThreadEntity, client::client, session::session, settings};
 use crate::unified::{
     missing,
     run::TestRun,
@@ -63,8 +63,8 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
         }
         "thread" => Ok(Entity::Thread(Arc::new(ThreadEntity::new(run)))),
         "session" => {
-            entities.client(text(description, "client")?)?;
-            lacking(kind)
+            let client = entities.client(text(description, "client")?)?;
+            session(run, &client, description).await
         }
         "bucket" => {
             entities.database(text(description, "database")?)?;

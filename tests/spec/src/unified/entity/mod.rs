@@ -3,6 +3,7 @@
 mod client;
 mod create;
 mod cursor;
+mod session;
 pub(crate) mod settings;
 mod thread;
 
@@ -20,6 +21,7 @@ use marula_driver::{
 pub(crate) use client::{ClientEntity, connect};
 pub(crate) use create::create;
 pub(crate) use cursor::CursorEntity;
+pub(crate) use session::SessionEntity;
 pub(crate) use thread::ThreadEntity;
 
 use super::{
@@ -33,6 +35,7 @@ pub(crate) enum Entity {
     Client(Arc<ClientEntity>),
     Database(Database),
     Collection(Collection<Document>),
+    Session(Arc<SessionEntity>),
     Cursor(Arc<CursorEntity>),
     Thread(Arc<ThreadEntity>),
     Topology(Option<Arc<TopologyDescription>>),
@@ -48,6 +51,7 @@ impl Entity {
             Self::Client(_) => "client",
             Self::Database(_) => "database",
             Self::Collection(_) => "collection",
+            Self::Session(_) => "session",
             Self::Cursor(_) => "cursor",
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
@@ -107,6 +111,13 @@ impl Entities {
         })
     }
 
+    pub(crate) fn session(&self, id: &str) -> Step<Arc<SessionEntity>> {
+        self.typed(id, "session", |entity| match entity {
+            Entity::Session(session) => Some(session),
+            _ => None,
+        })
+    }
+
     pub(crate) fn thread(&self, id: &str) -> Step<Arc<ThreadEntity>> {
         self.typed(id, "thread", |entity| match entity {
             Entity::Thread(thread) => Some(thread),
@@ -159,10 +170,11 @@ impl Lookup for Entities {
     }
 
     fn session_id(&self, id: &str) -> Result<Document, String> {
-        Err(self.map().get(id).map_or_else(
-            || format!("there is no entity \"{id}\""),
-            |other| format!("entity \"{id}\" is a {}, not a session", other.kind()),
-        ))
+        match self.map().get(id) {
+            Some(Entity::Session(session)) => Ok(session.id.clone()),
+            Some(other) => Err(format!("entity \"{id}\" is a {}, not a session", other.kind())),
+            None => Err(format!("there is no entity \"{id}\"")),
+        }
     }
 }
 

@@ -7,19 +7,20 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, UpdateArgument, set},
+    args::{Args, UpdateArgument, finish, set},
     write::{by_index, count},
 };
 use crate::unified::stop::{Step, failed};
 
 pub(super) async fn run(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let requests = args.required("requests", Args::documents)?;
     let models: Vec<WriteModel> = requests.iter().map(model).collect::<Step<_>>()?;
     let mut action = collection.bulk_write(models);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"), let_vars <- document("let"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action
         .await
         .map(|result| Output::Value(Bson::Document(document(&result)))))

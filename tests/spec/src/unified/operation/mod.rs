@@ -10,6 +10,7 @@ mod database;
 mod index;
 mod modify;
 mod output;
+mod session;
 mod test_runner;
 mod write;
 
@@ -48,7 +49,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
     };
     let (name, object) = (text("name")?, text("object")?);
     let place = |stop: Stop| stop.within(format!("{object}.{name}"));
-    let args = Args::new(
+    let mut args = Args::new(
         name,
         operation.get_document("arguments").cloned().unwrap_or_default(),
     );
@@ -65,6 +66,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
         }
         return test_runner::run(run, name, args).await.map_err(place);
     }
+    args.resolve_session(&run.entities).await.map_err(place)?;
     let done = dispatch(&run.entities.get(object)?, name, args)
         .await
         .map_err(place)?;
@@ -83,6 +85,7 @@ async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
         Entity::Database(database) => database::run(database, name, args).await?,
         Entity::Collection(collection) => collection::run(collection, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
+        Entity::Session(entity) => session::run(entity, name, args).await?,
         _ => None,
     };
     known.map_or_else(
