@@ -1,9 +1,18 @@
 //! The driver's machines and some of its shells, opened for the tests that run one of them alone.
 //!
 //! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
+//!
+//! [`Pool::new`] makes a pool without a deployment: it is paused until [`Pool::ready`], tells the listener in its
+//! [`PoolSettings`] of its events, and gives connections through [`Pool::check_out`]; dropping a [`PooledConnection`] checks it
+//! in. [`Pool::clear`] takes the service and whether to interrupt. `maintenance_interval: None` stops its background work. The
+//! [`PoolListener`] stands for the deployment: it hears of failed handshakes and may clear the pool at once.
+//!
+//! An error on a pooled connection goes through [`sdam::judge`], that of a check through [`sdam::judge_check`]; both yield what
+//! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
+//! what that means to listeners.
 
 use crate::{
-    Error, Result,
+    Error, NetworkPhase, Result,
     options::{ClientOptions, Credential, WriteConcern},
     types::secret::Secret,
 };
@@ -11,7 +20,7 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
@@ -67,6 +76,16 @@ fn reveal(secret: &Secret) -> &str {
 /// The contradiction.
 pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
     concern.validate().map_err(Error::invalid_argument)
+}
+
+/// A socket that failed, as the shells report it to the machines.
+pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
+    Error::network(phase, error)
+}
+
+/// The error with labels that a server or the pool put on it.
+pub fn labelled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
+    error.with_labels(labels.map(str::to_owned))
 }
 
 /// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.

@@ -17,6 +17,10 @@
 mod api;
 pub mod bson;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, reason = "some is there for tests")
+)]
 mod connection;
 mod error;
 mod execution;
@@ -26,11 +30,19 @@ pub mod internals;
 mod operation;
 pub mod options;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, reason = "some is there for tests")
+)]
 mod pool;
 #[allow(
     missing_docs,
     unreachable_pub,
     reason = "public to `internals` only, but for the events"
+)]
+#[cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "some is there for tests")
 )]
 mod proto;
 mod topology;
@@ -65,7 +77,9 @@ pub mod action {
 
 /// What a client tells about its work, to the listeners in its [`ClientOptions`](options::ClientOptions).
 pub mod event {
-    pub use crate::proto::description::{ServerDescription, ServerType, TopologyDescription, TopologyType};
+    pub use crate::proto::description::{
+        ServerDescription, ServerType, TopologyDescription, TopologyType, TopologyVersion,
+    };
     pub use crate::proto::event::{
         CheckOutFailedReason, CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent,
         ConnectionClosedReason, ConnectionInfo, EventListener, PoolEvent, PoolOptions, SdamEvent,

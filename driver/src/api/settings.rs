@@ -51,6 +51,7 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
             )
         },
         pool: pool(options),
+        listener: options.sdam_listener.clone(),
         srv: srv(options, environment),
     })
 }

@@ -148,8 +148,7 @@ impl Executor {
         }
         let result = attempt.run(operation, &mut connection).await;
         result.map_err(|error| {
-            self.topology
-                .handle_error(&server, connection.generation(), &error);
+            self.topology.handle_error(&server, connection.key(), &error);
             Failure::at(&server, error)
         })
     }

@@ -1,17 +1,11 @@
 //! Establishing connections in the background.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-    time::Instant,
-};
+use std::{future::Future, sync::Arc, time::Instant};
 
 use super::Pool;
 use crate::{
-    Error, ErrorKind, RETRYABLE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, connection::Connection,
-    proto::cmap::ConnectionKey,
+    Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection,
+    proto::cmap::ConnectionKey, types::race::unless,
 };
 
 /// Labels of failures that may come from an overloaded server (Client Backpressure specification).
@@ -101,22 +95,6 @@ impl Drop for Establishment {
             self.pool.close();
         }
     }
-}
-
-/// Runs `work` unless `stop` comes first.
-async fn unless<T>(
-    stop: impl Future<Output = ()>,
-    work: impl Future<Output = Result<T>>,
-) -> Option<Result<T>> {
-    let mut stop = pin!(stop);
-    let mut work = pin!(work);
-    poll_fn(|cx| {
-        if stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(None);
-        }
-        work.as_mut().poll(cx).map(Some)
-    })
-    .await
 }
 
 /// An overloaded server drops new connections, so a socket that fails before the login is taken as a sign of overload.

@@ -14,6 +14,7 @@
 
 mod check_out;
 mod establish;
+mod event_queue;
 mod events;
 mod maintenance;
 mod pooled;
@@ -39,9 +40,10 @@ use crate::{
     proto::{
         cmap::{Action, Clear, ConnectionKey, ConnectionPool, Counts, PoolState, Refusal},
         description::HelloReply,
-        event::{EventQueue, PoolEvent},
+        event::PoolEvent,
     },
 };
+pub(crate) use event_queue::EventQueue;
 pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
 

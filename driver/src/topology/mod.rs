@@ -10,13 +10,16 @@ mod settings;
 mod shared;
 mod snapshot;
 mod srv_poller;
+mod watch;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, Result, ServerAddress, error::ServerSelectionError, proto::server_selection::Criteria,
+    Error, ErrorKind, Result, ServerAddress,
+    error::ServerSelectionError,
+    proto::{cmap::ConnectionKey, description::TopologyType, server_selection::Criteria},
     types::deadline::Deadline,
 };
 pub(crate) use server::SelectedServer;
@@ -96,14 +99,19 @@ impl Topology {
         }))
     }
 
-    /// Draws the conclusions from an error on an established connection of that pool generation.
-    pub(crate) fn handle_error(&self, server: &SelectedServer, generation: u64, error: &Error) {
-        self.shared.handle_error(server.address(), generation, error);
+    /// Draws the conclusions from an error on an established connection.
+    pub(crate) fn handle_error(&self, server: &SelectedServer, key: ConnectionKey, error: &Error) {
+        self.shared.handle_error(server.address(), key, error);
     }
 
     /// How long servers keep unused sessions; `None` while none is known, or when one has no sessions.
     pub(crate) fn session_timeout(&self) -> Option<Duration> {
-        self.shared.snapshot.load().description.session_timeout
+        let snapshot = self.shared.snapshot.load();
+        if snapshot.description.kind == TopologyType::LoadBalanced {
+            // Nobody knows what the servers behind it do; they always have sessions.
+            return Some(Duration::MAX);
+        }
+        snapshot.description.session_timeout
     }
 
     /// The hosts that the deployment consists of now.
@@ -165,6 +173,7 @@ mod tests {
                 max_connecting: 1,
                 ..PoolSettings::default()
             },
+            listener: None,
         }
     }
 

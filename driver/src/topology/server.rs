@@ -5,8 +5,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tokio::{sync::Notify, task::AbortHandle};
+use tokio::task::AbortHandle;
 
+use super::watch::Watch;
 use crate::{
     Result, ServerAddress,
     pool::{Pool, PooledConnection},
@@ -19,9 +20,10 @@ use crate::{
 pub(super) struct Server {
     pub(super) address: ServerAddress,
     pub(super) pool: Arc<Pool>,
-    /// Wakes the monitor for an immediate check.
-    pub(super) check_request: Arc<Notify>,
-    monitor: AbortHandle,
+    /// What the monitor listens to and tells.
+    pub(super) watch: Arc<Watch>,
+    /// None for a load balancer, which is not checked.
+    monitor: Option<AbortHandle>,
     running: AtomicUsize,
 }
 
@@ -29,13 +31,13 @@ impl Server {
     pub(super) fn new(
         address: ServerAddress,
         pool: Arc<Pool>,
-        check_request: Arc<Notify>,
-        monitor: AbortHandle,
+        watch: Arc<Watch>,
+        monitor: Option<AbortHandle>,
     ) -> Arc<Self> {
         Arc::new(Self {
             address,
             pool,
-            check_request,
+            watch,
             monitor,
             running: AtomicUsize::new(0),
         })
@@ -46,15 +48,23 @@ impl Server {
         self.running.load(Ordering::Relaxed)
     }
 
+    /// Ends the monitor and closes the pool. The events are told later.
     pub(super) fn close(&self) {
-        self.monitor.abort();
-        self.pool.close();
+        self.watch.close();
+        self.stop_monitor();
+        self.pool.close_quietly();
+    }
+
+    fn stop_monitor(&self) {
+        if let Some(monitor) = &self.monitor {
+            monitor.abort();
+        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.monitor.abort();
+        self.stop_monitor();
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     pool::PoolSettings,
     proto::{
         description::TopologyDescription,
+        event::{EventListener, SdamEvent},
         server_selection::{Criteria, validate_max_staleness},
     },
 };
@@ -31,10 +32,17 @@ pub(crate) struct TopologySettings {
     pub(crate) pool: PoolSettings,
     /// Where the seeds come from SRV records that may change.
     pub(crate) srv: Option<SrvPolling>,
+    /// Who is told what discovery learns.
+    pub(crate) listener: Option<EventListener<SdamEvent>>,
 }
 
 impl TopologySettings {
     pub(super) fn initial_description(&self) -> TopologyDescription {
+        if self.connection.load_balanced
+            && let [address] = self.seeds.as_slice()
+        {
+            return TopologyDescription::load_balanced(address.clone());
+        }
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
     }
 

@@ -7,15 +7,11 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, watch},
-    task::AbortHandle,
-};
+use tokio::{runtime::Handle, sync::watch, task::AbortHandle};
 
 use super::{
     monitor::Monitor,
@@ -23,14 +19,17 @@ use super::{
     settings::TopologySettings,
     snapshot::{Limits, Snapshot},
     srv_poller,
+    watch::Watch,
 };
 use crate::{
     Error, ServerAddress,
-    pool::{Pool, PoolListener},
+    bson::ObjectId,
+    pool::{EventQueue, Pool, PoolListener},
     proto::{
         cmap::ConnectionKey,
-        description::{ServerDescription, TopologyDescription},
-        sdam::{self, Verdict},
+        description::{HelloReply, ServerDescription, TopologyDescription, TopologyType},
+        event::SdamEvent,
+        sdam::{self, ApplicationError, Phase, Verdict},
         server_selection::Criteria,
         srv::Rescan,
     },
@@ -50,6 +49,15 @@ pub(super) struct Shared {
     random: AtomicU64,
     srv_poller: OnceLock<AbortHandle>,
     own: Weak<Self>,
+    /// Names this view of the deployment in its events.
+    id: ObjectId,
+    events: Option<Arc<EventQueue<SdamEvent>>>,
+}
+
+/// A change under way: proof of the lock, and whose events are to be told after it.
+struct Change<'a> {
+    _guard: MutexGuard<'a, ()>,
+    pools: Vec<Arc<Pool>>,
 }
 
 impl Shared {
@@ -63,11 +71,19 @@ impl Shared {
             random: AtomicU64::new(RandomState::new().hash_one(0)),
             srv_poller: OnceLock::new(),
             own: own.clone(),
+            id: ObjectId::new(),
+            events: settings.listener.clone().map(|l| Arc::new(EventQueue::new(l))),
             settings,
         });
-        let guard = shared.lock();
-        shared.publish(&guard, shared.settings.initial_description());
-        drop(guard);
+        shared.change(|change| {
+            let initial = Arc::new(shared.settings.initial_description());
+            shared.publish(change, &initial, || sdam::events::opening(shared.id, &initial));
+            if initial.topology_type() == TopologyType::LoadBalanced {
+                for address in initial.servers.keys() {
+                    shared.take(change, ServerDescription::load_balancer(address.clone()));
+                }
+            }
+        });
         if let Some(polling) = shared.settings.srv.clone() {
             shared
                 .srv_poller
@@ -78,6 +94,23 @@ impl Shared {
 
     fn lock(&self) -> MutexGuard<'_, ()> {
         self.update.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does the work under the lock, and tells the listeners afterwards.
+    fn change(&self, work: impl FnOnce(&mut Change<'_>)) {
+        let mut change = Change {
+            _guard: self.lock(),
+            pools: Vec::new(),
+        };
+        work(&mut change);
+        let Change { _guard, pools } = change;
+        drop(_guard);
+        if let Some(events) = &self.events {
+            events.tell();
+        }
+        for pool in pools {
+            pool.tell_events();
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -125,80 +158,102 @@ impl Shared {
     /// Wakes all monitors.
     pub(super) fn request_checks(&self) {
         for server in self.snapshot.load().servers.values() {
-            server.check_request.notify_one();
+            server.watch.check_request.notify_one();
         }
     }
 
     pub(super) fn on_check_succeeded(&self, checked: ServerDescription) {
-        let guard = self.lock();
-        let address = checked.address.clone();
-        let (description, check_now) = self.apply(checked);
-        // A server that can serve operations may have connections. Its pool opens before anybody can select it.
-        let usable = description.servers.get(&address).is_some_and(|server| {
-            server.kind.is_data_bearing() || (self.settings.direct && !server.kind.is_unknown())
-        });
-        if usable && let Some(server) = self.snapshot.load().servers.get(&address) {
-            server.pool.ready();
-        }
-        self.publish_and_check(&guard, description, &check_now);
+        self.change(|change| self.take(change, checked));
     }
 
     pub(super) fn on_check_failed(&self, address: &ServerAddress, error: &Error) {
-        let verdict = Verdict {
-            mark_unknown: true,
-            clear_pool: true,
-            ..Verdict::default()
-        };
-        let guard = self.lock();
-        self.execute(&guard, address, verdict, error);
+        self.change(|change| self.execute(change, address, sdam::judge_check(error), error, None));
     }
 
-    pub(super) fn handle_error(&self, address: &ServerAddress, generation: u64, error: &Error) {
+    pub(super) fn handle_error(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         // Most errors say nothing about the server, so look before locking.
         if error.code().is_none() || error.is_state_change() {
-            self.judge(address, generation, error, sdam::judge);
+            self.judge(address, key, Phase::AfterHandshakeCompletes, error);
         }
     }
 
-    fn judge(
+    fn judge(&self, address: &ServerAddress, key: ConnectionKey, phase: Phase, error: &Error) {
+        self.change(|change| {
+            let snapshot = self.snapshot.load_full();
+            let Some(server) = snapshot.servers.get(address) else {
+                return;
+            };
+            let failure = ApplicationError {
+                error,
+                phase,
+                generation: key.generation,
+                pool_generation: server.pool.generation(key.service_id),
+                service_id: key.service_id,
+            };
+            let verdict = sdam::judge(&snapshot.description, address, &failure);
+            self.execute(change, address, verdict, error, key.service_id);
+        });
+    }
+
+    /// Runs the machine with an outcome, and publishes what follows.
+    fn take(&self, change: &mut Change<'_>, outcome: ServerDescription) {
+        let previous = Arc::clone(&self.snapshot.load().description);
+        let mut next = (*previous).clone();
+        let told = self.events.is_some().then(|| outcome.clone());
+        let address = outcome.address.clone();
+        let check_now = sdam::apply(&mut next, outcome);
+        let next = Arc::new(next);
+        // A server that can serve operations may have connections. Its pool opens before anybody can select it.
+        let direct = next.kind == TopologyType::Single;
+        let usable = next
+            .servers
+            .get(&address)
+            .is_some_and(|server| server.kind.is_data_bearing() || (direct && !server.kind.is_unknown()));
+        if usable && let Some(server) = self.snapshot.load().servers.get(&address) {
+            server.pool.ready_quietly();
+            self.tell_later(change, &server.pool);
+        }
+        let snapshot = self.publish(change, &next, || {
+            told.map(|outcome| sdam::events::change(self.id, &previous, &next, &outcome))
+                .unwrap_or_default()
+        });
+        for address in &check_now {
+            if let Some(server) = snapshot.servers.get(address) {
+                server.watch.check_request.notify_one();
+            }
+        }
+    }
+
+    fn execute(
         &self,
+        change: &mut Change<'_>,
         address: &ServerAddress,
-        generation: u64,
+        verdict: Verdict,
         error: &Error,
-        judge: impl FnOnce(&Error, &ServerDescription) -> Verdict,
+        service_id: Option<ObjectId>,
     ) {
-        let guard = self.lock();
-        let snapshot = self.snapshot.load_full();
-        let (Some(server), Some(description)) = (
-            snapshot.servers.get(address),
-            snapshot.description.servers.get(address),
-        ) else {
-            return;
-        };
-        // An error of a connection that was given up already is no news.
-        if generation < server.pool.generation(None) {
-            return;
-        }
-        let verdict = judge(error, description);
-        self.execute(&guard, address, verdict, error);
-    }
-
-    fn execute(&self, guard: &MutexGuard<'_, ()>, address: &ServerAddress, verdict: Verdict, error: &Error) {
         let server = self.snapshot.load().servers.get(address).cloned();
         if verdict.mark_unknown {
-            let description =
-                ServerDescription::failed(address.clone(), error, verdict.topology_version, Instant::now());
-            let (description, check_now) = self.apply(description);
-            self.publish_and_check(guard, description, &check_now);
+            let version = verdict.topology_version;
+            self.take(
+                change,
+                ServerDescription::failed(address.clone(), error, version, Instant::now()),
+            );
         }
         let Some(server) = server else {
             return;
         };
         if verdict.clear_pool {
-            server.pool.clear(error, None, false);
+            server
+                .pool
+                .clear_quietly(error, service_id, verdict.interrupt_in_use);
+            self.tell_later(change, &server.pool);
+        }
+        if verdict.cancel_check {
+            server.watch.cancellation.notify_waiters();
         }
         if verdict.check_now {
-            server.check_request.notify_one();
+            server.watch.check_request.notify_one();
         }
     }
 
@@ -212,105 +267,133 @@ impl Shared {
         &self,
         choose: impl FnOnce(&BTreeSet<ServerAddress>, u64) -> Option<BTreeSet<ServerAddress>>,
     ) {
-        let guard = self.lock();
-        // The kind may have changed while DNS was asked.
-        if !self.is_rescanned() {
-            return;
-        }
-        let mut description = self.snapshot.load().description.clone();
-        let current: BTreeSet<ServerAddress> = description.servers.keys().cloned().collect();
-        if let Some(hosts) = choose(&current, self.next_random())
-            && hosts != current
-        {
-            sdam::set_hosts(&mut description, &hosts);
-            self.publish(&guard, description);
-        }
-    }
-
-    /// Runs the machine: the next description, and the servers to check at once.
-    fn apply(&self, outcome: ServerDescription) -> (TopologyDescription, Vec<ServerAddress>) {
-        let mut description = self.snapshot.load().description.clone();
-        let check_now = sdam::apply(&mut description, outcome);
-        (description, check_now)
-    }
-
-    fn publish_and_check(
-        &self,
-        guard: &MutexGuard<'_, ()>,
-        description: TopologyDescription,
-        check_now: &[ServerAddress],
-    ) {
-        let snapshot = self.publish(guard, description);
-        for address in check_now {
-            if let Some(server) = snapshot.servers.get(address) {
-                server.check_request.notify_one();
+        self.change(|change| {
+            // The kind may have changed while DNS was asked.
+            if !self.is_rescanned() {
+                return;
             }
+            let previous = Arc::clone(&self.snapshot.load().description);
+            let current: BTreeSet<ServerAddress> = previous.servers.keys().cloned().collect();
+            if let Some(hosts) = choose(&current, self.next_random())
+                && hosts != current
+            {
+                let mut next = (*previous).clone();
+                sdam::set_hosts(&mut next, &hosts);
+                let next = Arc::new(next);
+                self.publish(change, &next, || {
+                    sdam::events::membership(self.id, &previous, &next)
+                });
+            }
+        });
+    }
+
+    fn tell_later(&self, change: &mut Change<'_>, pool: &Arc<Pool>) {
+        if self.settings.pool.listener.is_some() {
+            change.pools.push(Arc::clone(pool));
         }
     }
 
-    /// Gives every server of the description a handle, closes the handles of the others, and publishes both.
-    fn publish(&self, _guard: &MutexGuard<'_, ()>, description: TopologyDescription) -> Arc<Snapshot> {
+    /// Closes the handles of servers that left, gives every new one a handle, and publishes both. The events are made after
+    /// those that end the checks of the old and before those that begin the checks of the new.
+    fn publish(
+        &self,
+        change: &mut Change<'_>,
+        description: &Arc<TopologyDescription>,
+        events: impl FnOnce() -> Vec<SdamEvent>,
+    ) -> Arc<Snapshot> {
         let before = self.snapshot.load_full();
         if self.is_closed() {
             return before;
         }
+        for (address, server) in &before.servers {
+            if !description.servers.contains_key(address) {
+                server.close();
+                self.tell_later(change, &server.pool);
+            }
+        }
+        self.queue(events);
         let servers: BTreeMap<ServerAddress, Arc<Server>> = description
             .servers
             .keys()
             .filter_map(|address| {
                 let server = match before.servers.get(address) {
                     Some(server) => Arc::clone(server),
-                    None => self.open(address)?,
+                    None => self.open(change, address)?,
                 };
                 Some((address.clone(), server))
             })
             .collect();
-        for (address, server) in &before.servers {
-            if !servers.contains_key(address) {
-                server.close();
-            }
-        }
-        let snapshot = Arc::new(Snapshot::new(description, servers));
+        let snapshot = Arc::new(Snapshot::new(Arc::clone(description), servers));
         self.snapshot.store(Arc::clone(&snapshot));
         self.changes.send_replace(());
         snapshot
     }
 
-    fn open(&self, address: &ServerAddress) -> Option<Arc<Server>> {
+    fn queue(&self, events: impl FnOnce() -> Vec<SdamEvent>) {
+        if let Some(queue) = &self.events {
+            for event in events() {
+                queue.push(event);
+            }
+        }
+    }
+
+    fn open(&self, change: &mut Change<'_>, address: &ServerAddress) -> Option<Arc<Server>> {
         let own = self.own.upgrade()?;
-        let check_request = Arc::new(Notify::new());
         let listener: Weak<dyn PoolListener> = self.own.clone();
-        let pool = Pool::new(
+        let pool = Pool::new_quietly(
             address.clone(),
             self.settings.pool.clone(),
             self.settings.connection.clone(),
             listener,
         );
-        let monitor = Monitor::start(&own, address.clone(), Arc::clone(&check_request));
-        Some(Server::new(address.clone(), pool, check_request, monitor))
+        self.tell_later(change, &pool);
+        let watch = Watch::new(address, self.id, self.events.as_ref());
+        let monitored = !self.settings.connection.load_balanced;
+        let monitor = monitored.then(|| Monitor::start(&own, address.clone(), Arc::clone(&watch)));
+        Some(Server::new(address.clone(), pool, watch, monitor))
     }
 
     /// Ends everything. What is selected or checked out already can be used to its end.
     pub(super) fn close(&self) {
-        let _guard = self.lock();
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        if let Some(poller) = self.srv_poller.get() {
-            poller.abort();
-        }
-        let last = self.snapshot.swap(Arc::default());
-        for server in last.servers.values() {
-            server.close();
-        }
-        self.changes.send_replace(());
+        self.change(|change| {
+            if self.closed.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            if let Some(poller) = self.srv_poller.get() {
+                poller.abort();
+            }
+            let last = self.snapshot.swap(Arc::default());
+            for server in last.servers.values() {
+                server.close();
+                self.tell_later(change, &server.pool);
+            }
+            self.queue(|| sdam::events::closing(self.id, &last.description));
+            self.changes.send_replace(());
+        });
     }
 }
 
 impl PoolListener for Shared {
     fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
-        self.judge(address, key.generation, error, |error, _| {
-            sdam::judge_handshake(error)
-        });
+        self.judge(address, key, Phase::BeforeHandshakeCompletes, error);
+    }
+
+    /// What a server says to an operation's connection is as good as what it says to the monitor, if it can be told whether
+    /// it is newer.
+    fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
+        if hello.topology_version.is_none() || self.settings.connection.load_balanced {
+            return;
+        }
+        let snapshot = self.snapshot.load();
+        let Some(known) = snapshot.description.servers.get(address) else {
+            return;
+        };
+        let average = known.round_trip_time.unwrap_or(time);
+        let minimum = known.minimum_round_trip_time.unwrap_or_default();
+        let news = ServerDescription::from_hello(address.clone(), hello.clone(), average, Instant::now())
+            .with_minimum_round_trip_time(minimum);
+        if news != *known {
+            self.on_check_succeeded(news);
+        }
     }
 }

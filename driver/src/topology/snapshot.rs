@@ -14,7 +14,7 @@ use crate::{
 /// One published state.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    pub(super) description: TopologyDescription,
+    pub(super) description: Arc<TopologyDescription>,
     pub(super) servers: BTreeMap<ServerAddress, Arc<Server>>,
     /// The one server that serves whatever needs the primary: precomputed, since most operations do.
     primary: Option<Arc<Server>>,
@@ -22,11 +22,11 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     pub(super) fn new(
-        description: TopologyDescription,
+        description: Arc<TopologyDescription>,
         servers: BTreeMap<ServerAddress, Arc<Server>>,
     ) -> Self {
         let primary = match description.kind {
-            TopologyType::Single => description
+            TopologyType::Single | TopologyType::LoadBalanced => description
                 .servers
                 .values()
                 .find(|server| !server.kind.is_unknown()),
@@ -40,8 +40,12 @@ impl Snapshot {
         }
     }
 
-    fn is_direct(&self) -> bool {
-        self.description.kind == TopologyType::Single
+    /// Whether one server serves everything.
+    fn has_one_server(&self) -> bool {
+        matches!(
+            self.description.kind,
+            TopologyType::Single | TopologyType::LoadBalanced
+        )
     }
 
     /// The only server for this operation, when that needs no search. Nothing is allocated.
@@ -50,7 +54,7 @@ impl Snapshot {
             Criteria::Address(_) => false,
             // A preference that asks for more must be checked first.
             Criteria::Read(preference) if !preference.is_mode_alone() => false,
-            _ => self.is_direct() || criteria.needs_primary(),
+            _ => self.has_one_server() || criteria.needs_primary(),
         };
         let primary = self.primary.as_ref().filter(|_| fits)?;
         Some(SelectedServer::new(primary, self.description.kind))

@@ -6,6 +6,7 @@ pub(crate) mod concern;
 pub(crate) mod deadline;
 pub(crate) mod hint;
 pub(crate) mod namespace;
+pub(crate) mod race;
 pub(crate) mod read_preference;
 pub(crate) mod return_document;
 pub(crate) mod secret;

@@ -1,9 +1,12 @@
 //! Discovery, selection and elections on a set of three members.
 
+use std::time::Duration;
+
 use marula_driver::{
-    Client, Collection,
+    Client, Collection, ServerAddress,
     bson::{Document, doc},
-    options::{ReadPreference, ReadPreferenceMode},
+    event::{EventListener, SdamEvent},
+    options::{ClientOptions, ReadPreference, ReadPreferenceMode},
 };
 use marula_driver_tests::replica_set;
 use tokio::sync::watch;
@@ -143,10 +146,24 @@ async fn writes_survive_elections() {
     );
 }
 
+/// A client that checks often, and what it found to be the primary by now.
+fn watching(uri: &str) -> (Client, watch::Receiver<Option<ServerAddress>>) {
+    let (found, primary) = watch::channel(None);
+    let mut options = ClientOptions::parse(uri).expect("a connection string");
+    options.heartbeat_frequency = Duration::from_millis(500);
+    options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+        if let SdamEvent::TopologyDescriptionChanged { new, .. } = event {
+            found.send_replace(new.primary().map(|server| server.address().clone()));
+        }
+    }));
+    (Client::with_options(options).expect("a client"), primary)
+}
+
 #[tokio::test]
 async fn a_killed_primary_is_replaced() {
     let deployment = replica_set().await;
-    let things = deployment.collection::<Document>();
+    let (client, mut found) = watching(&deployment.server.uri());
+    let things = client.database("d").collection::<Document>("c");
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let primary = deployment.server.primary().expect("a primary");
     let index = deployment
@@ -156,6 +173,14 @@ async fn a_killed_primary_is_replaced() {
         .position(|a| *a == primary)
         .expect("a member");
     deployment.server.stop_member(index).await;
+    // A refused connection may mean overload, so it is the checks that find the new primary.
+    found
+        .wait_for(|now| {
+            now.as_ref()
+                .is_some_and(|now| now.to_string() != primary.to_string())
+        })
+        .await
+        .unwrap();
     things.insert_one(&doc! { "_id": 2 }).await.unwrap();
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 2);
     deployment

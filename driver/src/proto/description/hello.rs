@@ -41,6 +41,8 @@ pub struct HelloReply {
     /// The server's number for this connection.
     pub connection_id: Option<f64>,
     pub service_id: Option<ObjectId>,
+    /// Whether it is a mongocryptd, which stores nothing.
+    pub iscryptd: bool,
 }
 
 /// When a member last applied a write.
@@ -54,7 +56,9 @@ pub struct LastWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyVersion {
+    /// The process; states of different processes cannot be compared.
     pub process_id: ObjectId,
+    /// Grows with every change.
     pub counter: i64,
 }
 

@@ -8,25 +8,36 @@ use std::{
 };
 
 use super::hello::{HelloReply, TopologyVersion};
-use crate::{Error, ServerAddress, bson::ObjectId};
+use crate::{
+    Error, ServerAddress,
+    bson::{DateTime, ObjectId},
+};
 
 /// What a server is, as its hello shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerType {
     /// Not reached yet, or not reached any more.
     #[default]
     Unknown,
+    /// A server on its own.
     Standalone,
+    /// A router of a sharded cluster.
     Mongos,
     /// Unknown, but another member takes it for the primary.
     PossiblePrimary,
+    /// The member of a replica set that takes writes.
     RsPrimary,
+    /// A member that follows the primary and can be read.
     RsSecondary,
+    /// A member that only votes.
     RsArbiter,
     /// A member that cannot be read: hidden, starting up or recovering.
     RsOther,
     /// A member without a replica set's configuration.
     RsGhost,
+    /// The load balancer in front of the servers. It is never checked.
+    LoadBalancer,
 }
 
 impl ServerType {
@@ -34,7 +45,7 @@ impl ServerType {
     pub fn is_data_bearing(self) -> bool {
         matches!(
             self,
-            Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary
+            Self::Standalone | Self::Mongos | Self::RsPrimary | Self::RsSecondary | Self::LoadBalancer
         )
     }
 
@@ -79,25 +90,29 @@ impl fmt::Display for ServerType {
             Self::RsArbiter => "RSArbiter",
             Self::RsOther => "RSOther",
             Self::RsGhost => "RSGhost",
+            Self::LoadBalancer => "LoadBalancer",
         })
     }
 }
 
-/// The result of the last check of one server.
+/// The client's view of one server: the result of its last check, or of the last failure of an operation there.
+///
+/// Two descriptions are equal when the fields are that the Server Discovery and Monitoring specification compares: all but
+/// times and round trips. A possible primary counts as unknown.
 #[derive(Clone, Debug)]
 pub struct ServerDescription {
-    pub address: ServerAddress,
-    pub kind: ServerType,
-    /// Why the server is unknown.
-    pub error: Option<String>,
-    /// The average of the last checks.
-    pub round_trip_time: Option<Duration>,
-    pub last_update: Option<Instant>,
-    pub topology_version: Option<TopologyVersion>,
-    /// All members this server knows: hosts, passives and arbiters.
-    pub members: Vec<ServerAddress>,
-    pub me: Option<ServerAddress>,
-    pub primary: Option<ServerAddress>,
+    pub(crate) address: ServerAddress,
+    pub(crate) kind: ServerType,
+    pub(crate) error: Option<String>,
+    pub(crate) round_trip_time: Option<Duration>,
+    pub(crate) minimum_round_trip_time: Option<Duration>,
+    pub(crate) last_update: Option<Instant>,
+    pub(crate) topology_version: Option<TopologyVersion>,
+    pub(crate) hosts: Vec<ServerAddress>,
+    pub(crate) passives: Vec<ServerAddress>,
+    pub(crate) arbiters: Vec<ServerAddress>,
+    pub(crate) me: Option<ServerAddress>,
+    pub(crate) primary: Option<ServerAddress>,
     hello: Arc<HelloReply>,
 }
 
@@ -109,12 +124,23 @@ impl ServerDescription {
             kind: ServerType::Unknown,
             error: None,
             round_trip_time: None,
+            minimum_round_trip_time: None,
             last_update: None,
             topology_version: None,
-            members: Vec::new(),
+            hosts: Vec::new(),
+            passives: Vec::new(),
+            arbiters: Vec::new(),
             me: None,
             primary: None,
             hello: Arc::default(),
+        }
+    }
+
+    /// The load balancer, of which nothing but the address is known.
+    pub fn load_balancer(address: ServerAddress) -> Self {
+        Self {
+            kind: ServerType::LoadBalancer,
+            ..Self::unknown(address)
         }
     }
 
@@ -142,14 +168,17 @@ impl ServerDescription {
         now: Instant,
     ) -> Self {
         let parse = |name: &String| ServerAddress::parse(name).ok();
-        let members = [&hello.hosts, &hello.passives, &hello.arbiters];
+        let list = |names: &[String]| names.iter().filter_map(parse).collect();
         Self {
             kind: ServerType::of(&hello),
             error: None,
             round_trip_time: Some(round_trip_time),
+            minimum_round_trip_time: None,
             last_update: Some(now),
             topology_version: hello.topology_version,
-            members: members.into_iter().flatten().filter_map(parse).collect(),
+            hosts: list(&hello.hosts),
+            passives: list(&hello.passives),
+            arbiters: list(&hello.arbiters),
             me: hello.me.as_ref().and_then(parse),
             primary: hello.primary.as_ref().and_then(parse),
             hello: Arc::new(hello),
@@ -157,35 +186,154 @@ impl ServerDescription {
         }
     }
 
+    /// The same with this shortest round trip of the last checks.
+    #[must_use]
+    pub fn with_minimum_round_trip_time(mut self, minimum: Duration) -> Self {
+        self.minimum_round_trip_time = Some(minimum);
+        self
+    }
+
+    /// The address that the client uses for it.
+    pub fn address(&self) -> &ServerAddress {
+        &self.address
+    }
+
+    /// What it is.
+    pub fn server_type(&self) -> ServerType {
+        self.kind
+    }
+
+    /// Why it is unknown, if there is a reason.
+    pub fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
+    /// The weighted average of the round trips of its checks. `None` while it is unknown.
+    pub fn round_trip_time(&self) -> Option<Duration> {
+        self.round_trip_time
+    }
+
+    /// The shortest of the last ten round trips; zero while there are fewer than two, `None` while it is unknown.
+    pub fn minimum_round_trip_time(&self) -> Option<Duration> {
+        self.minimum_round_trip_time
+    }
+
+    /// When it was last checked, or failed; `None` before.
+    pub fn last_update(&self) -> Option<Instant> {
+        self.last_update
+    }
+
+    /// Orders the states of the server, where it reports that (server 4.4 and newer).
+    pub fn topology_version(&self) -> Option<TopologyVersion> {
+        self.topology_version
+    }
+
+    /// The members that hold data and may become primary, as this server sees them.
+    pub fn hosts(&self) -> &[ServerAddress] {
+        &self.hosts
+    }
+
+    /// The members that hold data and cannot become primary, as this server sees them.
+    pub fn passives(&self) -> &[ServerAddress] {
+        &self.passives
+    }
+
+    /// The members that only vote, as this server sees them.
+    pub fn arbiters(&self) -> &[ServerAddress] {
+        &self.arbiters
+    }
+
+    /// All members this server knows: hosts, passives and arbiters.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &ServerAddress> {
+        self.hosts.iter().chain(&self.passives).chain(&self.arbiters)
+    }
+
+    /// The address by which the replica set's configuration names it.
+    pub fn me(&self) -> Option<&ServerAddress> {
+        self.me.as_ref()
+    }
+
+    /// The member it takes for the primary.
+    pub fn primary(&self) -> Option<&ServerAddress> {
+        self.primary.as_ref()
+    }
+
+    /// The name of its replica set.
     pub fn set_name(&self) -> Option<&str> {
         self.hello.set_name.as_deref()
     }
 
+    /// The version of the replica set's configuration.
     pub fn set_version(&self) -> Option<i64> {
         self.hello.set_version
     }
 
+    /// The election that made it primary.
     pub fn election_id(&self) -> Option<ObjectId> {
         self.hello.election_id
     }
 
+    /// Its tags, which read preferences choose by.
     pub fn tags(&self) -> &BTreeMap<String, String> {
         &self.hello.tags
     }
 
-    /// When the member last applied a write, in milliseconds since the epoch.
-    pub fn last_write_date(&self) -> Option<i64> {
-        let date = self.hello.last_write.as_ref()?.last_write_date?;
-        Some(date.timestamp_millis())
+    /// When the member last applied a write.
+    pub fn last_write_date(&self) -> Option<DateTime> {
+        self.hello.last_write.as_ref()?.last_write_date
     }
 
-    pub fn wire_versions(&self) -> std::ops::RangeInclusive<i32> {
-        self.hello.min_wire_version..=self.hello.max_wire_version
+    /// The oldest version of the wire protocol that it speaks; `None` while it is unknown.
+    pub fn min_wire_version(&self) -> Option<i32> {
+        self.is_described().then_some(self.hello.min_wire_version)
     }
 
-    pub fn session_timeout(&self) -> Option<Duration> {
+    /// The newest version of the wire protocol that it speaks; `None` while it is unknown.
+    pub fn max_wire_version(&self) -> Option<i32> {
+        self.is_described().then_some(self.hello.max_wire_version)
+    }
+
+    /// How long it keeps unused sessions; `None` if it has no sessions, or is unknown.
+    pub fn logical_session_timeout(&self) -> Option<Duration> {
         self.hello.session_timeout()
     }
+
+    /// Whether a hello says what it is.
+    fn is_described(&self) -> bool {
+        !self.kind.is_unknown() && self.kind != ServerType::LoadBalancer
+    }
+}
+
+impl PartialEq for ServerDescription {
+    fn eq(&self, other: &Self) -> bool {
+        let kind = |kind: ServerType| match kind {
+            ServerType::PossiblePrimary => ServerType::Unknown,
+            other => other,
+        };
+        let (own, theirs) = (&*self.hello, &*other.hello);
+        self.address == other.address
+            && kind(self.kind) == kind(other.kind)
+            && self.error == other.error
+            && self.topology_version == other.topology_version
+            && same_members(&self.hosts, &other.hosts)
+            && same_members(&self.passives, &other.passives)
+            && same_members(&self.arbiters, &other.arbiters)
+            && self.me == other.me
+            && self.primary == other.primary
+            && own.min_wire_version == theirs.min_wire_version
+            && own.max_wire_version == theirs.max_wire_version
+            && own.tags == theirs.tags
+            && own.set_name == theirs.set_name
+            && own.set_version == theirs.set_version
+            && own.election_id == theirs.election_id
+            && own.logical_session_timeout_minutes == theirs.logical_session_timeout_minutes
+            && own.iscryptd == theirs.iscryptd
+    }
+}
+
+/// Whether both name the same, in whatever order.
+fn same_members(a: &[ServerAddress], b: &[ServerAddress]) -> bool {
+    a == b || (a.iter().all(|address| b.contains(address)) && b.iter().all(|address| a.contains(address)))
 }
 
 impl fmt::Display for ServerDescription {
@@ -265,5 +413,26 @@ mod tests {
             ServerType::RsArbiter
         );
         assert_eq!(kind(member()), ServerType::RsOther);
+    }
+
+    #[test]
+    fn times_and_the_order_of_members_make_no_difference() {
+        let described = |hosts: [&str; 2], rtt: u64, tag: &str| {
+            let hello = HelloReply {
+                set_name: Some("rs".into()),
+                hosts: hosts.map(str::to_owned).to_vec(),
+                tags: BTreeMap::from([("dc".to_owned(), tag.to_owned())]),
+                ..HelloReply::default()
+            };
+            let rtt = Duration::from_millis(rtt);
+            ServerDescription::from_hello(ServerAddress::tcp("a", 1), hello, rtt, Instant::now())
+        };
+        assert_eq!(described(["a", "b"], 1, "x"), described(["b", "a"], 2, "x"));
+        assert_ne!(described(["a", "b"], 1, "x"), described(["a", "c"], 1, "x"));
+        assert_ne!(described(["a", "b"], 1, "x"), described(["a", "b"], 1, "y"));
+        let mut possible = ServerDescription::unknown(ServerAddress::tcp("a", 1));
+        possible.kind = ServerType::PossiblePrimary;
+        assert_eq!(possible, ServerDescription::unknown(ServerAddress::tcp("a", 1)));
+        assert_eq!(possible.max_wire_version(), None);
     }
 }

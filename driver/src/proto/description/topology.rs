@@ -7,15 +7,21 @@ use crate::{ServerAddress, bson::ObjectId};
 
 /// What kind of deployment it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TopologyType {
     /// Not known yet.
     #[default]
     Unknown,
     /// One server, used whatever it is.
     Single,
+    /// The routers of a sharded cluster.
     Sharded,
+    /// A replica set none of whose members is known to be the primary.
     ReplicaSetNoPrimary,
+    /// A replica set whose primary is known.
     ReplicaSetWithPrimary,
+    /// Servers behind a load balancer.
+    LoadBalanced,
 }
 
 impl fmt::Display for TopologyType {
@@ -26,24 +32,23 @@ impl fmt::Display for TopologyType {
             Self::Sharded => "Sharded",
             Self::ReplicaSetNoPrimary => "ReplicaSetNoPrimary",
             Self::ReplicaSetWithPrimary => "ReplicaSetWithPrimary",
+            Self::LoadBalanced => "LoadBalanced",
         })
     }
 }
 
-/// Everything known of the deployment.
-#[derive(Clone, Debug, Default)]
+/// The client's view of the whole deployment.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyDescription {
-    pub kind: TopologyType,
+    pub(crate) kind: TopologyType,
     /// How many servers the connection string named.
-    pub seeds: usize,
-    pub set_name: Option<String>,
-    pub max_election_id: Option<ObjectId>,
-    pub max_set_version: Option<i64>,
-    pub servers: BTreeMap<ServerAddress, ServerDescription>,
-    /// Why the driver cannot speak with some server.
-    pub compatibility_error: Option<String>,
-    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is known.
-    pub session_timeout: Option<Duration>,
+    pub(crate) seeds: usize,
+    pub(crate) set_name: Option<String>,
+    pub(crate) max_election_id: Option<ObjectId>,
+    pub(crate) max_set_version: Option<i64>,
+    pub(crate) servers: BTreeMap<ServerAddress, ServerDescription>,
+    pub(crate) compatibility_error: Option<String>,
+    pub(crate) session_timeout: Option<Duration>,
 }
 
 impl TopologyDescription {
@@ -72,10 +77,76 @@ impl TopologyDescription {
         }
     }
 
+    /// The description of the servers behind a load balancer, before the load balancer itself is taken in.
+    pub fn load_balanced(address: ServerAddress) -> Self {
+        Self {
+            kind: TopologyType::LoadBalanced,
+            ..Self::initial([address], false, None)
+        }
+    }
+
+    /// What kind of deployment it is.
+    pub fn topology_type(&self) -> TopologyType {
+        self.kind
+    }
+
+    /// The name of the replica set, if it is one and the name was given or found.
+    pub fn set_name(&self) -> Option<&str> {
+        self.set_name.as_deref()
+    }
+
+    /// The newest election that a primary told of.
+    pub fn max_election_id(&self) -> Option<ObjectId> {
+        self.max_election_id
+    }
+
+    /// The version of the configuration that a primary told of, with the newest election.
+    pub fn max_set_version(&self) -> Option<i64> {
+        self.max_set_version
+    }
+
+    /// The servers, in the order of their addresses.
+    pub fn servers(&self) -> impl ExactSizeIterator<Item = &ServerDescription> {
+        self.servers.values()
+    }
+
+    /// The server at this address, if it is part of the deployment.
+    pub fn server(&self, address: &ServerAddress) -> Option<&ServerDescription> {
+        self.servers.get(address)
+    }
+
+    /// The primary of the replica set, if it is known.
     pub fn primary(&self) -> Option<&ServerDescription> {
         self.servers
             .values()
             .find(|server| server.kind == ServerType::RsPrimary)
+    }
+
+    /// Whether the driver can speak with all servers.
+    pub fn is_compatible(&self) -> bool {
+        self.compatibility_error.is_none()
+    }
+
+    /// Why the driver cannot speak with some server.
+    pub fn compatibility_error(&self) -> Option<&str> {
+        self.compatibility_error.as_deref()
+    }
+
+    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is known.
+    pub fn logical_session_timeout(&self) -> Option<Duration> {
+        self.session_timeout
+    }
+
+    /// Whether a write could be sent now.
+    pub fn has_writable_server(&self) -> bool {
+        self.servers.values().any(|server| match self.kind {
+            TopologyType::Unknown => false,
+            TopologyType::Single => !server.kind.is_unknown(),
+            _ => matches!(
+                server.kind,
+                ServerType::RsPrimary | ServerType::Mongos | ServerType::LoadBalancer
+            ),
+        })
     }
 }
 

@@ -7,12 +7,10 @@ mod command;
 mod connection;
 mod listener;
 mod pool;
-mod queue;
 mod sdam;
 
 pub use command::{CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent};
 pub use connection::ConnectionInfo;
 pub use listener::EventListener;
 pub use pool::{CheckOutFailedReason, ConnectionClosedReason, PoolEvent, PoolOptions};
-pub use queue::EventQueue;
 pub use sdam::SdamEvent;

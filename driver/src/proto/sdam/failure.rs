@@ -1,12 +1,12 @@
-//! What an operation's error says about the server it ran on.
+//! What an operation's error, or that of a check, says about the server it ran on.
 
 use std::cmp::Ordering;
 
 use super::compare_topology_versions;
 use crate::{
-    Error, ErrorKind,
-    bson::from_slice,
-    proto::description::{ServerDescription, TopologyVersion},
+    Error, ErrorKind, SYSTEM_OVERLOADED_ERROR, ServerAddress,
+    bson::{ObjectId, from_slice},
+    proto::description::{TopologyDescription, TopologyType, TopologyVersion},
 };
 
 /// What to do about a server after an error.
@@ -16,47 +16,117 @@ pub struct Verdict {
     pub mark_unknown: bool,
     /// The state of the server that the error reports.
     pub topology_version: Option<TopologyVersion>,
-    /// Close the pool's connections.
+    /// Close the pool's connections; behind a load balancer, those of the service on which the error happened.
     pub clear_pool: bool,
+    /// With `clear_pool`: stop what is being done on connections in use.
+    pub interrupt_in_use: bool,
     /// Check the server at once.
     pub check_now: bool,
+    /// End a check under way, and the connection it uses.
+    pub cancel_check: bool,
 }
 
-/// Judges an error of an operation that ran on an established connection of the pool's current generation.
-pub fn judge(error: &Error, server: &ServerDescription) -> Verdict {
+/// How far the connection was when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It was being established: opened, greeted or logged in.
+    BeforeHandshakeCompletes,
+    /// An operation used it.
+    AfterHandshakeCompletes,
+}
+
+/// An error of a pooled connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ApplicationError<'a> {
+    pub error: &'a Error,
+    pub phase: Phase,
+    /// The generation of the connection.
+    pub generation: u64,
+    /// The generation of the pool, or of the service, by now.
+    pub pool_generation: u64,
+    /// The service behind the load balancer, if it was known by then.
+    pub service_id: Option<ObjectId>,
+}
+
+/// Judges an error of an operation, or of establishing a connection for it.
+///
+/// Nothing is concluded from an error of a connection that was given up already, or that tells of a state which the server
+/// is known to have left.
+pub fn judge(
+    topology: &TopologyDescription,
+    address: &ServerAddress,
+    failure: &ApplicationError<'_>,
+) -> Verdict {
+    let Some(server) = topology.servers.get(address) else {
+        return Verdict::default();
+    };
+    let reported = reported_version(failure.error);
+    if failure.generation < failure.pool_generation || is_stale(server.topology_version, reported) {
+        return Verdict::default();
+    }
+    let verdict = match failure.phase {
+        Phase::BeforeHandshakeCompletes => judge_handshake(failure.error, reported),
+        Phase::AfterHandshakeCompletes => judge_operation(failure.error, reported),
+    };
+    if topology.kind != TopologyType::LoadBalanced {
+        return verdict;
+    }
+    // The load balancer stays what it is, and the services behind it do not answer for one another.
+    Verdict {
+        clear_pool: verdict.clear_pool && failure.service_id.is_some(),
+        ..Verdict::default()
+    }
+}
+
+fn judge_operation(error: &Error, reported: Option<TopologyVersion>) -> Verdict {
     if error.is_state_change() {
-        let topology_version = reported_version(error);
-        if is_stale(server.topology_version, topology_version) {
-            return Verdict::default();
-        }
         return Verdict {
             mark_unknown: true,
-            topology_version,
+            topology_version: reported,
             clear_pool: error.is_server_shutdown(),
             check_now: true,
+            ..Verdict::default()
         };
     }
     match error.kind() {
         // A slow reply says nothing about the server.
-        ErrorKind::Network(e) if !e.is_timeout() || e.is_before_send() => LOST,
+        ErrorKind::Network(e) if !e.is_timeout() => LOST,
         // Bytes that make no sense: whatever answers there, it is no server to be trusted with more.
         ErrorKind::Protocol(_) => LOST,
         _ => Verdict::default(),
     }
 }
 
-/// Judges an error met while a connection was being established. The Client Backpressure specification lets errors that may
-/// come from overload pass; that rule belongs together with its retries and their pauses, which this driver does not make
-/// yet. Without them an operation would meet the same dead server twice.
-pub fn judge_handshake(_error: &Error) -> Verdict {
-    LOST
+/// An error that may come from overload passes: the server is there, and fewer connections to it are no remedy (Client
+/// Backpressure specification). Any other means that operations cannot use the server.
+fn judge_handshake(error: &Error, reported: Option<TopologyVersion>) -> Verdict {
+    if error.contains_label(SYSTEM_OVERLOADED_ERROR) {
+        return Verdict::default();
+    }
+    Verdict {
+        topology_version: reported,
+        check_now: error.is_state_change(),
+        cancel_check: error.is_network(),
+        ..LOST
+    }
+}
+
+/// Judges the error of a check. If the server stopped answering, those who wait for it are released.
+pub fn judge_check(error: &Error) -> Verdict {
+    Verdict {
+        interrupt_in_use: matches!(error.kind(), ErrorKind::Network(e) if e.is_timeout()),
+        cancel_check: false,
+        ..LOST
+    }
 }
 
 const LOST: Verdict = Verdict {
     mark_unknown: true,
     topology_version: None,
     clear_pool: true,
+    interrupt_in_use: false,
     check_now: false,
+    cancel_check: true,
 };
 
 /// An error that describes a state the server is known to have left. Equal counts as stale: a new state is a new version.
@@ -81,20 +151,44 @@ fn reported_version(error: &Error) -> Option<TopologyVersion> {
 mod tests {
     use super::*;
     use crate::{
-        ServerAddress,
-        bson::{ObjectId, rawdoc},
+        bson::rawdoc,
         error::{CommandError, NetworkPhase},
+        proto::description::ServerDescription,
     };
-    use std::time::Instant;
+    use std::{io, time::Instant};
 
-    fn server(counter: Option<i64>) -> ServerDescription {
-        let mut server = ServerDescription::unknown(ServerAddress::tcp("a", 1));
+    const ADDRESS: fn() -> ServerAddress = || ServerAddress::tcp("a", 1);
+
+    fn topology(counter: Option<i64>) -> TopologyDescription {
+        let mut server = ServerDescription::unknown(ADDRESS());
         server.topology_version = counter.map(|counter| TopologyVersion {
             process_id: ObjectId::from_bytes([1; 12]),
             counter,
         });
         server.last_update = Some(Instant::now());
-        server
+        let mut topology = TopologyDescription::initial([ADDRESS()], false, None);
+        topology.servers.insert(ADDRESS(), server);
+        topology
+    }
+
+    fn failure(error: &Error, phase: Phase) -> ApplicationError<'_> {
+        ApplicationError {
+            error,
+            phase,
+            generation: 0,
+            pool_generation: 0,
+            service_id: None,
+        }
+    }
+
+    fn used(error: &Error, counter: Option<i64>) -> Verdict {
+        let failure = failure(error, Phase::AfterHandshakeCompletes);
+        judge(&topology(counter), &ADDRESS(), &failure)
+    }
+
+    fn opened(error: &Error) -> Verdict {
+        let failure = failure(error, Phase::BeforeHandshakeCompletes);
+        judge(&topology(None), &ADDRESS(), &failure)
     }
 
     fn not_primary(code: i32, counter: i64) -> Error {
@@ -106,16 +200,20 @@ mod tests {
         .with_response(&reply)
     }
 
+    fn network(kind: io::ErrorKind) -> Error {
+        Error::network(NetworkPhase::Read, kind.into())
+    }
+
     #[test]
     fn a_stepped_down_primary_is_unknown_and_keeps_its_pool() {
-        let verdict = judge(&not_primary(10107, 2), &server(Some(1)));
+        let verdict = used(&not_primary(10107, 2), Some(1));
         assert!(verdict.mark_unknown && verdict.check_now && !verdict.clear_pool);
         assert_eq!(verdict.topology_version.unwrap().counter, 2);
     }
 
     #[test]
     fn a_server_that_shuts_down_loses_its_pool() {
-        assert!(judge(&not_primary(91, 2), &server(None)).clear_pool);
+        assert!(used(&not_primary(91, 2), None).clear_pool);
     }
 
     #[test]
@@ -130,7 +228,7 @@ mod tests {
             ..crate::BulkWriteError::default()
         }));
         for kind in [single, many] {
-            let verdict = judge(&Error::new(kind), &server(None));
+            let verdict = used(&Error::new(kind), None);
             assert!(verdict.mark_unknown && verdict.clear_pool && verdict.check_now);
         }
     }
@@ -138,25 +236,73 @@ mod tests {
     #[test]
     fn news_already_known_changes_nothing() {
         for known in [2, 3] {
-            assert_eq!(
-                judge(&not_primary(10107, 2), &server(Some(known))),
-                Verdict::default()
-            );
+            assert_eq!(used(&not_primary(10107, 2), Some(known)), Verdict::default());
         }
     }
 
     #[test]
     fn lost_sockets_count_and_slow_replies_do_not() {
-        let error = |kind: std::io::ErrorKind| Error::network(NetworkPhase::Read, kind.into());
-        assert!(judge(&error(std::io::ErrorKind::ConnectionReset), &server(None)).clear_pool);
-        assert_eq!(
-            judge(&error(std::io::ErrorKind::TimedOut), &server(None)),
-            Verdict::default()
-        );
+        let verdict = used(&network(io::ErrorKind::ConnectionReset), None);
+        assert!(verdict.mark_unknown && verdict.clear_pool && verdict.cancel_check && !verdict.check_now);
+        assert_eq!(used(&network(io::ErrorKind::TimedOut), None), Verdict::default());
         let other = Error::new(ErrorKind::Command(CommandError {
             code: 11000,
             ..CommandError::default()
         }));
-        assert_eq!(judge(&other, &server(None)), Verdict::default());
+        assert_eq!(used(&other, None), Verdict::default());
+    }
+
+    #[test]
+    fn a_handshake_that_may_have_met_overload_changes_nothing() {
+        for kind in [io::ErrorKind::ConnectionReset, io::ErrorKind::TimedOut] {
+            let unlabelled = opened(&network(kind));
+            assert!(unlabelled.mark_unknown && unlabelled.clear_pool);
+            let labelled = network(kind).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
+            assert_eq!(opened(&labelled), Verdict::default());
+        }
+        let refused = Error::new(ErrorKind::Command(CommandError {
+            code: 18,
+            ..CommandError::default()
+        }));
+        assert!(opened(&refused).mark_unknown && opened(&refused).clear_pool);
+        assert!(opened(&not_primary(11600, 2)).check_now);
+    }
+
+    #[test]
+    fn an_error_of_an_older_generation_is_no_news() {
+        let error = network(io::ErrorKind::ConnectionReset);
+        for phase in [Phase::BeforeHandshakeCompletes, Phase::AfterHandshakeCompletes] {
+            let failure = ApplicationError {
+                pool_generation: 1,
+                ..failure(&error, phase)
+            };
+            assert_eq!(judge(&topology(None), &ADDRESS(), &failure), Verdict::default());
+        }
+    }
+
+    #[test]
+    fn behind_a_load_balancer_only_the_service_is_concerned() {
+        let error = network(io::ErrorKind::ConnectionReset);
+        let topology = TopologyDescription::load_balanced(ADDRESS());
+        for phase in [Phase::BeforeHandshakeCompletes, Phase::AfterHandshakeCompletes] {
+            let unidentified = failure(&error, phase);
+            assert_eq!(judge(&topology, &ADDRESS(), &unidentified), Verdict::default());
+            let identified = ApplicationError {
+                service_id: Some(ObjectId::from_bytes([1; 12])),
+                ..unidentified
+            };
+            let cleared = Verdict {
+                clear_pool: true,
+                ..Verdict::default()
+            };
+            assert_eq!(judge(&topology, &ADDRESS(), &identified), cleared);
+        }
+    }
+
+    #[test]
+    fn a_check_that_times_out_releases_those_who_wait() {
+        assert!(judge_check(&network(io::ErrorKind::TimedOut)).interrupt_in_use);
+        let refused = judge_check(&network(io::ErrorKind::ConnectionRefused));
+        assert!(refused.mark_unknown && refused.clear_pool && !refused.interrupt_in_use);
     }
 }

@@ -1,11 +1,12 @@
 //! How the description of the deployment changes with each check of a server, and what an operation's error says about
 //! its server (Server Discovery and Monitoring specification).
 
+pub mod events;
 mod failure;
 mod hosts;
 mod update;
 
-pub use failure::{Verdict, judge, judge_handshake};
+pub use failure::{ApplicationError, Phase, Verdict, judge, judge_check};
 pub use hosts::set_hosts;
 pub use update::apply;
 

@@ -48,9 +48,17 @@ impl Update<'_> {
             self.replace(server);
             return;
         }
+        if self.topology.kind == TopologyType::LoadBalanced {
+            // Whatever happens behind it, the load balancer stays what it is.
+            if server.kind == ServerType::LoadBalancer {
+                self.replace(server);
+            }
+            return;
+        }
         self.replace(server.clone());
         match (self.topology.kind, server.kind) {
-            (_, ServerType::PossiblePrimary) | (TopologyType::Single, _) => {}
+            (_, ServerType::PossiblePrimary | ServerType::LoadBalancer)
+            | (TopologyType::Single | TopologyType::LoadBalanced, _) => {}
             (TopologyType::Unknown, kind) => self.take_first_news(kind, &server),
             (TopologyType::Sharded, ServerType::Unknown | ServerType::Mongos) => {}
             (TopologyType::Sharded, _) => self.remove(&server.address),
@@ -67,7 +75,10 @@ impl Update<'_> {
 
     fn take_first_news(&mut self, kind: ServerType, server: &ServerDescription) {
         match kind {
-            ServerType::Unknown | ServerType::PossiblePrimary | ServerType::RsGhost => {}
+            ServerType::Unknown
+            | ServerType::PossiblePrimary
+            | ServerType::RsGhost
+            | ServerType::LoadBalancer => {}
             ServerType::Standalone if self.topology.seeds == 1 => self.topology.kind = TopologyType::Single,
             ServerType::Standalone => self.remove(&server.address),
             ServerType::Mongos => self.topology.kind = TopologyType::Sharded,
@@ -123,7 +134,7 @@ impl Update<'_> {
         }
         self.retire_other_primaries(&server.address);
         self.add_members(server);
-        let members: BTreeSet<&ServerAddress> = server.members.iter().collect();
+        let members: BTreeSet<&ServerAddress> = server.members().collect();
         self.topology
             .servers
             .retain(|address, _| members.contains(address));
@@ -141,7 +152,7 @@ impl Update<'_> {
                 topology.max_election_id, topology.max_set_version
             ))
         };
-        if *server.wire_versions().end() >= 17 {
+        if server.max_wire_version() >= Some(17) {
             // `None` is less than every value, as the specification wants.
             if (election, version) < (topology.max_election_id, topology.max_set_version) {
                 return refuse(topology);
@@ -173,7 +184,7 @@ impl Update<'_> {
     }
 
     fn add_members(&mut self, server: &ServerDescription) {
-        for address in &server.members {
+        for address in server.members() {
             self.topology
                 .servers
                 .entry(address.clone())
@@ -242,30 +253,25 @@ pub(super) fn summarise(topology: &mut TopologyDescription) {
         .servers
         .values()
         .filter(|server| server.kind.is_data_bearing())
-        .map(ServerDescription::session_timeout)
+        .map(ServerDescription::logical_session_timeout)
         .collect();
     topology.session_timeout = timeouts.and_then(|timeouts| timeouts.into_iter().min());
 }
 
 fn incompatibility(server: &ServerDescription) -> Option<String> {
-    if server.kind.is_unknown() {
-        return None;
-    }
-    let versions = server.wire_versions();
-    if *versions.start() > MAX_WIRE_VERSION {
+    let (oldest, newest) = (server.min_wire_version()?, server.max_wire_version()?);
+    if oldest > MAX_WIRE_VERSION {
         return Some(format!(
-            "Server at {} requires wire version {}, but this version of marula-driver only supports up to \
+            "Server at {} requires wire version {oldest}, but this version of marula-driver only supports up to \
              {MAX_WIRE_VERSION}.",
             server.address,
-            versions.start()
         ));
     }
-    (*versions.end() < MIN_WIRE_VERSION).then(|| {
+    (newest < MIN_WIRE_VERSION).then(|| {
         format!(
-            "Server at {} reports wire version {}, but this version of marula-driver requires at least \
+            "Server at {} reports wire version {newest}, but this version of marula-driver requires at least \
              {MIN_WIRE_VERSION} (MongoDB 4.2).",
             server.address,
-            versions.end()
         )
     })
 }

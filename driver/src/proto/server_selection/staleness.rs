@@ -44,9 +44,9 @@ fn estimate(
     heartbeat_frequency: Duration,
 ) -> Option<i128> {
     let heartbeat = i128::try_from(heartbeat_frequency.as_millis()).ok()?;
-    let written = i128::from(server.last_write_date()?);
+    let written = i128::from(server.last_write_date()?.timestamp_millis());
     if let Some(primary) = topology.primary() {
-        let ahead = i128::from(primary.last_write_date()?) - written;
+        let ahead = i128::from(primary.last_write_date()?.timestamp_millis()) - written;
         return Some(ahead + millis_between(server, primary)? + heartbeat);
     }
     let newest = topology
@@ -55,7 +55,7 @@ fn estimate(
         .filter(|other| other.kind == ServerType::RsSecondary)
         .filter_map(ServerDescription::last_write_date)
         .max()?;
-    Some(i128::from(newest) - written + heartbeat)
+    Some(i128::from(newest.timestamp_millis()) - written + heartbeat)
 }
 
 /// How much later the first server was checked than the second.

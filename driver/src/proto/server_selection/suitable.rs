@@ -9,7 +9,8 @@ use crate::{
     types::read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
 };
 
-/// The servers that suit the criteria. Those in `avoid` are left out as long as others suit.
+/// The servers that suit the criteria. Those in `avoid`, the deprioritised ones, are left out as long as others suit: only
+/// their addresses count, whatever became of them since.
 pub fn suitable_servers<'t>(
     topology: &'t TopologyDescription,
     criteria: Criteria<'_>,
@@ -40,6 +41,9 @@ fn filter<'t>(
 ) -> Vec<&'t ServerDescription> {
     match (topology.kind, criteria) {
         (TopologyType::Unknown, _) => candidates.clear(),
+        (TopologyType::LoadBalanced, _) => {
+            candidates.retain(|server| server.kind == ServerType::LoadBalancer);
+        }
         // Whatever it is: that is what a direct connection is for.
         (TopologyType::Single, _) => candidates.retain(|server| !server.kind.is_unknown()),
         (_, Criteria::Address(address)) => {
@@ -107,6 +111,14 @@ fn with_tags<'t>(servers: Vec<&'t ServerDescription>, tag_sets: &[TagSet]) -> Ve
         })
         .find(|matching| !matching.is_empty())
         .unwrap_or_default()
+}
+
+impl TopologyDescription {
+    /// Whether a read with this preference could be sent now. `heartbeat_frequency` is that of the client; it matters for
+    /// `maxStalenessSeconds`.
+    pub fn has_readable_server(&self, preference: &ReadPreference, heartbeat_frequency: Duration) -> bool {
+        !suitable_servers(self, Criteria::Read(preference), &[], heartbeat_frequency).is_empty()
+    }
 }
 
 /// Keeps the servers whose round trip is at most `threshold` longer than the shortest.
@@ -240,6 +252,34 @@ mod tests {
             names(&suitable_servers(&topology, Criteria::Writable, &primary, BEAT)),
             ["p"]
         );
+    }
+
+    #[test]
+    fn the_load_balancer_serves_everything() {
+        let address = ServerAddress::tcp("lb", 1);
+        let mut topology = TopologyDescription::load_balanced(address.clone());
+        let nearest = ReadPreference::new(ReadPreferenceMode::Nearest);
+        assert!(!topology.has_readable_server(&nearest, BEAT) && !topology.has_writable_server());
+        let server = ServerDescription::load_balancer(address.clone());
+        topology.servers.insert(address.clone(), server);
+        for criteria in [
+            Criteria::Writable,
+            Criteria::Read(&nearest),
+            Criteria::Address(&address),
+        ] {
+            assert_eq!(names(&suitable_servers(&topology, criteria, &[], BEAT)), ["lb"]);
+        }
+        assert!(topology.has_readable_server(&nearest, BEAT) && topology.has_writable_server());
+    }
+
+    #[test]
+    fn a_preference_falls_back_to_what_is_left_before_it_takes_what_failed() {
+        let topology = set(vec![member("p", true, "x", 1), member("s", false, "y", 1)]);
+        let primary = [ServerAddress::tcp("p", 1)];
+        let preferred = ReadPreference::new(ReadPreferenceMode::PrimaryPreferred);
+        assert_eq!(read(&topology, &preferred, &primary), ["s"]);
+        let both = [ServerAddress::tcp("p", 1), ServerAddress::tcp("s", 1)];
+        assert_eq!(read(&topology, &preferred, &both), ["p"]);
     }
 
     #[test]

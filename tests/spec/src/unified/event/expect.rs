@@ -149,7 +149,7 @@ fn field(event: &Event, key: &str, wanted: &Bson, lookup: &dyn Lookup) -> Result
             let before = key == "previousDescription";
             match event {
                 SdamEvent::ServerDescriptionChanged { previous, new, .. } => {
-                    kind(description::server_type(if before { previous } else { new }))
+                    kind(&description::server_type(if before { previous } else { new }))
                 }
                 SdamEvent::TopologyDescriptionChanged { previous, new, .. } => {
                     kind(&description::topology_type(if before { previous } else { new }))

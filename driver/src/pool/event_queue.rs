@@ -7,7 +7,7 @@ use std::{
     thread::ThreadId,
 };
 
-use super::EventListener;
+use crate::proto::event::EventListener;
 
 /// Keeps the order of events between threads.
 ///

@@ -1,0 +1,157 @@
+//! What a monitor and the rest of the deployment have to do with each other: requests, cancellations, heartbeat events.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Notify;
+
+use crate::{
+    Error, ErrorKind, ServerAddress,
+    bson::{ObjectId, RawDocumentBuf},
+    pool::EventQueue,
+    proto::event::SdamEvent,
+};
+
+/// Shared by a server's monitor and its handle.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Wakes the monitor for an immediate check.
+    pub(super) check_request: Notify,
+    /// Ends a check under way.
+    pub(super) cancellation: Arc<Notify>,
+    heartbeats: Option<Heartbeats>,
+}
+
+/// Tells of checks. Each that was begun is ended exactly once: by the monitor, or by whoever closes the server.
+#[derive(Debug)]
+struct Heartbeats {
+    events: Arc<EventQueue<SdamEvent>>,
+    topology_id: ObjectId,
+    address: ServerAddress,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    closed: bool,
+    running: Option<Running>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: Instant,
+    connection: MonitorConnection,
+}
+
+/// The connection of a check.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MonitorConnection {
+    pub(super) driver_id: u32,
+    pub(super) server_id: Option<i64>,
+}
+
+impl Watch {
+    /// For a server whose checks nobody listens to, unless there are `events`.
+    pub(super) fn new(
+        address: &ServerAddress,
+        topology_id: ObjectId,
+        events: Option<&Arc<EventQueue<SdamEvent>>>,
+    ) -> Arc<Self> {
+        let heartbeats = events.map(|events| Heartbeats {
+            events: Arc::clone(events),
+            topology_id,
+            address: address.clone(),
+            state: Mutex::default(),
+        });
+        Arc::new(Self {
+            heartbeats,
+            ..Self::default()
+        })
+    }
+
+    /// A check begins.
+    pub(super) fn started(&self, connection: MonitorConnection) {
+        let Some(heartbeats) = &self.heartbeats else {
+            return;
+        };
+        let mut state = heartbeats.lock();
+        if state.closed {
+            return;
+        }
+        state.running = Some(Running {
+            since: Instant::now(),
+            connection,
+        });
+        heartbeats.events.push(SdamEvent::ServerHeartbeatStarted {
+            topology_id: heartbeats.topology_id,
+            address: heartbeats.address.clone(),
+            awaited: false,
+            driver_connection_id: connection.driver_id,
+            server_connection_id: connection.server_id,
+        });
+        drop(state);
+        heartbeats.events.tell();
+    }
+
+    /// The server answered.
+    pub(super) fn succeeded(&self, duration: Duration, server_id: Option<i64>, reply: &[u8]) {
+        let Some(heartbeats) = &self.heartbeats else {
+            return;
+        };
+        let mut state = heartbeats.lock();
+        let Some(running) = state.running.take() else {
+            return;
+        };
+        heartbeats.events.push(SdamEvent::ServerHeartbeatSucceeded {
+            topology_id: heartbeats.topology_id,
+            address: heartbeats.address.clone(),
+            duration,
+            reply: RawDocumentBuf::from_bytes(reply.to_vec()).unwrap_or_default(),
+            awaited: false,
+            driver_connection_id: running.connection.driver_id,
+            server_connection_id: server_id,
+        });
+        drop(state);
+        heartbeats.events.tell();
+    }
+
+    /// The check failed, or was cancelled.
+    pub(super) fn failed(&self, error: &Error) {
+        if let Some(heartbeats) = &self.heartbeats {
+            heartbeats.fail(&mut heartbeats.lock(), error);
+            heartbeats.events.tell();
+        }
+    }
+
+    /// There will be no more checks. The event is told later.
+    pub(super) fn close(&self) {
+        if let Some(heartbeats) = &self.heartbeats {
+            let mut state = heartbeats.lock();
+            state.closed = true;
+            heartbeats.fail(&mut state, &Error::new(ErrorKind::Shutdown));
+        }
+    }
+}
+
+impl Heartbeats {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, state: &mut State, error: &Error) {
+        let Some(running) = state.running.take() else {
+            return;
+        };
+        self.events.push(SdamEvent::ServerHeartbeatFailed {
+            topology_id: self.topology_id,
+            address: self.address.clone(),
+            duration: running.since.elapsed(),
+            failure: error.clone(),
+            awaited: false,
+            driver_connection_id: running.connection.driver_id,
+            server_connection_id: running.connection.server_id,
+        });
+    }
+}
