@@ -13,13 +13,23 @@
 //! let adults = people.count_documents(doc! { "age": { "$gte": 18 } }).await?;
 //! # Ok(()) }
 //! ```
+//!
+//! # Features
+//!
+//! | name | default | |
+//! |---|---|---|
+//! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
+//! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
+//!
+//! Without a feature, what needs it is refused when a client is made.
 
 mod api;
 pub mod bson;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 #[cfg_attr(
     not(feature = "internals"),
-    allow(dead_code, reason = "some is there for tests")
+    allow(dead_code, unused_imports, reason = "used by `internals`")
 )]
 mod connection;
 mod error;
@@ -32,7 +42,7 @@ pub mod options;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 #[cfg_attr(
     not(feature = "internals"),
-    allow(dead_code, reason = "some is there for tests")
+    allow(dead_code, unused_imports, reason = "used by `internals`")
 )]
 mod pool;
 #[allow(
@@ -49,7 +59,7 @@ mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
-pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
+pub use api::{Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification};
 pub use error::{
     BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -71,7 +81,7 @@ pub mod action {
         Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
         DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
         InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
-        ListIndexNames, ListIndexes, RunCommand, Update,
+        ListIndexNames, ListIndexes, RunCommand, StartSession, Update,
     };
 }
 

@@ -11,6 +11,7 @@ mod environment;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub(crate) mod hooks;
 mod resolve;
+mod session;
 mod settings;
 
 pub use action::{
@@ -34,3 +35,4 @@ pub use cursor::Cursor;
 pub use database::Database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub use environment::Environment;
+pub use session::{ClientSession, StartSession};

@@ -80,6 +80,21 @@ macro_rules! awaitable {
 }
 pub(super) use awaitable;
 
+/// The session of an action that has a field for it.
+macro_rules! session_setter {
+    () => {
+        /// Runs in this session, and not in one of the operation's own.
+        pub fn session(mut self, session: &'a mut crate::ClientSession) -> Self {
+            self.session = Some(session.shared());
+            self
+        }
+    };
+}
+pub(super) use session_setter;
+
+/// The session of the application that an action runs in, if any.
+pub(super) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
+
 /// Setters of an action whose options lie in its field `options`: a document, a plain value (so that number literals have
 /// its type), or anything that converts into the value.
 macro_rules! setters {
