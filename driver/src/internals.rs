@@ -23,7 +23,7 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,

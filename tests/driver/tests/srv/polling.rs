@@ -148,6 +148,20 @@ async fn polling_srv_records_for_mongos_discovery_prose_8() {
 }
 
 #[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_9() {
+    let uri = format!("mongodb+srv://test3.test.build.10gen.cc/?loadBalanced=true&{FAST}");
+    let record = "_mongodb._tcp.test3.test.build.10gen.cc";
+    let cluster = Cluster::start(record, &[27017], &uri).await;
+    set(&cluster.dns, record, &[27017, 27018]);
+    // A poller would ask many times over.
+    let more = cluster.dns.wait_for_queries(record, 2);
+    tokio::time::timeout(Duration::from_millis(300), more)
+        .await
+        .expect_err("a load balancer is not polled for");
+    assert_eq!(cluster.ports(), [27017]);
+}
+
+#[tokio::test]
 async fn polling_srv_records_for_mongos_discovery_prose_10() {
     let cluster = Cluster::test1("&srvMaxHosts=0").await;
     assert_eq!(cluster.after(&[27017, 27019, 27020]).await, [27017, 27019, 27020]);
