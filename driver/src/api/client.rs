@@ -2,7 +2,10 @@
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
-use super::{Database, ListDatabaseNames, ListDatabases, database::Concerns, settings};
+use super::{
+    Database, Environment, ListDatabaseNames, ListDatabases, StartSession, database::Concerns,
+    resolve::check_resolved, settings,
+};
 use crate::{
     Error, Result,
     bson::{Bson, Document, doc},
@@ -40,10 +43,12 @@ impl Client {
     /// A client of the deployment that a connection string names.
     ///
     /// Returns once the string is understood: servers are contacted in the background, and an operation waits for one
-    /// that suits it for at most `serverSelectionTimeoutMS` (30 s).
+    /// that suits it for at most `serverSelectionTimeoutMS` (30 s). A `mongodb+srv` string is looked up in DNS first, as
+    /// [`ClientOptions::resolve`] does.
     ///
     /// # Errors
-    /// A malformed connection string, or an option that this version does not support. The text names the part.
+    /// A malformed connection string, an option that this version does not support, a file that a `tls…` option names and
+    /// that cannot be used, or a failed lookup. The text names the part.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -52,7 +57,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
-        Self::with_options(ClientOptions::parse(uri.as_ref())?)
+        Self::with_options(ClientOptions::parse(uri.as_ref())?.resolve().await?)
     }
 
     /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
@@ -61,18 +66,29 @@ impl Client {
     /// current-thread runtime that stands still, because nothing blocks on it, answers nobody: operations then wait for
     /// `serverSelectionTimeoutMS` or `socketTimeoutMS`, and one that needs a new connection waits until it runs again.
     ///
+    /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. Files that the `tls…` options name are
+    /// read here, once for all connections. While the deployment is sharded, or is not known to be anything else, the
+    /// client looks up the SRV records again whenever they expire, but not more often than every 60 s.
+    ///
     /// # Errors
-    /// Options that contradict each other, or that this version does not support; no runtime.
+    /// Options that contradict each other, that this version does not support, or that are not resolved; a file that a
+    /// `tls…` option names and that cannot be used; no runtime.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
+        Self::start(options, &Environment::default())
+    }
+
+    /// As [`with_options`](Self::with_options).
+    pub(crate) fn start(options: ClientOptions, environment: &Environment) -> Result<Self> {
         options.validate()?;
         options.check_supported()?;
+        check_resolved(&options)?;
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(Error::invalid_argument(
                 "a client must be made within a tokio runtime",
             ));
         }
         let execution = settings::execution(&options);
-        let topology = Topology::start(settings::topology(&options)?);
+        let topology = Topology::start(settings::topology(&options, environment)?);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),
@@ -103,6 +119,14 @@ impl Client {
             .default_database
             .as_deref()
             .map(|name| self.database(name))
+    }
+
+    /// Starts a session: a sequence of operations that belong together. Nothing is sent.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub fn start_session(&self) -> StartSession<'_> {
+        StartSession::new(self)
     }
 
     /// Lists the databases with their sizes.

@@ -4,6 +4,7 @@ use std::{
     fmt,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -15,6 +16,7 @@ use super::Client;
 use crate::{
     Error, Namespace, Result,
     bson::{Bson, RawDocument},
+    execution::ExplicitSession,
     operation::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
@@ -59,6 +61,8 @@ type Fetching = Pin<Box<dyn Future<Output = (Box<State>, Result<()>)> + Send>>;
 struct State {
     client: Client,
     reply: CursorReply,
+    /// The session of the application that the cursor was opened in.
+    session: Option<Arc<ExplicitSession>>,
     batch_size: Option<u32>,
     max_await_time: Option<Duration>,
     comment: Option<Bson>,
@@ -81,6 +85,7 @@ impl<T> Cursor<T> {
             state: Some(Box::new(State {
                 client: client.clone(),
                 reply,
+                session: None,
                 batch_size,
                 max_await_time: None,
                 comment,
@@ -103,6 +108,14 @@ impl<T> Cursor<T> {
             session: None,
         };
         Self::new(client, reply, None, None)
+    }
+
+    /// Goes on in the session that the cursor was opened in.
+    pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
+        if let Some(state) = &mut self.state {
+            state.session = session.cloned();
+        }
+        self
     }
 
     pub(crate) fn max_await_time(&mut self, time: Option<Duration>) {
@@ -182,6 +195,34 @@ impl<T> Cursor<T> {
     /// When there is none, or when it does not fit `D`; the error names the field.
     pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
         decode(self.current_bytes()?)
+    }
+
+    /// Frees the cursor on the server and waits until that is done, where dropping the cursor does it in the background.
+    /// Does nothing on the server when the cursor is exhausted. A failure is ignored: the server frees forgotten cursors
+    /// by itself.
+    ///
+    /// Dropping the future frees the cursor as dropping the cursor does.
+    pub async fn close(mut self) {
+        if let Some(fetching) = self.fetching.take() {
+            // What it fetches is not wanted any more, but its cursor is the one to free.
+            self.state = Some(fetching.await.0);
+        }
+        let Some(mut state) = self.state.take() else {
+            return;
+        };
+        if state.reply.id != 0 {
+            let reply = &state.reply;
+            kill(
+                &state.client,
+                reply.id,
+                &reply.namespace,
+                &reply.address,
+                reply.session.as_ref(),
+                state.session.as_ref(),
+            )
+            .await;
+            state.reply.id = 0;
+        }
     }
 
     fn current_bytes(&self) -> Result<&[u8]> {
@@ -270,7 +311,11 @@ impl State {
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
         };
-        let next = self.client.executor().run(&mut operation).await;
+        let next = self
+            .client
+            .executor()
+            .run_in(self.session.as_ref(), &mut operation)
+            .await;
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
@@ -308,8 +353,17 @@ impl Drop for State {
         let runtime = client.executor().topology().runtime().clone();
         let (id, namespace) = (self.reply.id, self.reply.namespace.clone());
         let address = self.reply.address.clone();
+        let explicit = self.session.take();
         runtime.spawn(async move {
-            kill(&client, id, &namespace, &address, session.as_ref()).await;
+            kill(
+                &client,
+                id,
+                &namespace,
+                &address,
+                session.as_ref(),
+                explicit.as_ref(),
+            )
+            .await;
             client.executor().give_back(session);
         });
     }
@@ -321,6 +375,7 @@ async fn kill(
     namespace: &Namespace,
     address: &crate::ServerAddress,
     session: Option<&ServerSession>,
+    explicit: Option<&Arc<ExplicitSession>>,
 ) {
     let mut operation = KillCursors {
         id,
@@ -329,7 +384,8 @@ async fn kill(
         session,
     };
     // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
-    let _ = client.executor().run(&mut operation).await;
+    let explicit = explicit.filter(|session| !session.has_ended());
+    let _ = client.executor().run_in(explicit, &mut operation).await;
 }
 
 impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {

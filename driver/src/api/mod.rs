@@ -5,10 +5,19 @@ mod client;
 mod collection;
 mod cursor;
 mod database;
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+mod environment;
+#[cfg(feature = "internals")]
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+pub(crate) mod hooks;
+mod resolve;
+mod session;
 mod settings;
+mod write_model;
 
 pub use action::{
     aggregate::Aggregate,
+    bulk_write::BulkWrite,
     count::{CountDocuments, EstimatedDocumentCount},
     create::CreateCollection,
     delete::Delete,
@@ -19,10 +28,17 @@ pub use action::{
     indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
     insert::{InsertMany, InsertOne},
     list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
+    modify::{ModifyCollection, RenameCollection},
     run_command::RunCommand,
+    run_cursor_command::RunCursorCommand,
+    search_indexes::{CreateSearchIndex, CreateSearchIndexes, DropSearchIndex, UpdateSearchIndex},
     update::{IntoUpdate, Update, UpdateModification},
 };
 pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
 pub use database::Database;
+#[allow(unreachable_pub, reason = "public to `internals` only")]
+pub use environment::Environment;
+pub use session::{ClientSession, StartSession};
+pub use write_model::WriteModel;

@@ -1,13 +1,14 @@
 //! A client's options, taken apart for the layers below: each sees only its own.
 
+use super::Environment;
 use crate::{
     Result,
-    connection::ConnectionSettings,
+    connection::{ConnectionSettings, TlsConfig},
     execution::ExecutionSettings,
     options::ClientOptions,
     pool::PoolSettings,
-    proto::{handshake::client_metadata, retry::RetryOptions},
-    topology::TopologySettings,
+    proto::{handshake::client_metadata, retry::RetryOptions, srv::Rescan},
+    topology::{SrvPolling, TopologySettings},
 };
 
 /// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
@@ -27,7 +28,12 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
     }
 }
 
-pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
+/// Reads the files that the `tls…` options name.
+pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Result<TopologySettings> {
+    let tls = match options.tls.enabled {
+        Some(true) => Some(TlsConfig::new(&options.tls)?),
+        _ => None,
+    };
     Ok(TopologySettings {
         seeds: options.hosts.clone(),
         direct: options.direct_connection.unwrap_or(false),
@@ -36,12 +42,33 @@ pub(super) fn topology(options: &ClientOptions) -> Result<TopologySettings> {
         local_threshold: options.local_threshold,
         heartbeat_frequency: options.heartbeat_frequency,
         connection: ConnectionSettings {
-            connect_timeout: options.connect_timeout,
-            metadata: client_metadata(options.app_name.as_deref())?,
+            tls,
             load_balanced: options.load_balanced,
+            dialer: environment.dialer.clone(),
+            ..ConnectionSettings::new(
+                options.connect_timeout,
+                client_metadata(options.app_name.as_deref())?,
+            )
         },
         pool: pool(options),
         listener: options.sdam_listener.clone(),
+        srv: srv(options, environment),
+    })
+}
+
+/// A load balancer's address is not polled for.
+fn srv(options: &ClientOptions, environment: &Environment) -> Option<SrvPolling> {
+    let origin = options.srv_origin.clone().filter(|_| !options.load_balanced)?;
+    Some(SrvPolling {
+        rescan: Rescan::new(
+            origin.name,
+            options.srv_max_hosts,
+            options.heartbeat_frequency,
+            environment.min_rescan_interval,
+            origin.ttl,
+        ),
+        dns: environment.dns.clone(),
+        lookup_timeout: options.connect_timeout,
     })
 }
 

@@ -1,14 +1,11 @@
-//! Opening a connection: resolve, connect, handshake.
+//! Opening a connection: resolve, connect, agree on encryption, handshake.
 
 use std::{
     io,
-    net::SocketAddr,
     time::{Duration, Instant},
 };
 
-use tokio::net::{TcpStream, lookup_host};
-
-use super::{Connection, State, read_buffer::ReadBuffer, stream::Stream};
+use super::{Connection, State, dialer::Dialer, read_buffer::ReadBuffer, stream::Stream, tls::TlsConfig};
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     bson::RawDocumentBuf,
@@ -28,13 +25,26 @@ pub struct ConnectionSettings {
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
     pub metadata: RawDocumentBuf,
-    /// `loadBalanced`: the address is a load balancer's, and the server behind it must know.
+    /// How connections are encrypted; `None`: not at all.
+    pub tls: Option<TlsConfig>,
+    /// `loadBalanced`: the handshake says so, and the server must name its service.
     pub load_balanced: bool,
+    /// Opens the sockets.
+    pub dialer: Dialer,
 }
 
-/// The text is the specification's.
-const NOT_LOAD_BALANCED: &str =
-    "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
+impl ConnectionSettings {
+    /// Connections in the clear, through the system's sockets.
+    pub fn new(connect_timeout: Duration, metadata: RawDocumentBuf) -> Self {
+        Self {
+            connect_timeout,
+            metadata,
+            tls: None,
+            load_balanced: false,
+            dialer: Dialer::default(),
+        }
+    }
+}
 
 impl Connection {
     /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
@@ -42,11 +52,9 @@ impl Connection {
     /// Dropping the future closes the socket.
     pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
         let deadline = Deadline::after(Some(settings.connect_timeout));
-        let opened = deadline.run(open(address)).await;
-        let stream = match opened {
-            Ok(stream) => stream.map_err(|e| e.with_address(address))?,
-            Err(_) => return Err(timed_out(NetworkPhase::Connect, settings).with_address(address)),
-        };
+        let stream = open(address, settings, deadline)
+            .await
+            .map_err(|e| e.with_address(address))?;
         let mut connection = Self {
             address: address.clone(),
             stream,
@@ -79,7 +87,7 @@ impl Connection {
         message.finish()?;
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
         if settings.load_balanced && hello.service_id.is_none() {
-            return Err(Error::unsupported(NOT_LOAD_BALANCED));
+            return Err(Error::unsupported(handshake::NO_SERVICE_ID));
         }
         Ok(hello)
     }
@@ -107,38 +115,21 @@ impl Connection {
     }
 }
 
-async fn open(address: &ServerAddress) -> Result<Stream> {
-    match address {
-        ServerAddress::Tcp { host, port } => open_tcp(host, *port).await,
-        #[cfg(unix)]
-        ServerAddress::Unix { path } => tokio::net::UnixStream::connect(path)
-            .await
-            .map(Stream::Unix)
-            .map_err(|e| Error::network(NetworkPhase::Connect, e)),
-        #[cfg(not(unix))]
-        ServerAddress::Unix { .. } => Err(Error::unsupported("Unix domain sockets on this platform")),
+async fn open(address: &ServerAddress, settings: &ConnectionSettings, deadline: Deadline) -> Result<Stream> {
+    let Ok(dialled) = deadline.run(settings.dialer.dial(address)).await else {
+        return Err(timed_out(NetworkPhase::Connect, settings));
+    };
+    let stream = dialled?;
+    let Some(tls) = &settings.tls else {
+        return Ok(stream);
+    };
+    let Stream::Tcp(socket) = stream else {
+        return Err(Error::unsupported("tls=true with a Unix domain socket"));
+    };
+    match deadline.run(tls.connect(socket, address)).await {
+        Ok(encrypted) => encrypted.map(Stream::Tls),
+        Err(_) => Err(timed_out(NetworkPhase::TlsHandshake, settings)),
     }
-}
-
-/// Tries the addresses of the host in the resolver's order.
-async fn open_tcp(host: &str, port: u16) -> Result<Stream> {
-    let addresses: Vec<SocketAddr> = lookup_host((host, port))
-        .await
-        .map_err(|e| Error::network(NetworkPhase::Resolve, e))?
-        .collect();
-    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                stream
-                    .set_nodelay(true)
-                    .map_err(|e| Error::network(NetworkPhase::Connect, e))?;
-                return Ok(Stream::Tcp(stream));
-            }
-            Err(error) => failure = error,
-        }
-    }
-    Err(Error::network(NetworkPhase::Connect, failure))
 }
 
 fn timed_out(phase: NetworkPhase, settings: &ConnectionSettings) -> Error {

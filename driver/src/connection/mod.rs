@@ -3,10 +3,22 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+mod dialer;
+mod dns;
 mod establish;
 mod interruption;
 mod read_buffer;
+#[cfg(feature = "dns")]
+mod resolver;
+#[cfg(not(feature = "dns"))]
+#[path = "resolver_off.rs"]
+mod resolver;
 mod stream;
+#[cfg(feature = "rustls")]
+mod tls;
+#[cfg(not(feature = "rustls"))]
+#[path = "tls_off.rs"]
+mod tls;
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -19,10 +31,14 @@ use crate::{
     },
     types::deadline::Deadline,
 };
+pub use dialer::Dialer;
+pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
 use read_buffer::ReadBuffer;
+pub use resolver::Resolver;
 use stream::Stream;
+pub use tls::TlsConfig;
 
 /// A write buffer that grew beyond this is given back after use, so that one big insert does not pin its size for ever.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;

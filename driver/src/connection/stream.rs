@@ -12,14 +12,18 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::interruption::{Interruption, pending_unless_interrupted};
+use super::{
+    interruption::{Interruption, pending_unless_interrupted},
+    tls::TlsStream,
+};
 
-/// A TCP or Unix domain socket.
+/// A TCP or Unix domain socket, or an encrypted TCP socket.
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
+    Tls(TlsStream),
 }
 
 impl Stream {
@@ -63,7 +67,10 @@ impl Stream {
             }
             bytes = bytes.get(written..).unwrap_or_default();
         }
-        Ok(())
+        match self {
+            Self::Tls(stream) => stream.flush().await,
+            _ => Ok(()),
+        }
     }
 
     /// Whether an idle stream has been closed, has failed, or holds bytes nobody asked for.
@@ -73,6 +80,7 @@ impl Stream {
             Self::Tcp(stream) => stream.try_read(&mut byte),
             #[cfg(unix)]
             Self::Unix(stream) => stream.try_read(&mut byte),
+            Self::Tls(stream) => return stream.has_news(),
         };
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
@@ -82,6 +90,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tls(stream) => stream.poll_read(cx, buffer),
         }
     }
 
@@ -90,6 +99,7 @@ impl Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => stream.poll_write(cx, bytes),
         }
     }
 }

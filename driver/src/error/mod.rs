@@ -64,6 +64,10 @@ pub enum ErrorKind {
     InvalidArgument(String),
     /// A connection string cannot be used; the text says which part and why. It holds no credentials.
     ConnectionString(String),
+    /// The DNS records of a `mongodb+srv` host are missing or cannot be used; the text names the host or the record. A DNS
+    /// server that gave no answer is a [`Network`](Self::Network) error of the phase
+    /// [`Resolve`](NetworkPhase::Resolve).
+    Dns(String),
     /// A value of the application cannot be written as BSON.
     Encode(EncodeError),
     /// A document of the server does not fit the type asked for, or is no BSON.
@@ -104,6 +108,10 @@ impl Error {
 
     pub(crate) fn connection_string(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::ConnectionString(message.into()))
+    }
+
+    pub(crate) fn dns(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Dns(message.into()))
     }
 
     pub(crate) fn protocol(message: impl Into<String>) -> Self {
@@ -178,7 +186,8 @@ impl Error {
         self.0.response.as_deref()
     }
 
-    /// The server's error code: of the command, of the first write error, or of the write concern error.
+    /// The server's error code: of the command, of the first write error, of the write concern error, or of the
+    /// error that ended a bulk write.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -189,7 +198,8 @@ impl Error {
                 .write_errors
                 .first()
                 .map(|w| w.code)
-                .or(e.write_concern_error.as_ref().map(|w| w.code)),
+                .or(e.write_concern_error.as_ref().map(|w| w.code))
+                .or(e.interrupted_by.as_ref().and_then(Self::code)),
             _ => None,
         }
     }
@@ -200,9 +210,10 @@ impl Error {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
-            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => {
-                &e.write_concern_error.as_ref()?.code_name
-            }
+            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => match &e.write_concern_error {
+                Some(concern) => &concern.code_name,
+                None => return e.interrupted_by.as_ref()?.code_name(),
+            },
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -232,6 +243,7 @@ impl Error {
             ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
+            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
             _ => self.code() == Some(50),
         }
     }
@@ -310,6 +322,7 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::InvalidArgument(message) => write!(f, "invalid argument: {message}"),
             Self::ConnectionString(message) => write!(f, "invalid connection string: {message}"),
+            Self::Dns(message) => write!(f, "the host list cannot be made from DNS: {message}"),
             Self::Encode(e) => write!(f, "cannot write as BSON: {e}"),
             Self::Decode(e) => write!(f, "cannot read from BSON: {e}"),
             Self::Network(e) => write!(f, "{e}"),

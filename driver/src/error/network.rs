@@ -10,6 +10,10 @@ pub enum NetworkPhase {
     Resolve,
     /// Opening the socket.
     Connect,
+    /// Agreeing on encryption. The kind is [`InvalidData`](io::ErrorKind::InvalidData) when one side refused: a certificate
+    /// that is not trusted, expired or for another name, no common version, bytes that are no TLS. Any other kind is a
+    /// failure of the socket.
+    TlsHandshake,
     /// Exchanging the handshake.
     Handshake,
     /// Sending a command.
@@ -53,8 +57,18 @@ impl NetworkError {
     pub(crate) fn is_before_send(&self) -> bool {
         matches!(
             self.phase,
-            NetworkPhase::Resolve | NetworkPhase::Connect | NetworkPhase::Handshake
+            NetworkPhase::Resolve
+                | NetworkPhase::Connect
+                | NetworkPhase::TlsHandshake
+                | NetworkPhase::Handshake
         )
+    }
+
+    /// While a connection is established: whether an overloaded server may be behind the failure. It drops sockets; it
+    /// neither changes host names nor certificates. What TLS refuses shows up during the first exchange too, where a client
+    /// certificate is refused.
+    pub(crate) fn may_be_overload(&self) -> bool {
+        self.phase != NetworkPhase::Resolve && self.source.kind() != io::ErrorKind::InvalidData
     }
 }
 
@@ -63,6 +77,7 @@ impl fmt::Display for NetworkError {
         let doing = match self.phase {
             NetworkPhase::Resolve => "the host name could not be resolved",
             NetworkPhase::Connect => "the connection could not be opened",
+            NetworkPhase::TlsHandshake => "the connection could not be encrypted",
             NetworkPhase::Handshake => "the connection failed during the handshake",
             NetworkPhase::Write => "the connection failed while a command was sent",
             NetworkPhase::Read => "the connection failed while a reply was awaited",
@@ -74,5 +89,23 @@ impl fmt::Display for NetworkError {
 impl std::error::Error for NetworkError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&*self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use io::ErrorKind::{ConnectionReset, InvalidData, TimedOut, UnexpectedEof};
+
+    #[test]
+    fn only_sockets_fail_from_overload() {
+        let may = |phase, kind: io::ErrorKind| NetworkError::new(phase, kind.into()).may_be_overload();
+        for kind in [ConnectionReset, TimedOut, UnexpectedEof] {
+            assert!(may(NetworkPhase::TlsHandshake, kind));
+            assert!(may(NetworkPhase::Handshake, kind));
+            assert!(!may(NetworkPhase::Resolve, kind));
+        }
+        assert!(!may(NetworkPhase::TlsHandshake, InvalidData));
+        assert!(!may(NetworkPhase::Handshake, InvalidData));
     }
 }

@@ -80,7 +80,7 @@ impl<T: Serialize> Insert<'_, T> {
 }
 
 /// Makes `_id` the first field of the document that begins at `start`.
-fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
+pub(crate) fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
     let mut element = [0; 17];
     element[0] = 0x07;
     element[1..4].copy_from_slice(b"_id");

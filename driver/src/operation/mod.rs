@@ -1,6 +1,7 @@
 //! One file per server command: its options, how it is written, how its reply is read.
 
 pub(crate) mod aggregate;
+pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod create_indexes;
@@ -14,7 +15,9 @@ pub(crate) mod get_more;
 pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
+pub(crate) mod modify_collection;
 pub(crate) mod run_command;
+pub(crate) mod search_indexes;
 pub(crate) mod update;
 pub(crate) mod write_result;
 

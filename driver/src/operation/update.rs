@@ -61,7 +61,7 @@ impl Modification {
         }
     }
 
-    pub(super) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
+    pub(crate) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
         match self {
             Self::Operators(document) | Self::Replacement(document) => writer.document(key, document),
             Self::Pipeline(stages) => write_documents(writer, key, stages.iter().map(|stage| &**stage)),

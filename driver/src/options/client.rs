@@ -5,7 +5,10 @@ use std::{fmt, time::Duration};
 use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
 use crate::{
     Error, Result, ServerAddress,
-    proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
+    proto::{
+        event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
+        srv::SrvName,
+    },
     types::secret::Secret,
 };
 
@@ -77,7 +80,8 @@ impl fmt::Debug for Proxy {
 pub struct ClientOptions {
     /// The servers to begin with. Default: `localhost:27017`.
     pub hosts: Vec<ServerAddress>,
-    /// The scheme was `mongodb+srv`: the one host names DNS records. Not supported by this version.
+    /// The scheme was `mongodb+srv`: the one host names DNS records, until [`resolve`](Self::resolve) puts the hosts found
+    /// there in its place.
     pub srv: bool,
     /// `srvMaxHosts`: most servers taken from the DNS records; 0 means all.
     pub srv_max_hosts: u32,
@@ -89,7 +93,7 @@ pub struct ClientOptions {
     pub app_name: Option<String>,
     /// Who the client is. Not supported by this version.
     pub credential: Option<Credential>,
-    /// The `tls…` options. Encryption is not supported by this version.
+    /// The `tls…` options: whether and how connections are encrypted.
     pub tls: TlsOptions,
     /// `proxyHost` and its companions. Not supported by this version.
     pub proxy: Option<Proxy>,
@@ -152,6 +156,20 @@ pub struct ClientOptions {
     /// Takes the place of the random factor of the pauses before retries, in tests.
     pub(crate) jitter: Option<f64>,
     pub(crate) warnings: Vec<String>,
+    /// `authSource`, also where no user is named.
+    pub(crate) auth_source: Option<String>,
+    /// Whether `loadBalanced` was given, also if as false.
+    pub(crate) load_balanced_given: bool,
+    /// What the hosts were looked up from.
+    pub(crate) srv_origin: Option<SrvOrigin>,
+}
+
+/// Where the hosts of a `mongodb+srv` client come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SrvOrigin {
+    pub(crate) name: SrvName,
+    /// How long the records hold.
+    pub(crate) ttl: Duration,
 }
 
 impl Default for ClientOptions {
@@ -198,6 +216,9 @@ impl Default for ClientOptions {
             sdam_listener: None,
             jitter: None,
             warnings: Vec::new(),
+            auth_source: None,
+            load_balanced_given: false,
+            srv_origin: None,
         }
     }
 }
@@ -207,6 +228,22 @@ impl ClientOptions {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// `authSource`: the database that knows the user, as the connection string or the TXT record of a `mongodb+srv` host
+    /// names it, whether or not there is a user.
+    #[must_use]
+    pub fn auth_source(&self) -> Option<&str> {
+        self.auth_source.as_deref()
+    }
+
+    /// Gives the credential the source that the option names, if the application gave it none.
+    pub(crate) fn settle_auth_source(&mut self) {
+        if let Some(credential) = &mut self.credential
+            && credential.source.is_none()
+        {
+            credential.source.clone_from(&self.auth_source);
+        }
     }
 
     /// Options that contradict each other.
@@ -272,8 +309,6 @@ impl ClientOptions {
     pub(crate) fn check_supported(&self) -> Result<()> {
         self.resolved_credential()?;
         for (given, what) in [
-            (self.srv, "the scheme mongodb+srv"),
-            (self.tls.enabled == Some(true), "tls=true (encrypted connections)"),
             (
                 self.credential.is_some(),
                 "authentication (a user name or authMechanism)",

@@ -13,6 +13,7 @@ pub use crate::types::{
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
     return_document::ReturnDocument,
 };
+pub(crate) use client::SrvOrigin;
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
 pub use tls::TlsOptions;

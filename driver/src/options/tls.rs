@@ -5,32 +5,49 @@ use std::{fmt, path::PathBuf};
 use crate::types::secret::Secret;
 
 /// The `tls…` options. `Debug` shows no password.
+///
+/// Connections are encrypted with `tls=true` and for `mongodb+srv`; no other option here switches encryption on. The
+/// server's certificate must be in force, be issued by an authority that the system trusts (or one of
+/// [`ca_file`](Self::ca_file)), and hold the host name by which the client knows the server. Revocation is not checked by
+/// this version. Of TLS, versions 1.2 and 1.3 are spoken.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
     /// `tls`, `ssl`: whether connections are encrypted. `None`: only for `mongodb+srv`.
     pub enabled: Option<bool>,
-    /// `tlsInsecure`: relax every check.
+    /// `tlsInsecure`: relax every check, which is both that follow. Whoever sits between client and server can then read and
+    /// change everything.
     pub insecure: Option<bool>,
-    /// `tlsAllowInvalidCertificates`
+    /// `tlsAllowInvalidCertificates`: accept every certificate: of any issuer, expired, and for any name, since an unchecked
+    /// certificate proves none.
     pub allow_invalid_certificates: Option<bool>,
-    /// `tlsAllowInvalidHostnames`
+    /// `tlsAllowInvalidHostnames`: accept a certificate for another name, if everything else is well with it.
     pub allow_invalid_hostnames: Option<bool>,
-    /// `tlsCAFile`
+    /// `tlsCAFile`: a PEM file with the authorities to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// `tlsCertificateKeyFile`
+    /// `tlsCertificateKeyFile`: a PEM file with the certificate that the client shows, those that lead from it to its
+    /// authority, and its private key (PKCS #8, PKCS #1 or SEC 1).
     pub certificate_key_file: Option<PathBuf>,
-    /// `tlsDisableOCSPEndpointCheck`
+    /// `tlsDisableOCSPEndpointCheck`. No effect in this version.
     pub disable_ocsp_endpoint_check: Option<bool>,
-    /// `tlsDisableCertificateRevocationCheck`
+    /// `tlsDisableCertificateRevocationCheck`. No effect in this version.
     pub disable_certificate_revocation_check: Option<bool>,
     pub(crate) certificate_key_file_password: Option<Secret>,
 }
 
 impl TlsOptions {
-    /// `tlsCertificateKeyFilePassword`, which cannot be read back.
+    /// `tlsCertificateKeyFilePassword`, which cannot be read back. Encrypted keys are read with the feature `key-password`, in
+    /// PKCS #8 form.
     pub fn set_certificate_key_file_password(&mut self, password: impl Into<String>) {
         self.certificate_key_file_password = Some(Secret::new(password));
+    }
+
+    #[cfg_attr(
+        not(feature = "rustls"),
+        expect(dead_code, reason = "only rustls reads the file that it opens")
+    )]
+    pub(crate) fn certificate_key_file_password(&self) -> Option<&str> {
+        self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
     /// Pairs of options that together would leave open which one holds.

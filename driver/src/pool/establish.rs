@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc, time::Instant};
 
 use super::Pool;
 use crate::{
-    Error, ErrorKind, NetworkPhase, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection,
+    Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection,
     proto::cmap::ConnectionKey, types::race::unless,
 };
 
@@ -98,10 +98,10 @@ impl Drop for Establishment {
 }
 
 /// An overloaded server drops new connections, so a socket that fails before the login is taken as a sign of overload.
-/// A host name that cannot be resolved is none.
+/// A host name that cannot be resolved is none, nor is a certificate.
 fn label(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Network(network) if network.phase() != NetworkPhase::Resolve => {
+        ErrorKind::Network(network) if network.may_be_overload() => {
             error.with_labels(OVERLOAD_LABELS.map(str::to_owned))
         }
         _ => error,

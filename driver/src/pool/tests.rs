@@ -38,11 +38,7 @@ const SETTINGS: PoolSettings = PoolSettings {
 };
 
 fn paused_pool(server: &Server, settings: PoolSettings, listener: &Arc<Listener>) -> Arc<Pool> {
-    let connection = ConnectionSettings {
-        connect_timeout: Duration::ZERO,
-        metadata: client_metadata(None).unwrap(),
-        load_balanced: false,
-    };
+    let connection = ConnectionSettings::new(Duration::ZERO, client_metadata(None).unwrap());
     let listener: Weak<Listener> = Arc::downgrade(listener);
     Pool::new(server.address.clone(), settings, connection, listener)
 }

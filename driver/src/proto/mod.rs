@@ -9,4 +9,5 @@ pub mod retry;
 pub mod sdam;
 pub mod server_selection;
 pub mod session;
+pub mod srv;
 pub mod wire;

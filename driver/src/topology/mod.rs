@@ -9,6 +9,7 @@ mod server;
 mod settings;
 mod shared;
 mod snapshot;
+mod srv_poller;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -24,6 +25,7 @@ use crate::{
 pub(crate) use server::SelectedServer;
 pub(crate) use settings::TopologySettings;
 use shared::Shared;
+pub(crate) use srv_poller::SrvPolling;
 
 /// The deployment of one client. Dropping it stops the monitors and closes the pools.
 #[derive(Debug)]
@@ -115,6 +117,33 @@ impl Topology {
         snapshot.description.session_timeout
     }
 
+    /// The hosts that the deployment consists of now.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn hosts(&self) -> Vec<ServerAddress> {
+        self.shared.snapshot.load().servers.keys().cloned().collect()
+    }
+
+    /// The deployment in words.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn describe(&self) -> String {
+        self.shared.snapshot.load().description.to_string()
+    }
+
+    /// Tells that something of the deployment changed.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<()> {
+        self.shared.changes.subscribe()
+    }
+
     /// Stops the monitors and closes the pools.
     pub(crate) fn close(&self) {
         self.shared.close();
@@ -140,11 +169,8 @@ mod tests {
             server_selection_timeout: Duration::from_secs(3600),
             local_threshold: Duration::from_millis(15),
             heartbeat_frequency: Duration::from_secs(10),
-            connection: ConnectionSettings {
-                connect_timeout: Duration::from_secs(10),
-                metadata: client_metadata(None).unwrap(),
-                load_balanced: false,
-            },
+            connection: ConnectionSettings::new(Duration::from_secs(10), client_metadata(None).unwrap()),
+            srv: None,
             pool: PoolSettings {
                 max_pool_size: 1,
                 max_connecting: 1,

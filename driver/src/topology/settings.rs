@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::SrvPolling;
 use crate::{
     Error, Result, ServerAddress,
     connection::ConnectionSettings,
@@ -31,6 +32,8 @@ pub(crate) struct TopologySettings {
     pub(crate) pool: PoolSettings,
     /// Who is told what discovery learns.
     pub(crate) listener: Option<EventListener<SdamEvent>>,
+    /// Where the seeds come from SRV records that may change.
+    pub(crate) srv: Option<SrvPolling>,
 }
 
 impl TopologySettings {

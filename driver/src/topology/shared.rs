@@ -1,23 +1,24 @@
 //! The deployment's state, shared by handles, monitors and pools.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
-use tokio::{runtime::Handle, sync::watch};
+use tokio::{runtime::Handle, sync::watch, task::AbortHandle};
 
 use super::{
     monitor::Monitor,
     server::{SelectedServer, Server},
     settings::TopologySettings,
     snapshot::{Limits, Snapshot},
+    srv_poller,
     watch::Watch,
 };
 use crate::{
@@ -30,6 +31,7 @@ use crate::{
         event::SdamEvent,
         sdam::{self, ApplicationError, Phase, Verdict},
         server_selection::Criteria,
+        srv::Rescan,
     },
 };
 
@@ -45,6 +47,7 @@ pub(super) struct Shared {
     update: Mutex<()>,
     closed: AtomicBool,
     random: AtomicU64,
+    srv_poller: OnceLock<AbortHandle>,
     own: Weak<Self>,
     /// Names this view of the deployment in its events.
     id: ObjectId,
@@ -66,6 +69,7 @@ impl Shared {
             update: Mutex::default(),
             closed: AtomicBool::new(false),
             random: AtomicU64::new(RandomState::new().hash_one(0)),
+            srv_poller: OnceLock::new(),
             own: own.clone(),
             id: ObjectId::new(),
             events: settings.listener.clone().map(|l| Arc::new(EventQueue::new(l))),
@@ -80,6 +84,11 @@ impl Shared {
                 }
             }
         });
+        if let Some(polling) = shared.settings.srv.clone() {
+            shared
+                .srv_poller
+                .get_or_init(|| srv_poller::start(&shared, polling));
+        }
         shared
     }
 
@@ -205,7 +214,7 @@ impl Shared {
             self.tell_later(change, &server.pool);
         }
         let snapshot = self.publish(change, &next, || {
-            told.map(|outcome| sdam::events::change(self.id, &previous, &next, &outcome))
+            told.map(|outcome| sdam::events::change(self.id, &previous, &next, Some(&outcome)))
                 .unwrap_or_default()
         });
         for address in &check_now {
@@ -252,6 +261,36 @@ impl Shared {
         if self.settings.pool.listener.is_some() {
             change.pools.push(Arc::clone(pool));
         }
+    }
+
+    /// Whether SRV records may still change which servers there are.
+    pub(super) fn is_rescanned(&self) -> bool {
+        !self.is_closed() && Rescan::applies_to(self.snapshot.load().description.kind)
+    }
+
+    /// Lets `choose` say, from the present hosts and a random number, which hosts there are from now on; `None` leaves them.
+    pub(super) fn rescan(
+        &self,
+        choose: impl FnOnce(&BTreeSet<ServerAddress>, u64) -> Option<BTreeSet<ServerAddress>>,
+    ) {
+        self.change(|change| {
+            // The kind may have changed while DNS was asked.
+            if !self.is_rescanned() {
+                return;
+            }
+            let previous = Arc::clone(&self.snapshot.load().description);
+            let current: BTreeSet<ServerAddress> = previous.servers.keys().cloned().collect();
+            if let Some(hosts) = choose(&current, self.next_random())
+                && hosts != current
+            {
+                let mut next = (*previous).clone();
+                sdam::set_hosts(&mut next, &hosts);
+                let next = Arc::new(next);
+                self.publish(change, &next, || {
+                    sdam::events::change(self.id, &previous, &next, None)
+                });
+            }
+        });
     }
 
     /// Closes the handles of servers that left, gives every new one a handle, and publishes both. The events are made after
@@ -319,6 +358,9 @@ impl Shared {
         self.change(|change| {
             if self.closed.swap(true, Ordering::AcqRel) {
                 return;
+            }
+            if let Some(poller) = self.srv_poller.get() {
+                poller.abort();
             }
             let last = self.snapshot.swap(Arc::default());
             for server in last.servers.values() {

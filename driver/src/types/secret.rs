@@ -10,6 +10,11 @@ impl Secret {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
+
+    /// The text, for the code that needs it and for nothing that prints.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Secret {

@@ -1,12 +1,18 @@
 //! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
 
 mod deployment;
+pub mod dns;
 mod misbehaving;
+mod mongos;
 pub mod polling;
 pub mod proxy;
+mod recorder;
+pub mod tls;
 mod wire;
 
 pub use deployment::{Deployment, replica_set, standalone};
 pub use misbehaving::{Fault, MisbehavingServer};
+pub use mongos::MockMongos;
 pub use proxy::Proxy;
+pub use recorder::{CommandRecorder, Watched, watched};
 pub use wire::{read_request, reply_to};

@@ -1,8 +1,12 @@
-//! Open cursors of a member. A cursor holds the rest of its result, taken when the query ran.
+//! Open cursors of a member. Most hold the rest of their result, taken when the query ran; tailable cursors and change streams go on
+//! with what happens later.
 
-use crate::deployment::lock;
+use crate::change_stream::ChangeStream;
+use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
+use crate::storage::Catalog;
 use crate::storage::collection::MAX_DOCUMENT_SIZE;
+use crate::tail::Tail;
 use crate::value::document_size;
 use bson::{Bson, Document, doc};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +19,24 @@ pub(crate) const DEFAULT_FIRST_BATCH: usize = 101;
 struct Cursor {
     namespace: String,
     rows: VecDeque<Arc<Document>>,
+    goes_on: GoesOn,
+    /// getMore waits for data.
     awaits: bool,
+}
+
+/// Where a cursor's further rows come from.
+#[derive(Debug)]
+enum GoesOn {
+    No,
+    Tail(Box<Tail>),
+    Stream(Box<ChangeStream>),
+}
+
+/// What a getMore reads from.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'o> {
+    pub(crate) deployment: &'o Deployment,
+    pub(crate) catalog: &'o Catalog,
 }
 
 /// The open cursors of one member.
@@ -37,11 +58,74 @@ impl Cursors {
         let batch = take_batch(&mut rows, batch_size.unwrap_or(DEFAULT_FIRST_BATCH));
         // A cursor with batch size 0 stays open even if it is empty, as nothing was looked at yet.
         let keep = !single_batch && (!rows.is_empty() || batch_size == Some(0));
-        let id = if keep { self.keep(namespace, rows) } else { 0 };
+        let id = if keep {
+            self.keep(Cursor {
+                namespace: namespace.to_owned(),
+                rows,
+                goes_on: GoesOn::No,
+                awaits: false,
+            })
+        } else {
+            0
+        };
         doc! { "firstBatch": batch, "id": id, "ns": namespace }
     }
 
-    fn keep(&self, namespace: &str, rows: VecDeque<Arc<Document>>) -> i64 {
+    /// The `cursor` field of a tailable cursor's first reply. It is dead at once if the collection has no records.
+    pub(crate) fn first_of_tail(
+        &self,
+        mut tail: Tail,
+        origin: Origin<'_>,
+        batch_size: Option<usize>,
+        awaits: bool,
+    ) -> Result<Document> {
+        let namespace = tail.namespace.to_string();
+        let alive = origin
+            .catalog
+            .get(&tail.namespace)
+            .is_some_and(|collection| collection.len() > 0);
+        let rows = tail.next(origin.catalog, batch_size.unwrap_or(DEFAULT_FIRST_BATCH))?;
+        let mut rows = VecDeque::from(rows);
+        let batch = take_batch(&mut rows, usize::MAX);
+        let id = if alive {
+            self.keep(Cursor {
+                namespace: namespace.clone(),
+                rows,
+                goes_on: GoesOn::Tail(Box::new(tail)),
+                awaits,
+            })
+        } else {
+            0
+        };
+        Ok(doc! { "firstBatch": batch, "id": id, "ns": namespace })
+    }
+
+    /// The `cursor` field of a change stream's first reply.
+    pub(crate) fn first_of_stream(
+        &self,
+        namespace: &str,
+        mut stream: ChangeStream,
+        origin: Origin<'_>,
+        batch_size: Option<usize>,
+    ) -> Result<Document> {
+        let limit = batch_size.unwrap_or(DEFAULT_FIRST_BATCH);
+        let batch = stream.next(origin.deployment, origin.catalog, limit)?;
+        let id = if batch.ended {
+            0
+        } else {
+            self.keep(Cursor {
+                namespace: namespace.to_owned(),
+                rows: VecDeque::new(),
+                goes_on: GoesOn::Stream(Box::new(stream)),
+                awaits: true,
+            })
+        };
+        Ok(
+            doc! { "firstBatch": batch.events, "postBatchResumeToken": batch.token, "id": id, "ns": namespace },
+        )
+    }
+
+    fn keep(&self, cursor: Cursor) -> i64 {
         let mut open = lock(&self.open);
         loop {
             let bytes = bson::Uuid::new().bytes();
@@ -56,21 +140,20 @@ impl Cursors {
                 bytes[10] & 0x7f,
             ]);
             if id != 0 && !open.contains_key(&id) {
-                open.insert(
-                    id,
-                    Cursor {
-                        namespace: namespace.to_owned(),
-                        rows,
-                        awaits: false,
-                    },
-                );
+                open.insert(id, cursor);
                 return id;
             }
         }
     }
 
     /// The `cursor` field of a getMore reply.
-    pub(crate) fn next_batch(&self, id: i64, namespace: &str, batch_size: Option<usize>) -> Result<Document> {
+    pub(crate) fn next_batch(
+        &self,
+        id: i64,
+        namespace: &str,
+        batch_size: Option<usize>,
+        origin: Origin<'_>,
+    ) -> Result<Document> {
         let mut open = lock(&self.open);
         let Some(cursor) = open.get_mut(&id) else {
             return Err(Error::new(
@@ -87,17 +170,31 @@ impl Cursors {
                 ),
             ));
         }
-        let batch = take_batch(&mut cursor.rows, batch_size.unwrap_or(usize::MAX));
-        let done = cursor.rows.is_empty();
+        let advanced = cursor.advance(batch_size.unwrap_or(usize::MAX), origin);
+        let done = match &advanced {
+            Ok((_, done)) => *done,
+            // An error ends the cursor.
+            Err(_) => true,
+        };
         if done {
             open.remove(&id);
         }
-        Ok(doc! { "nextBatch": batch, "id": if done { 0 } else { id }, "ns": namespace })
+        let (mut reply, _) = advanced?;
+        reply.insert("id", if done { 0 } else { id });
+        reply.insert("ns", namespace);
+        Ok(reply)
     }
 
-    /// Whether getMore on this cursor waits for data.
-    pub(crate) fn awaits_data(&self, id: i64) -> bool {
-        lock(&self.open).get(&id).is_some_and(|cursor| cursor.awaits)
+    /// Whether getMore on this cursor waits for data, if there is such a cursor.
+    pub(crate) fn awaits_data(&self, id: i64) -> Option<bool> {
+        lock(&self.open).get(&id).map(|cursor| cursor.awaits)
+    }
+
+    /// Whether a cursor is that of a change stream.
+    pub(crate) fn is_stream(&self, id: i64) -> bool {
+        lock(&self.open)
+            .get(&id)
+            .is_some_and(|cursor| matches!(cursor.goes_on, GoesOn::Stream(_)))
     }
 
     /// Closes a cursor; whether it was open on this namespace.
@@ -118,6 +215,25 @@ impl Cursors {
     /// Closes all.
     pub(crate) fn clear(&self) {
         lock(&self.open).clear();
+    }
+}
+
+impl Cursor {
+    /// The next batch, and whether it is the last.
+    fn advance(&mut self, count: usize, origin: Origin<'_>) -> Result<(Document, bool)> {
+        if let GoesOn::Stream(stream) = &mut self.goes_on {
+            let batch = stream.next(origin.deployment, origin.catalog, count)?;
+            let reply = doc! { "nextBatch": batch.events, "postBatchResumeToken": batch.token };
+            return Ok((reply, batch.ended));
+        }
+        if let GoesOn::Tail(tail) = &mut self.goes_on
+            && self.rows.is_empty()
+        {
+            self.rows.extend(tail.next(origin.catalog, count)?);
+        }
+        let batch = take_batch(&mut self.rows, count);
+        let done = self.rows.is_empty() && matches!(self.goes_on, GoesOn::No);
+        Ok((doc! { "nextBatch": batch }, done))
     }
 }
 
@@ -143,6 +259,17 @@ fn take_batch(rows: &mut VecDeque<Arc<Document>>, count: usize) -> Vec<Bson> {
 mod tests {
     use super::*;
 
+    fn standalone() -> Deployment {
+        let settings = crate::settings::Settings {
+            kind: crate::settings::Kind::Single,
+            version: "8.2".parse().unwrap(),
+            set_name: String::new(),
+            advertised_hosts: None,
+            parameters: Document::new(),
+        };
+        Deployment::new(settings, Vec::new())
+    }
+
     fn rows(count: i32) -> Vec<Arc<Document>> {
         (0..count).map(|n| Arc::new(doc! {"_id": n})).collect()
     }
@@ -150,11 +277,17 @@ mod tests {
     #[test]
     fn batches_until_exhausted() {
         let cursors = Cursors::default();
+        let deployment = standalone();
+        let catalog = Catalog::default();
+        let origin = Origin {
+            deployment: &deployment,
+            catalog: &catalog,
+        };
         let first = cursors.first_batch("d.c", rows(5), Some(3), false);
         let id = first.get_i64("id").unwrap();
         assert_ne!(id, 0);
-        assert_eq!(cursors.next_batch(id, "d.x", None).unwrap_err().code, 13);
-        let next = cursors.next_batch(id, "d.c", Some(3)).unwrap();
+        assert_eq!(cursors.next_batch(id, "d.x", None, origin).unwrap_err().code, 13);
+        let next = cursors.next_batch(id, "d.c", Some(3), origin).unwrap();
         assert_eq!(
             (
                 next.get_array("nextBatch").unwrap().len(),
@@ -162,7 +295,7 @@ mod tests {
             ),
             (2, 0)
         );
-        assert_eq!(cursors.next_batch(id, "d.c", None).unwrap_err().code, 43);
+        assert_eq!(cursors.next_batch(id, "d.c", None, origin).unwrap_err().code, 43);
     }
 
     #[test]

@@ -81,6 +81,10 @@ codes! {
     EXCEEDED_TIME_LIMIT = 262 "ExceededTimeLimit";
     OPERATION_NOT_SUPPORTED_IN_TRANSACTION = 263 "OperationNotSupportedInTransaction";
     UNKNOWN_REPL_WRITE_CONCERN = 79 "UnknownReplWriteConcern";
+    INVALID_RESUME_TOKEN = 260 "InvalidResumeToken";
+    CHANGE_STREAM_FATAL_ERROR = 280 "ChangeStreamFatalError";
+    CHANGE_STREAM_HISTORY_LOST = 286 "ChangeStreamHistoryLost";
+    NO_MATCHING_DOCUMENT = 47 "NoMatchingDocument";
     CHECKSUM_MISMATCH = 287 "ChecksumMismatch";
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
@@ -105,6 +109,10 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (24, "LockTimeout"),
     (50, "MaxTimeMSExpired"),
     (54, "NotSingleValueField"),
+    (133, "FailedToSatisfyReadPreference"),
+    (136, "CappedPositionLost"),
+    (175, "QueryPlanKilled"),
+    (462, "IngressRequestRateLimitExceeded"),
     (89, "NetworkTimeout"),
     (91, "ShutdownInProgress"),
     (115, "CommandNotSupported"),
@@ -113,9 +121,7 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (181, "AmbiguousIndexKeyPattern"),
     (189, "PrimarySteppedDown"),
     (216, "ElectionInProgress"),
-    (260, "InvalidResumeToken"),
     (267, "PreparedTransactionInProgress"),
-    (280, "ChangeStreamFatalError"),
     (291, "NoQueryExecutionPlans"),
     (391, "ReauthenticationRequired"),
     (9001, "SocketException"),
@@ -175,6 +181,12 @@ impl Error {
     /// Adds a field to the error document.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Bson>) -> Self {
         self.extra.insert(name, value);
+        self
+    }
+
+    /// Adds a label.
+    pub(crate) fn labeled(mut self, label: &str) -> Self {
+        self.labels.get_or_insert_default().push(label.to_owned());
         self
     }
 

@@ -15,6 +15,7 @@
 mod aggregate;
 mod balancer;
 mod builder;
+mod change_stream;
 mod command;
 mod cursor;
 mod deployment;
@@ -29,6 +30,7 @@ mod server;
 mod session;
 mod settings;
 mod storage;
+mod tail;
 mod transaction;
 mod update;
 mod value;

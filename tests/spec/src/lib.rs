@@ -7,6 +7,8 @@ pub mod fields;
 pub mod files;
 pub mod machine;
 pub mod runner;
+pub mod seedlist;
+pub mod unified;
 
 use std::path::Path;
 
@@ -25,4 +27,6 @@ pub const SUITES: &[Collect] = &[
     machine::selection::collect,
     machine::discovery::collect,
     machine::cmap::collect,
+    seedlist::collect,
+    |root| unified::collect(root, unified::Matrix::from_environment()),
 ];

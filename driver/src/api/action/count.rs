@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::{action::aggregate::Aggregate, collection::CollectionInner},
@@ -21,6 +21,7 @@ pub struct CountDocuments<'a> {
     filter: RawDocumentBuf,
     options: CountDocumentsOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,7 @@ impl<'a> CountDocuments<'a> {
             filter: deferred.document("filter", filter),
             options: CountDocumentsOptions::default(),
             deferred,
+            session: None,
         }
     }
 
@@ -62,6 +64,8 @@ impl<'a> CountDocuments<'a> {
         let_vars: document;
     }
 
+    session_setter!();
+
     /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
     async fn run(self) -> Result<u64> {
         #[derive(Deserialize)]
@@ -77,8 +81,9 @@ impl<'a> CountDocuments<'a> {
             }
         }
         pipeline.push((&doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } }).into_raw_document()?);
-        let mut aggregate =
-            Aggregate::new(Cow::Borrowed(self.collection), false, pipeline).with_type::<Counted>();
+        let mut aggregate = Aggregate::new(Cow::Borrowed(self.collection), false, pipeline)
+            .with_type::<Counted>()
+            .in_session(self.session);
         let options = self.options;
         if let Some(hint) = options.hint {
             aggregate = aggregate.hint(hint);
@@ -115,6 +120,7 @@ fn stage_document(stage: &str, value: i64) -> Result<RawDocumentBuf> {
 pub struct EstimatedDocumentCount<'a> {
     collection: &'a CollectionInner,
     options: CountOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> EstimatedDocumentCount<'a> {
@@ -122,6 +128,7 @@ impl<'a> EstimatedDocumentCount<'a> {
         Self {
             collection,
             options: CountOptions::default(),
+            session: None,
         }
     }
 
@@ -132,12 +139,17 @@ impl<'a> EstimatedDocumentCount<'a> {
         comment: value = Bson;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<u64> {
         let mut operation = count::Count {
             scope: self.collection.read_scope(),
             options: &self.options,
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Cursor, Result,
     bson::{Bson, IntoDocument},
@@ -19,6 +19,7 @@ pub struct Find<'a, T> {
     collection: &'a Collection<T>,
     options: FindOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 /// Finds one document. Await it; see [`Collection::find_one`].
@@ -28,6 +29,7 @@ pub struct FindOne<'a, T> {
     collection: &'a Collection<T>,
     options: FindOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
@@ -81,6 +83,7 @@ impl<'a, T> Find<'a, T> {
             collection,
             options,
             deferred,
+            session: None,
         }
     }
 
@@ -94,6 +97,8 @@ impl<'a, T> Find<'a, T> {
         no_cursor_timeout: plain = bool;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Cursor<T>> {
         self.deferred.into_result()?;
         let inner = self.collection.inner();
@@ -101,13 +106,14 @@ impl<'a, T> Find<'a, T> {
             scope: inner.read_scope(),
             options: &self.options,
         };
-        let reply = inner.executor().run(&mut operation).await?;
+        let reply = inner.executor().run_in(self.session, &mut operation).await?;
         let mut cursor = Cursor::new(
             inner.client(),
             reply,
             self.options.batch_size,
             self.options.comment,
-        );
+        )
+        .in_session(self.session);
         cursor.limit_total(self.options.limit);
         Ok(cursor)
     }
@@ -120,10 +126,13 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
             collection,
             options,
             deferred,
+            session: None,
         }
     }
 
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<Option<T>> {
         self.deferred.into_result()?;
@@ -133,7 +142,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
             options: &self.options,
             document: PhantomData,
         };
-        inner.executor().run(&mut operation).await
+        inner.executor().run_in(self.session, &mut operation).await
     }
 }
 

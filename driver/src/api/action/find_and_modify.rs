@@ -4,7 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Result,
     api::action::update::UpdateModification,
@@ -25,6 +25,7 @@ pub struct FindOneAnd<'a, T> {
     modification: Option<Modification>,
     options: FindAndModifyOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
@@ -43,6 +44,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
             modification,
             options: FindAndModifyOptions::default(),
             deferred,
+            session: None,
         }
     }
 
@@ -79,6 +81,8 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Option<T>> {
         self.deferred.into_result()?;
         if let Some(modification) = &self.modification {
@@ -93,7 +97,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
             write_concern: inner.write_concern(),
             document: PhantomData,
         };
-        inner.executor().run(&mut operation).await
+        inner.executor().run_in(self.session, &mut operation).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Listing collections and databases.
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Client, Cursor, Database, Result,
     bson::{Bson, IntoDocument},
@@ -26,6 +26,7 @@ pub struct ListCollections<'a> {
     database: &'a Database,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListCollections<'a> {
@@ -34,6 +35,7 @@ impl<'a> ListCollections<'a> {
             database,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -50,6 +52,8 @@ impl<'a> ListCollections<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Cursor<CollectionSpecification>> {
         self.deferred.into_result()?;
         let mut operation = list::ListCollections {
@@ -58,13 +62,11 @@ impl<'a> ListCollections<'a> {
             read_preference: PRIMARY,
         };
         let client = self.database.client();
-        let reply = client.executor().run(&mut operation).await?;
-        Ok(Cursor::new(
-            client,
-            reply,
-            self.options.batch_size,
-            self.options.comment,
-        ))
+        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        Ok(
+            Cursor::new(client, reply, self.options.batch_size, self.options.comment)
+                .in_session(self.session),
+        )
     }
 }
 
@@ -75,6 +77,7 @@ pub struct ListCollectionNames<'a> {
     database: &'a Database,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListCollectionNames<'a> {
@@ -83,6 +86,7 @@ impl<'a> ListCollectionNames<'a> {
             database,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -93,6 +97,8 @@ impl<'a> ListCollectionNames<'a> {
         self.options.authorized = Some(value);
         self
     }
+
+    session_setter!();
 
     async fn run(mut self) -> Result<Vec<String>> {
         // A filter on anything but the name needs the whole specification.
@@ -106,6 +112,7 @@ impl<'a> ListCollectionNames<'a> {
             database: self.database,
             options: self.options,
             deferred: self.deferred,
+            session: self.session,
         }
         .run()
         .await?;
@@ -124,6 +131,7 @@ pub struct ListDatabases<'a> {
     client: &'a Client,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListDatabases<'a> {
@@ -132,6 +140,7 @@ impl<'a> ListDatabases<'a> {
             client,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -143,13 +152,15 @@ impl<'a> ListDatabases<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Vec<DatabaseSpecification>> {
         self.deferred.into_result()?;
         let mut operation = list::ListDatabases {
             options: &self.options,
             read_preference: PRIMARY,
         };
-        self.client.executor().run(&mut operation).await
+        self.client.executor().run_in(self.session, &mut operation).await
     }
 }
 
@@ -168,6 +179,11 @@ impl<'a> ListDatabaseNames<'a> {
     /// Lists only what matches.
     pub fn filter(self, filter: impl IntoDocument) -> Self {
         Self(self.0.filter(filter))
+    }
+
+    /// Runs in this session, and not in one of the operation's own.
+    pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
+        Self(self.0.session(session))
     }
 
     async fn run(self) -> Result<Vec<String>> {

@@ -1,6 +1,6 @@
 //! `update_one`, `update_many` and `replace_one`.
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::collection::CollectionInner,
@@ -64,6 +64,7 @@ pub struct Update<'a> {
     multi: bool,
     options: UpdateOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> Update<'a> {
@@ -80,6 +81,7 @@ impl<'a> Update<'a> {
             multi,
             options: UpdateOptions::default(),
             deferred,
+            session: None,
         }
     }
 
@@ -106,6 +108,8 @@ impl<'a> Update<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<UpdateResult> {
         self.deferred.into_result()?;
         self.modification.validate()?;
@@ -117,7 +121,10 @@ impl<'a> Update<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

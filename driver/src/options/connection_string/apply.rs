@@ -173,7 +173,11 @@ impl State {
             "replicaset" if value.is_empty() => reader.warn_ignored(key, "the name of a replica set"),
             "replicaset" => options.replica_set = Some(value.to_owned()),
             "directconnection" => options.direct_connection = reader.boolean(key, value),
-            "loadbalanced" => set(&mut options.load_balanced, reader.boolean(key, value)),
+            "loadbalanced" => {
+                let given = reader.boolean(key, value);
+                options.load_balanced_given |= given.is_some();
+                set(&mut options.load_balanced, given);
+            }
             "srvmaxhosts" => set(&mut options.srv_max_hosts, reader.count(key, value, 0)),
             "srvservicename" => value.clone_into(&mut options.srv_service_name),
             "servermonitoringmode" => match value {
@@ -215,7 +219,7 @@ impl State {
     fn auth(&mut self, key: &str, value: &str) -> Result<bool, String> {
         match key {
             "authsource" if value.is_empty() => return Err("authSource is empty".into()),
-            "authsource" => self.auth.source = Some(value.to_owned()),
+            "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
                 None => self.reader.warn_ignored(key, "a known mechanism"),
@@ -280,6 +284,7 @@ impl State {
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         }
+        self.options.settle_auth_source();
         self.options.warnings = self.reader.warnings;
         Ok(self.options)
     }

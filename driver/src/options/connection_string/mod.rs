@@ -4,6 +4,7 @@ mod apply;
 mod split;
 #[cfg(test)]
 mod tests;
+mod txt;
 mod value;
 
 use super::ClientOptions;
@@ -11,7 +12,8 @@ use crate::{Error, Result};
 use std::str::FromStr;
 
 impl ClientOptions {
-    /// Reads a connection string. Nothing is resolved or contacted.
+    /// Reads a connection string. Nothing is resolved or contacted: the hosts of a `mongodb+srv` string are looked up by
+    /// [`resolve`](Self::resolve).
     ///
     /// # Errors
     /// A string that breaks the format, or options that contradict each other. The text names the part, and never holds

@@ -126,7 +126,7 @@ fn read_database(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-fn split_query(text: &str) -> Result<Vec<(String, String)>, String> {
+pub(super) fn split_query(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut options = Vec::new();
     for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {

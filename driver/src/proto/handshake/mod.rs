@@ -16,6 +16,10 @@ pub const MIN_WIRE_VERSION: i32 = 8;
 /// See [`MIN_WIRE_VERSION`].
 pub const MAX_WIRE_VERSION: i32 = 29;
 
+/// What is wrong with a reply without `serviceId` in load-balanced mode, in the words of the specification.
+pub const NO_SERVICE_ID: &str =
+    "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
+
 /// The value of `backpressure`: what this driver does when the server is overloaded.
 const BACKPRESSURE: &str = "2";
 

@@ -3,9 +3,11 @@
 
 pub mod events;
 mod failure;
+mod hosts;
 mod update;
 
 pub use failure::{ApplicationError, Phase, Verdict, judge, judge_check};
+pub use hosts::set_hosts;
 pub use update::apply;
 
 use std::cmp::Ordering;

@@ -247,7 +247,7 @@ fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescript
 }
 
 /// What follows from all servers together.
-fn summarise(topology: &mut TopologyDescription) {
+pub(super) fn summarise(topology: &mut TopologyDescription) {
     topology.compatibility_error = topology.servers.values().find_map(incompatibility);
     let timeouts: Option<Vec<Duration>> = topology
         .servers

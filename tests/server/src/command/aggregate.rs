@@ -6,6 +6,8 @@ use super::plan::{Scan, select};
 use super::view;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
+use crate::change_stream::ChangeStream;
+use crate::cursor::Origin;
 use crate::error::{Error, Result, code};
 use crate::query::Filter;
 use crate::storage::collection::MAX_DOCUMENT_SIZE;
@@ -45,13 +47,21 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             "The $changeStream stage is only supported on replica sets",
         ));
     }
+    if let Some(Bson::Document(first)) = stages.first()
+        && first.contains_key("$changeStream")
+    {
+        return change_stream(call, namespace.as_ref(), stages, batch_size);
+    }
     let mut catalog = call.catalog();
     let collection = namespace.as_ref().and_then(|namespace| catalog.get(namespace));
     let env = call.env(collection)?;
     let pipeline = Pipeline::parse(stages, &env)?;
     check_source(call, namespace.as_ref(), &pipeline)?;
     if let Some(output) = &pipeline.output {
-        if !call.is_writable() {
+        // A secondary sends the writes on to its primary, since servers can do that.
+        let forwarded = call.deployment.version.at_least(4, 4)
+            && call.deployment.topology(|topology| topology.primary.is_some());
+        if !call.is_writable() && !forwarded {
             return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
         }
         let target = output.namespace(call.db)?;
@@ -113,6 +123,46 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     );
     let rows = rows.into_iter().map(Arc::new).collect();
     Ok(doc! { "cursor": call.member.cursors.first_batch(&shown, rows, batch_size, false) })
+}
+
+/// An aggregate that begins with `$changeStream`.
+fn change_stream(
+    call: &Call<'_>,
+    namespace: Option<&Namespace>,
+    stages: &[Bson],
+    batch_size: Option<usize>,
+) -> Result<Document> {
+    if call.isolated.is_some() {
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            "Operation not permitted in transaction :: caused by :: $changeStream cannot be used in a transaction",
+        ));
+    }
+    if let Some(Bson::Document(concern)) = call.body.get("readConcern")
+        && let Some(level) = concern.get("level")
+        && *level != Bson::from("majority")
+    {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "$changeStream cannot run with a readConcern other than 'majority'",
+        ));
+    }
+    let catalog = call.catalog();
+    if let Some(namespace) = namespace {
+        view::refuse(&catalog, namespace)?;
+    }
+    let env = call.env(namespace.and_then(|namespace| catalog.get(namespace)))?;
+    let stream = ChangeStream::open(call.deployment, call.db, namespace, stages, env)?;
+    let shown = namespace.map_or_else(|| format!("{}.$cmd.aggregate", call.db), ToString::to_string);
+    let origin = Origin {
+        deployment: call.deployment,
+        catalog: &catalog,
+    };
+    let cursor = call
+        .member
+        .cursors
+        .first_of_stream(&shown, stream, origin, batch_size)?;
+    Ok(doc! { "cursor": cursor })
 }
 
 /// Some first stages make documents of their own, and want to be run on the database; the others want a collection.

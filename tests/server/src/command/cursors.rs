@@ -1,6 +1,7 @@
 //! `getMore` and `killCursors`.
 
 use super::Call;
+use crate::cursor::Origin;
 use crate::error::{Error, Result};
 use bson::{Bson, Document, doc};
 
@@ -16,7 +17,7 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
         }
         None => return Err(Error::type_mismatch("getMore needs a cursor id")),
     };
-    if call.body.contains_key("maxTimeMS") {
+    if call.body.contains_key("maxTimeMS") && call.member.cursors.awaits_data(id) == Some(false) {
         return Err(Error::bad_value(
             "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
         ));
@@ -27,7 +28,15 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
     }
     let batch_size = args.count("batchSize")?.filter(|size| *size > 0);
     let namespace = format!("{}.{collection}", call.db);
-    let cursor = call.member.cursors.next_batch(id, &namespace, batch_size)?;
+    let catalog = call.catalog();
+    let origin = Origin {
+        deployment: call.deployment,
+        catalog: &catalog,
+    };
+    let cursor = call
+        .member
+        .cursors
+        .next_batch(id, &namespace, batch_size, origin)?;
     Ok(doc! { "cursor": cursor })
 }
 

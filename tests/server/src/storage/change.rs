@@ -86,6 +86,11 @@ impl Change {
         }
     }
 
+    /// Whether the change is that the collection was created.
+    pub(super) fn creates(&self) -> bool {
+        matches!(self.what, What::Definition(Definition::Create))
+    }
+
     fn size(&self) -> usize {
         let documents = match &self.what {
             What::Record(RecordChange::Insert(_, document) | RecordChange::Delete(_, document)) => {
@@ -150,6 +155,15 @@ impl Oplog {
             self.bytes -= oldest.change.size();
             self.lost = Some(oldest.time);
         }
+    }
+
+    /// The entries at and after a time, or `None` if some of them are lost.
+    pub(crate) fn from(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
+        if self.lost.is_some_and(|lost| lost >= time) {
+            return None;
+        }
+        let start = self.entries.partition_point(|entry| entry.time < time);
+        Some(self.entries.range(start..))
     }
 
     /// The entries after a time, or `None` if some of them are lost.

@@ -117,6 +117,12 @@ impl Collection {
         self.records.iter().map(|(id, document)| (*id, document))
     }
 
+    /// Records after one, in insertion order.
+    pub(crate) fn records_after(&self, id: RecordId) -> impl Iterator<Item = (RecordId, &Arc<Document>)> {
+        let later = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
+        self.records.range(later).map(|(id, document)| (*id, document))
+    }
+
     /// One record.
     pub(crate) fn record(&self, id: RecordId) -> Option<&Arc<Document>> {
         self.records.get(&id)

@@ -150,11 +150,7 @@ fn pool_settings(options: &PoolOptions, events: &Arc<Events>) -> PoolSettings {
 
 fn connection_settings(options: &PoolOptions) -> Result<ConnectionSettings, String> {
     let metadata = client_metadata(options.app_name.as_deref()).map_err(|error| error.to_string())?;
-    Ok(ConnectionSettings {
-        connect_timeout: Duration::ZERO,
-        metadata,
-        load_balanced: false,
-    })
+    Ok(ConnectionSettings::new(Duration::ZERO, metadata))
 }
 
 /// The error of the main thread is the expected one, or there is neither.

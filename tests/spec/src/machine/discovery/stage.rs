@@ -121,7 +121,7 @@ impl Stage {
         let mut next = (*previous).clone();
         sdam::apply(&mut next, outcome.clone());
         self.topology = Arc::new(next);
-        let events = sdam::events::change(self.id, &previous, &self.topology, outcome);
+        let events = sdam::events::change(self.id, &previous, &self.topology, Some(outcome));
         self.events.extend(events);
         self.keep_pools();
         let server = self.topology.server(outcome.address());

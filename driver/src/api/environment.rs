@@ -1,0 +1,29 @@
+//! What a client uses of the world: sockets, DNS, and how often it may ask that. Tests put their own in its place.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    connection::{Dialer, DnsLookup, Resolver},
+    proto::srv::MIN_RESCAN_INTERVAL,
+};
+
+/// See the module; the default is the real world.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Opens sockets.
+    pub dialer: Dialer,
+    /// Asks for SRV and TXT records.
+    pub dns: Arc<dyn DnsLookup>,
+    /// SRV records are asked for again no sooner than this. 60 s, says the specification.
+    pub min_rescan_interval: Duration,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self {
+            dialer: Dialer::default(),
+            dns: Arc::new(Resolver::default()),
+            min_rescan_interval: MIN_RESCAN_INTERVAL,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Clients in an environment of a test's making, and what tests want to know of them.
+
+use super::{Client, Environment};
+use crate::{Result, options::ClientOptions};
+
+impl Environment {
+    /// As [`Client::with_options`].
+    ///
+    /// # Errors
+    /// Those of [`Client::with_options`].
+    pub fn client(&self, options: ClientOptions) -> Result<Client> {
+        Client::start(options, self)
+    }
+
+    /// As [`ClientOptions::resolve`].
+    ///
+    /// # Errors
+    /// Those of [`ClientOptions::resolve`].
+    pub async fn resolve(&self, options: ClientOptions) -> Result<ClientOptions> {
+        options.resolve_in(self).await
+    }
+
+    /// As [`Client::connect`].
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`].
+    pub async fn connect(&self, uri: &str) -> Result<Client> {
+        self.client(self.resolve(ClientOptions::parse(uri)?).await?)
+    }
+}
+
+/// The hosts that the client's deployment consists of now, in order.
+pub fn hosts(client: &Client) -> Vec<String> {
+    let hosts = client.executor().topology().hosts();
+    hosts.iter().map(ToString::to_string).collect()
+}
+
+/// Waits until the client's deployment consists of hosts that suit, and returns them. Looks after each change.
+pub async fn wait_for_hosts(client: &Client, suit: impl Fn(&[String]) -> bool) -> Vec<String> {
+    wait(client, hosts, |now| suit(now)).await
+}
+
+/// Waits until the text that describes the deployment in errors suits, and returns it.
+pub async fn wait_for_description(client: &Client, suit: impl Fn(&str) -> bool) -> String {
+    wait(
+        client,
+        |client| client.executor().topology().describe(),
+        |now| suit(now),
+    )
+    .await
+}
+
+async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T) -> bool) -> T {
+    let mut changes = client.executor().topology().changes();
+    loop {
+        let now = look(client);
+        // A closed client changes no more.
+        if suit(&now) || changes.changed().await.is_err() {
+            return now;
+        }
+    }
+}

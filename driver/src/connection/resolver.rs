@@ -1,0 +1,100 @@
+//! DNS lookups by the system's configuration: `/etc/resolv.conf`, or what the platform has in its place.
+//!
+//! The configuration is read anew for each lookup, since a machine may change networks while a client lives, and nothing is
+//! cached: who asks again wants to know what has changed.
+
+use std::{net::SocketAddr, time::Duration};
+
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, NameServerConfig, ResolverConfig},
+    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
+    proto::rr::{Name, RData, RecordType},
+};
+
+use super::dns::{DnsLookup, Lookup, LookupError};
+use crate::proto::srv::{SrvRecord, TxtRecord};
+
+/// Asks the name servers of the system, or one of the caller's choice.
+#[derive(Clone, Debug, Default)]
+pub struct Resolver {
+    name_server: Option<SocketAddr>,
+}
+
+impl Resolver {
+    /// Asks this name server alone, over UDP and TCP.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub fn of_name_server(address: SocketAddr) -> Self {
+        Self {
+            name_server: Some(address),
+        }
+    }
+
+    fn resolver(&self) -> Result<TokioResolver, NetError> {
+        let mut builder = match self.name_server {
+            None => TokioResolver::builder_tokio()?,
+            Some(address) => {
+                let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
+                    .map(|mut connection| {
+                        connection.port = address.port();
+                        connection
+                    })
+                    .to_vec();
+                let server = NameServerConfig::new(address.ip(), true, connections);
+                let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+                TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+            }
+        };
+        builder.options_mut().cache_size = 0;
+        builder.build()
+    }
+
+    async fn ask<T>(
+        &self,
+        name: &str,
+        kind: RecordType,
+        read: fn(&RData, Duration) -> Option<T>,
+    ) -> Result<Vec<T>, LookupError> {
+        let failed = |error: NetError| describe(kind, name, &error);
+        let complete = Name::from_ascii(format!("{name}.")).map_err(|error| failed(NetError::from(error)))?;
+        let lookup = self.resolver().map_err(failed)?;
+        let answer = lookup.lookup(complete, kind).await.map_err(failed)?;
+        let records = answer.answers().iter();
+        Ok(records
+            .filter_map(|record| read(&record.data, Duration::from_secs(u64::from(record.ttl))))
+            .collect())
+    }
+}
+
+impl DnsLookup for Resolver {
+    fn srv<'a>(&'a self, name: &'a str) -> Lookup<'a, SrvRecord> {
+        Box::pin(self.ask(name, RecordType::SRV, |data, ttl| match data {
+            RData::SRV(record) => Some(SrvRecord {
+                target: record.target.to_ascii(),
+                port: record.port,
+                ttl,
+            }),
+            _ => None,
+        }))
+    }
+
+    fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord> {
+        Box::pin(self.ask(name, RecordType::TXT, |data, _| match data {
+            RData::TXT(record) => Some(record.txt_data.iter().map(|text| text.to_vec()).collect()),
+            _ => None,
+        }))
+    }
+}
+
+fn describe(kind: RecordType, name: &str, error: &NetError) -> LookupError {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => LookupError::NoRecords(format!(
+            "there is no {kind} record {name} ({})",
+            none.response_code
+        )),
+        _ => LookupError::Failed(format!("the {kind} records {name} cannot be looked up: {error}")),
+    }
+}

@@ -1,0 +1,124 @@
+//! Encrypted connections, by rustls with the cryptography of ring.
+//!
+//! Server certificates are checked against `tlsCAFile`, else against the system's own trusted roots
+//! (`rustls-native-certs`): those are kept current by the system and hold what an organisation added, as with drivers on
+//! top of OpenSSL; a list compiled into the program would be neither.
+
+mod files;
+#[cfg(feature = "key-password")]
+mod key_password;
+#[cfg(not(feature = "key-password"))]
+#[path = "key_password_off.rs"]
+mod key_password;
+mod verify;
+
+use std::{
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream as RustlsStream,
+    rustls::{self, ClientConfig, pki_types::ServerName},
+};
+
+use crate::{Error, Result, ServerAddress, error::NetworkPhase, options::TlsOptions};
+
+/// What all encrypted connections of a client have in common: trusted roots, client certificate, remembered sessions.
+#[derive(Clone)]
+pub struct TlsConfig(TlsConnector);
+
+impl std::fmt::Debug for TlsConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TlsConfig")
+    }
+}
+
+impl TlsConfig {
+    /// Reads the files that the options name.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for a file that cannot be read or does not hold what it should.
+    pub fn new(options: &TlsOptions) -> Result<Self> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|e| Error::invalid_argument(format!("no version of TLS can be used: {e}")))?
+            .dangerous()
+            .with_custom_certificate_verifier(verify::verifier(options, &provider)?);
+        let config = match files::client_certificate(options)? {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(|e| {
+                Error::invalid_argument(format!(
+                    "the certificate and key in tlsCertificateKeyFile cannot be used: {e}"
+                ))
+            })?,
+        };
+        Ok(Self(TlsConnector::from(Arc::new(config))))
+    }
+
+    /// Agrees on encryption with the server. Its certificate must hold the host name that the client knows it by.
+    pub(super) async fn connect(&self, socket: TcpStream, address: &ServerAddress) -> Result<TlsStream> {
+        let host = address.host().into_owned();
+        let name = ServerName::try_from(host).map_err(|_| {
+            let why = "the host name is none that a certificate can hold";
+            Error::network(
+                NetworkPhase::TlsHandshake,
+                io::Error::new(io::ErrorKind::InvalidData, why),
+            )
+        })?;
+        // Large, and needed once: boxed, so that connections in the clear do not carry its room with them.
+        match Box::pin(self.0.connect(name, socket)).await {
+            Ok(stream) => Ok(TlsStream(Box::new(stream))),
+            Err(error) => Err(Error::network(NetworkPhase::TlsHandshake, classify(error))),
+        }
+    }
+}
+
+/// What the TLS library refuses is `InvalidData`; every other kind is a failure of the socket.
+fn classify(error: io::Error) -> io::Error {
+    match error.get_ref() {
+        Some(inner) if inner.is::<rustls::Error>() => io::Error::new(io::ErrorKind::InvalidData, error),
+        _ => error,
+    }
+}
+
+/// An encrypted socket.
+#[derive(Debug)]
+pub struct TlsStream(Box<RustlsStream<TcpStream>>);
+
+impl TlsStream {
+    /// Whether an idle stream has been closed, has failed, or holds data nobody asked for. Messages of TLS itself, such as
+    /// tickets that come after the handshake, are taken in and are no news.
+    pub(super) fn has_news(&mut self) -> bool {
+        let mut byte = [0];
+        let mut target = ReadBuf::new(&mut byte);
+        let mut cx = Context::from_waker(Waker::noop());
+        self.poll_read(&mut cx, &mut target).is_ready()
+    }
+
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_read(cx, buffer)
+    }
+
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write(cx, bytes)
+    }
+
+    /// Sends what was written and encrypted but not taken by the socket yet.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        poll_fn(|cx| Pin::new(&mut *self.0).poll_flush(cx)).await
+    }
+}

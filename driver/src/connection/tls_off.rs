@@ -1,0 +1,53 @@
+//! In place of `tls` where the driver is built without the feature `rustls`.
+
+use std::{
+    convert::Infallible,
+    io,
+    task::{Context, Poll},
+};
+
+use tokio::{io::ReadBuf, net::TcpStream};
+
+use crate::{Error, Result, ServerAddress, options::TlsOptions};
+
+/// Cannot be had.
+#[derive(Clone, Debug)]
+pub struct TlsConfig(Infallible);
+
+impl TlsConfig {
+    /// # Errors
+    /// `Unsupported`, always.
+    pub fn new(_: &TlsOptions) -> Result<Self> {
+        Err(Error::unsupported(
+            "tls=true: marula-driver was built without its feature rustls",
+        ))
+    }
+
+    #[expect(clippy::unused_async, reason = "the twin waits")]
+    pub(super) async fn connect(&self, _: TcpStream, _: &ServerAddress) -> Result<TlsStream> {
+        match self.0 {}
+    }
+}
+
+/// Cannot be had.
+#[derive(Debug)]
+pub struct TlsStream(Infallible);
+
+impl TlsStream {
+    pub(super) fn has_news(&mut self) -> bool {
+        match self.0 {}
+    }
+
+    pub(super) fn poll_read(&mut self, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.0 {}
+    }
+
+    pub(super) fn poll_write(&mut self, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        match self.0 {}
+    }
+
+    #[expect(clippy::unused_async, reason = "the twin waits")]
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,92 @@
+//! Default options from the TXT record of a `mongodb+srv` host.
+
+use super::{split::split_query, value::Reader};
+use crate::options::ClientOptions;
+
+impl ClientOptions {
+    /// Takes in what a TXT record says, where neither the connection string nor the application has said it.
+    pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), String> {
+        let mut reader = Reader::default();
+        let (mut source, mut replica_set, mut load_balanced) = (None, None, None);
+        for (key, value) in split_query(text)? {
+            match key.as_str() {
+                "authsource" if value.is_empty() => return Err("authSource is empty".into()),
+                "authsource" => source = Some(value),
+                "replicaset" if value.is_empty() => {
+                    reader.warn_ignored(&key, "the name of a replica set");
+                }
+                "replicaset" => replica_set = Some(value),
+                "loadbalanced" => load_balanced = reader.boolean(&key, &value),
+                _ => {
+                    return Err(format!(
+                        "{key} is not allowed there: only authSource, replicaSet and loadBalanced are"
+                    ));
+                }
+            }
+        }
+        self.auth_source = self.auth_source.take().or(source);
+        self.replica_set = self.replica_set.take().or(replica_set);
+        // A switch that is on was switched on by somebody.
+        if !self.load_balanced && !self.load_balanced_given {
+            self.load_balanced = load_balanced.unwrap_or(false);
+        }
+        self.warnings.extend(reader.warnings);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(uri: &str, txt: &str) -> Result<ClientOptions, String> {
+        let mut options = ClientOptions::parse(uri).unwrap();
+        options.apply_txt(txt).map(|()| options)
+    }
+
+    #[test]
+    fn the_record_fills_in_what_nobody_said() {
+        let options = with("mongodb+srv://a.b.c", "authSource=thisDB&replicaSet=repl0").unwrap();
+        assert_eq!(options.auth_source(), Some("thisDB"));
+        assert_eq!(options.replica_set.as_deref(), Some("repl0"));
+        assert!(
+            with("mongodb+srv://a.b.c", "loadBalanced=true")
+                .unwrap()
+                .load_balanced
+        );
+    }
+
+    #[test]
+    fn the_connection_string_comes_first() {
+        let uri = "mongodb+srv://a.b.c/?authSource=mine&replicaSet=other&loadBalanced=false";
+        let options = with(uri, "authSource=x&replicaSet=y&loadBalanced=true").unwrap();
+        assert_eq!(options.auth_source(), Some("mine"));
+        assert_eq!(options.replica_set.as_deref(), Some("other"));
+        assert!(!options.load_balanced);
+    }
+
+    #[test]
+    fn other_options_and_malformed_ones_are_errors_that_name_them() {
+        for (txt, part) in [
+            ("socketTimeoutMS=500", "sockettimeoutms"),
+            ("tls=false", "tls"),
+            ("ssl=false", "ssl"),
+            ("authSource", "authSource"),
+            ("authSource=", "authSource"),
+            ("replicaSet=%zz", "replicaSet"),
+        ] {
+            let error = with("mongodb+srv://a.b.c", txt).unwrap_err();
+            assert!(
+                error.to_lowercase().contains(&part.to_lowercase()),
+                "{txt}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_warnings_as_elsewhere() {
+        let options = with("mongodb+srv://a.b.c", "loadBalanced=perhaps&replicaSet=").unwrap();
+        assert!(!options.load_balanced && options.replica_set.is_none());
+        assert_eq!(options.warnings().len(), 2);
+    }
+}

@@ -1,0 +1,82 @@
+//! The first answer: seeds from SRV records, default options from the TXT record.
+
+use std::time::Duration;
+
+use super::{SrvName, choose};
+use crate::ServerAddress;
+
+/// An SRV record, as far as the specification lets it count: priority and weight do not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SrvRecord {
+    /// The host's name, with or without the final dot.
+    pub target: String,
+    /// The host's port.
+    pub port: u16,
+    /// How long the record holds.
+    pub ttl: Duration,
+}
+
+/// A TXT record: one or more character strings.
+pub type TxtRecord = Vec<Vec<u8>>;
+
+/// The hosts to begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// At least one.
+    pub hosts: Vec<ServerAddress>,
+    /// The shortest time that a record of the answer holds.
+    pub ttl: Duration,
+}
+
+impl SrvName {
+    /// The address in a record, if a client may use it.
+    pub(super) fn address(&self, record: &SrvRecord) -> Result<ServerAddress, String> {
+        let host = self.verify(&record.target)?;
+        if record.port == 0 {
+            return Err(format!(
+                "the SRV record {} names port 0 of the host \"{host}\"",
+                self.query()
+            ));
+        }
+        Ok(ServerAddress::tcp(&host, record.port))
+    }
+}
+
+/// The seed list. One host outside the domain spoils the whole answer. Where `srvMaxHosts` (0: all) is less than the number
+/// of hosts, `random` chooses.
+pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64) -> Result<Seeds, String> {
+    let mut hosts = Vec::new();
+    for record in records {
+        let address = name.address(record)?;
+        if !hosts.contains(&address) {
+            hosts.push(address);
+        }
+    }
+    let Some(ttl) = records.iter().map(|record| record.ttl).min() else {
+        return Err(no_records(name));
+    };
+    if let Ok(limit) = usize::try_from(max_hosts)
+        && limit > 0
+    {
+        hosts = choose(hosts, limit, random);
+    }
+    Ok(Seeds { hosts, ttl })
+}
+
+pub(super) fn no_records(name: &SrvName) -> String {
+    format!("there is no SRV record {}", name.query())
+}
+
+/// The text of the one TXT record that a host may have: options as in a connection string. `None` when there is no record.
+pub fn txt_options(name: &SrvName, records: &[TxtRecord]) -> Result<Option<String>, String> {
+    match records {
+        [] => Ok(None),
+        [strings] => String::from_utf8(strings.concat())
+            .map(Some)
+            .map_err(|_| format!("the TXT record of {name} is not UTF-8")),
+        _ => Err(format!(
+            "the host {name} has {} TXT records; only one is allowed",
+            records.len()
+        )),
+    }
+}

@@ -1,0 +1,241 @@
+//! A DNS server on loopback, whose answers a test can change at any time; and one that is no server at all.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use marula_driver::internals::{
+    DnsLookup, Lookup, LookupError, Resolver,
+    srv::{SrvRecord, TxtRecord},
+};
+use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
+
+const SRV: u16 = 33;
+const TXT: u16 = 16;
+const SERVER_FAILURE: u8 = 2;
+const NO_SUCH_DOMAIN: u8 = 3;
+
+/// What a server says about a name.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Records of the type asked for; there may be none.
+    Records(Vec<Vec<u8>>),
+    /// The name does not exist.
+    NoSuchDomain,
+    /// The server cannot tell.
+    Failure,
+    /// Nothing.
+    Silence,
+}
+
+type Zone = BTreeMap<(String, u16), Answer>;
+
+#[derive(Debug, Default)]
+struct State {
+    zone: Mutex<Zone>,
+    queries: watch::Sender<BTreeMap<String, usize>>,
+}
+
+impl State {
+    fn zone(&self) -> MutexGuard<'_, Zone> {
+        self.zone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Listens on UDP until it is dropped. Names it does not know do not exist. Records hold for no time.
+#[derive(Debug)]
+pub struct DnsServer {
+    address: SocketAddr,
+    state: Arc<State>,
+    task: JoinHandle<()>,
+}
+
+impl DnsServer {
+    /// Starts a server that knows no name.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub async fn start() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
+        let address = socket.local_addr().expect("an address");
+        let state = Arc::<State>::default();
+        let own = Arc::clone(&state);
+        let task = tokio::spawn(async move {
+            let mut packet = [0; 2048];
+            while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
+                if let Some(reply) = reply(&own, &packet[..length]) {
+                    // A client that is gone needs no answer.
+                    let _ = socket.send_to(&reply, peer).await;
+                }
+            }
+        });
+        Self { address, state, task }
+    }
+
+    /// Asks this server.
+    #[must_use]
+    pub fn resolver(&self) -> Arc<dyn DnsLookup> {
+        Arc::new(Resolver::of_name_server(self.address))
+    }
+
+    /// From now on, these are the SRV records of the name.
+    pub fn set_srv(&self, name: &str, hosts: &[(&str, u16)]) {
+        let records = hosts.iter().map(|(host, port)| srv_data(host, *port)).collect();
+        self.set(name, SRV, Answer::Records(records));
+    }
+
+    /// From now on, these are the TXT records of the name, each of these strings.
+    pub fn set_txt(&self, name: &str, records: &[&[&str]]) {
+        let records = records.iter().map(|strings| txt_data(strings)).collect();
+        self.set(name, TXT, Answer::Records(records));
+    }
+
+    /// From now on, this is the answer for the SRV records of the name.
+    pub fn set_srv_answer(&self, name: &str, answer: Answer) {
+        self.set(name, SRV, answer);
+    }
+
+    fn set(&self, name: &str, kind: u16, answer: Answer) {
+        self.state
+            .zone()
+            .insert((name.to_ascii_lowercase(), kind), answer);
+    }
+
+    /// How often SRV records of the name have been asked for.
+    #[must_use]
+    pub fn queries(&self, name: &str) -> usize {
+        self.state.queries.borrow().get(name).copied().unwrap_or(0)
+    }
+
+    /// Waits until SRV records of the name have been asked for that often.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn wait_for_queries(&self, name: &str, count: usize) {
+        self.state
+            .queries
+            .subscribe()
+            .wait_for(|queries| queries.get(name).is_some_and(|seen| *seen >= count))
+            .await
+            .expect("the server lives as long as this value");
+    }
+}
+
+impl Drop for DnsServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The reply to a query; `None` for silence.
+fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
+    let (name, end) = read_name(query, 12)?;
+    let kind = u16::from_be_bytes(query.get(end..end + 2)?.try_into().ok()?);
+    let question = query.get(12..end + 4)?;
+    let zone = state.zone();
+    let answer = zone.get(&(name.clone(), kind)).cloned();
+    let exists = zone.keys().any(|(known, _)| *known == name);
+    drop(zone);
+    if kind == SRV {
+        state
+            .queries
+            .send_modify(|queries| *queries.entry(name).or_default() += 1);
+    }
+    let (code, records) = match answer {
+        Some(Answer::Records(records)) => (0, records),
+        Some(Answer::Silence) => return None,
+        Some(Answer::Failure) => (SERVER_FAILURE, Vec::new()),
+        Some(Answer::NoSuchDomain) => (NO_SUCH_DOMAIN, Vec::new()),
+        None if exists => (0, Vec::new()),
+        None => (NO_SUCH_DOMAIN, Vec::new()),
+    };
+    let mut reply = query.get(..2)?.to_vec();
+    // A reply, recursion desired and available.
+    reply.extend([0x81, 0x80 | code]);
+    for count in [1, u16::try_from(records.len()).ok()?, 0, 0] {
+        reply.extend(count.to_be_bytes());
+    }
+    reply.extend(question);
+    for data in records {
+        // The name of the question, the class IN, a TTL of 0.
+        reply.extend([0xC0, 12]);
+        reply.extend(kind.to_be_bytes());
+        reply.extend([0, 1, 0, 0, 0, 0]);
+        reply.extend(u16::try_from(data.len()).ok()?.to_be_bytes());
+        reply.extend(data);
+    }
+    Some(reply)
+}
+
+/// The name that begins at `at`, in lower case, and where it ends.
+fn read_name(packet: &[u8], mut at: usize) -> Option<(String, usize)> {
+    let mut labels = Vec::new();
+    loop {
+        let length = usize::from(*packet.get(at)?);
+        at += 1;
+        if length == 0 {
+            return Some((labels.join("."), at));
+        }
+        let label = packet.get(at..at + length)?;
+        labels.push(String::from_utf8_lossy(label).to_ascii_lowercase());
+        at += length;
+    }
+}
+
+fn srv_data(host: &str, port: u16) -> Vec<u8> {
+    let mut data = vec![0, 0, 0, 5];
+    data.extend(port.to_be_bytes());
+    for label in host.split('.').filter(|label| !label.is_empty()) {
+        data.push(u8::try_from(label.len()).unwrap_or(0));
+        data.extend(label.as_bytes());
+    }
+    data.push(0);
+    data
+}
+
+fn txt_data(strings: &[&str]) -> Vec<u8> {
+    let mut data = Vec::new();
+    for text in strings {
+        data.push(u8::try_from(text.len()).unwrap_or(0));
+        data.extend(text.as_bytes());
+    }
+    data
+}
+
+/// Answers from memory, also for names such as `localhost` that no resolver asks servers for.
+#[derive(Clone, Debug, Default)]
+pub struct CannedDns {
+    srv: BTreeMap<String, Vec<SrvRecord>>,
+}
+
+impl CannedDns {
+    /// One SRV record for `_mongodb._tcp.` and the host.
+    #[must_use]
+    pub fn with_srv(mut self, hostname: &str, target: &str, port: u16) -> Self {
+        self.srv
+            .entry(format!("_mongodb._tcp.{hostname}"))
+            .or_default()
+            .push(SrvRecord {
+                target: target.to_owned(),
+                port,
+                ttl: Duration::from_secs(60),
+            });
+        self
+    }
+}
+
+impl DnsLookup for CannedDns {
+    fn srv<'a>(&'a self, name: &'a str) -> Lookup<'a, SrvRecord> {
+        Box::pin(async move {
+            let records = self.srv.get(name).cloned();
+            records.ok_or_else(|| LookupError::NoRecords(format!("nothing is known of {name}")))
+        })
+    }
+
+    fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord> {
+        Box::pin(async move { Err(LookupError::NoRecords(format!("nothing is known of {name}"))) })
+    }
+}

@@ -1,0 +1,222 @@
+//! Later lookups, with servers that say they are mongos.
+
+use std::{sync::Arc, time::Duration};
+
+use marula_driver::{
+    Client,
+    internals::{Dialer, Environment, hosts, wait_for_description, wait_for_hosts},
+};
+use marula_driver_tests::{
+    MockMongos,
+    dns::{Answer, DnsServer},
+};
+
+const H: &str = "localhost.test.build.10gen.cc";
+const TEST1: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
+const FIRST_PORT: u16 = 27017;
+/// Long enough for a lookup on loopback, so that only silence takes longer.
+const FAST: &str = "tls=false&heartbeatFrequencyMS=500&connectTimeoutMS=500";
+
+/// A client of mongos that DNS names.
+struct Cluster {
+    dns: DnsServer,
+    record: &'static str,
+    client: Client,
+    _mongos: Vec<MockMongos>,
+}
+
+impl Cluster {
+    async fn start(record: &'static str, ports: &[u16], uri: &str) -> Self {
+        let mut mongos = Vec::new();
+        for _ in 0..4 {
+            mongos.push(MockMongos::start().await);
+        }
+        let addresses: Vec<_> = mongos.iter().map(|mongos| mongos.address).collect();
+        let dial = move |host: &str, port: u16| {
+            assert_eq!(host, H, "a host that DNS did not name");
+            addresses.get(usize::from(port - FIRST_PORT)).copied()
+        };
+        let dns = DnsServer::start().await;
+        set(&dns, record, ports);
+        let environment = Environment {
+            dns: dns.resolver(),
+            dialer: Dialer::Mapped(Arc::new(dial)),
+            min_rescan_interval: Duration::from_millis(10),
+        };
+        let client = environment.connect(uri).await.expect("a client");
+        Self {
+            dns,
+            record,
+            client,
+            _mongos: mongos,
+        }
+    }
+
+    async fn test1(options: &str) -> Self {
+        let uri = format!("mongodb+srv://test1.test.build.10gen.cc/?{FAST}{options}");
+        Self::start(TEST1, &[27017, 27018], &uri).await
+    }
+
+    /// Two whole rescans, after one that may still have had the old answer. A query begins when what came of the one before
+    /// it has been done.
+    async fn rescan_twice(&self) {
+        let seen = self.dns.queries(self.record);
+        self.dns.wait_for_queries(self.record, seen + 3).await;
+    }
+
+    /// The ports after the answer has become this.
+    async fn after(self, ports: &[u16]) -> Vec<u16> {
+        set(&self.dns, self.record, ports);
+        self.rescan_twice().await;
+        self.ports()
+    }
+
+    fn ports(&self) -> Vec<u16> {
+        ports_of(&hosts(&self.client))
+    }
+}
+
+fn ports_of(hosts: &[String]) -> Vec<u16> {
+    let port = |host: &String| host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    hosts.iter().filter_map(port).collect()
+}
+
+fn set(dns: &DnsServer, record: &str, ports: &[u16]) {
+    let hosts: Vec<(&str, u16)> = ports.iter().map(|port| (H, *port)).collect();
+    dns.set_srv(record, &hosts);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_1() {
+    let cluster = Cluster::test1("").await;
+    assert_eq!(cluster.after(&[27017, 27018, 27019]).await, [27017, 27018, 27019]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_2() {
+    let cluster = Cluster::test1("").await;
+    assert_eq!(cluster.after(&[27017]).await, [27017]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_3() {
+    let cluster = Cluster::test1("").await;
+    assert_eq!(cluster.after(&[27017, 27019]).await, [27017, 27019]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_4() {
+    let cluster = Cluster::test1("").await;
+    assert_eq!(cluster.after(&[27019]).await, [27019]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_5() {
+    let cluster = Cluster::test1("").await;
+    assert_eq!(cluster.after(&[27019, 27020]).await, [27019, 27020]);
+}
+
+/// The answer changes nothing, nor does it end the polling.
+async fn changes_nothing(answer: Answer) {
+    let cluster = Cluster::test1("").await;
+    cluster.dns.set_srv_answer(TEST1, answer);
+    cluster.rescan_twice().await;
+    assert_eq!(cluster.ports(), [27017, 27018]);
+    cluster
+        .client
+        .list_database_names()
+        .await
+        .expect_err("a mock lists nothing, but it answers");
+    set(&cluster.dns, TEST1, &[27019]);
+    let after = wait_for_hosts(&cluster.client, |hosts| ports_of(hosts) == [27019]).await;
+    assert_eq!(ports_of(&after), [27019]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_6() {
+    changes_nothing(Answer::Silence).await;
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_7() {
+    changes_nothing(Answer::NoSuchDomain).await;
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_8() {
+    changes_nothing(Answer::Records(Vec::new())).await;
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_10() {
+    let cluster = Cluster::test1("&srvMaxHosts=0").await;
+    assert_eq!(cluster.after(&[27017, 27019, 27020]).await, [27017, 27019, 27020]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_11() {
+    let cluster = Cluster::test1("&srvMaxHosts=2").await;
+    assert_eq!(cluster.after(&[27019, 27020]).await, [27019, 27020]);
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_12() {
+    let cluster = Cluster::test1("&srvMaxHosts=2").await;
+    let ports = cluster.after(&[27017, 27019, 27020]).await;
+    assert_eq!(ports.len(), 2);
+    assert_eq!(ports[0], 27017);
+    assert!([27019, 27020].contains(&ports[1]), "{ports:?}");
+}
+
+#[tokio::test]
+async fn polling_srv_records_for_mongos_discovery_prose_13() {
+    let uri = format!("mongodb+srv://test22.test.build.10gen.cc/?srvServiceName=customname&{FAST}");
+    let record = "_customname._tcp.test22.test.build.10gen.cc";
+    let cluster = Cluster::start(record, &[27017], &uri).await;
+    assert_eq!(cluster.after(&[27019, 27020]).await, [27019, 27020]);
+}
+
+#[tokio::test]
+async fn a_host_outside_the_domain_is_never_contacted() {
+    // The dialer refuses to be asked for another host.
+    let cluster = Cluster::test1("").await;
+    cluster
+        .dns
+        .set_srv(TEST1, &[(H, 27018), ("evil.example.com", 27017)]);
+    cluster.rescan_twice().await;
+    assert_eq!(cluster.ports(), [27018]);
+}
+
+#[tokio::test]
+async fn a_replica_set_is_not_rescanned() {
+    let set = marula_driver_tests::replica_set().await;
+    let seed = set.server.addresses()[0];
+    let dns = DnsServer::start().await;
+    dns.set_srv(TEST1, &[(H, FIRST_PORT)]);
+    let environment = Environment {
+        dns: dns.resolver(),
+        dialer: Dialer::Mapped(Arc::new(move |host, port| match host {
+            H => Some(seed),
+            _ => Some(([127, 0, 0, 1], port).into()),
+        })),
+        min_rescan_interval: Duration::from_millis(10),
+    };
+    let uri = format!("mongodb+srv://test1.test.build.10gen.cc/?{FAST}&replicaSet=rs0");
+    let client = environment.connect(&uri).await.expect("a client");
+    wait_for_description(&client, |text| text.starts_with("ReplicaSetWithPrimary")).await;
+    assert_eq!(hosts(&client).len(), 3);
+    assert_eq!(dns.queries(TEST1), 1, "a named set is never rescanned");
+}
+
+#[tokio::test]
+async fn a_client_that_ended_asks_no_more() {
+    let cluster = Cluster::test1("").await;
+    cluster.rescan_twice().await;
+    cluster.client.shutdown().await;
+    // One query may be under way. Whatever follows it comes within the interval of 10 ms, many times over.
+    let seen = cluster.dns.queries(TEST1);
+    let more = cluster.dns.wait_for_queries(TEST1, seen + 2);
+    tokio::time::timeout(Duration::from_millis(300), more)
+        .await
+        .expect_err("the poller still asks");
+}

@@ -1,0 +1,95 @@
+//! Servers that break TLS, or speak none.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use marula_driver::{ErrorKind, NetworkPhase};
+use marula_driver_tests::{standalone, tls::Authority};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use super::{Encrypted, attempt, refusal, works};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Says these bytes once the client has begun, and then closes, or waits for the client to.
+async fn server_that_says(bytes: &'static [u8], closes: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut begun = [0; 5];
+                if stream.read_exact(&mut begun).await.is_err() {
+                    return;
+                }
+                let _ = stream.write_all(bytes).await;
+                if !closes {
+                    let mut sink = [0; 1024];
+                    while matches!(stream.read(&mut sink).await, Ok(count) if count > 0) {}
+                }
+            });
+        }
+    });
+    address
+}
+
+/// The failure of an attempt that got as far as TLS.
+async fn failure(address: SocketAddr, options: &str, connect_timeout: Duration) -> io::ErrorKind {
+    let error = attempt(address, options, connect_timeout)
+        .await
+        .expect_err("a fault");
+    let ErrorKind::Network(network) = error.kind() else {
+        panic!("{error}");
+    };
+    assert_eq!(network.phase(), NetworkPhase::TlsHandshake, "{error}");
+    assert!(error.is_unavailable() && error.is_network());
+    network.io_kind()
+}
+
+#[tokio::test]
+async fn what_tls_refuses_is_told_from_a_lost_socket() {
+    let insecure = "tlsInsecure=true";
+    let garbage = server_that_says(b"HTTP/1.1 400 Bad Request\r\n\r\n", false).await;
+    assert_eq!(failure(garbage, insecure, LONG).await, io::ErrorKind::InvalidData);
+
+    // A fatal alert: handshake_failure.
+    let alert = server_that_says(&[21, 3, 3, 0, 2, 2, 40], false).await;
+    assert_eq!(failure(alert, insecure, LONG).await, io::ErrorKind::InvalidData);
+
+    // The first bytes of a record that promises more.
+    let cut = server_that_says(&[22, 3, 3, 0, 100, 2], true).await;
+    let lost = failure(cut, insecure, LONG).await;
+    let sockets = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
+    assert!(sockets.contains(&lost), "{lost:?}");
+
+    let silent = server_that_says(b"", false).await;
+    let limit = Duration::from_millis(100);
+    assert_eq!(failure(silent, insecure, limit).await, io::ErrorKind::TimedOut);
+
+    let encrypted = Encrypted::well().await;
+    let other = encrypted.files.write("other.pem", &Authority::new().pem());
+    let untrusted = failure(encrypted.front.address, &format!("tlsCAFile={other}"), LONG).await;
+    assert_eq!(untrusted, io::ErrorKind::InvalidData);
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_no_server_with_tls() {
+    let server = standalone().await.server;
+    let port = server.addresses()[0].port();
+    let text = refusal(&format!(
+        "mongodb://localhost:{port}/?tls=true&tlsInsecure=true&connectTimeoutMS=1000"
+    ))
+    .await;
+    assert!(text.contains("could not be encrypted"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_with_tls_is_no_server_without_tls() {
+    let encrypted = Encrypted::well().await;
+    let port = encrypted.front.address.port();
+    let text = refusal(&format!("mongodb://localhost:{port}/?directConnection=true")).await;
+    assert!(text.contains("handshake"), "{text}");
+    works(&encrypted.trusting("")).await;
+}

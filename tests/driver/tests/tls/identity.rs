@@ -1,0 +1,227 @@
+//! Who is who: certificates of server and client.
+
+use marula_driver::{Client, ErrorKind};
+use marula_driver_tests::{
+    standalone,
+    tls::{Authority, Files, TlsFront},
+};
+
+use super::{Encrypted, refusal, works};
+
+#[tokio::test]
+async fn a_server_with_a_certificate_of_the_authority_is_trusted() {
+    let encrypted = Encrypted::well().await;
+    works(&encrypted.trusting("")).await;
+    let met = encrypted.front.met();
+    assert_eq!(
+        met.server_name.as_deref(),
+        Some("localhost"),
+        "the name is asked for"
+    );
+    assert!(!met.certificate && met.encrypted >= 2, "{met:?}");
+    assert_eq!(met.refused, 0);
+    let again = encrypted.uri("localhost", &format!("ssl=true&tlsCAFile={}", encrypted.ca_file));
+    works(&again).await;
+}
+
+#[tokio::test]
+async fn an_address_in_the_certificate_is_as_good_as_a_name() {
+    let encrypted = Encrypted::start(|authority| authority.issue(&["127.0.0.1"])).await;
+    works(&encrypted.uri("127.0.0.1", &format!("tlsCAFile={}", encrypted.ca_file))).await;
+    assert_eq!(
+        encrypted.front.met().server_name,
+        None,
+        "an address is no name to ask for"
+    );
+}
+
+#[tokio::test]
+async fn another_authority_is_not_trusted() {
+    let encrypted = Encrypted::well().await;
+    let other = encrypted.files.write("other.pem", &Authority::new().pem());
+    for uri in [
+        encrypted.uri("localhost", &format!("tlsCAFile={other}")),
+        encrypted.uri(
+            "localhost",
+            &format!("tlsCAFile={other}&tlsAllowInvalidHostnames=true"),
+        ),
+    ] {
+        let text = refusal(&uri).await;
+        assert!(text.contains("could not be encrypted"), "{text}");
+        assert!(
+            text.contains("certificate") && text.contains("UnknownIssuer"),
+            "{text}"
+        );
+    }
+    works(&encrypted.uri(
+        "localhost",
+        &format!("tlsCAFile={other}&tlsAllowInvalidCertificates=true"),
+    ))
+    .await;
+    works(&encrypted.uri("localhost", &format!("tlsCAFile={other}&tlsInsecure=true"))).await;
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_refused() {
+    let encrypted = Encrypted::start(|authority| authority.issue(&["other.example.com"])).await;
+    let text = refusal(&encrypted.trusting("")).await;
+    assert!(
+        text.contains("certificate") && text.contains("other.example.com"),
+        "{text}"
+    );
+    works(&encrypted.trusting("tlsAllowInvalidHostnames=true")).await;
+    works(&encrypted.trusting("tlsAllowInvalidCertificates=true")).await;
+    works(&encrypted.trusting("tlsInsecure=true")).await;
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_refused() {
+    let encrypted = Encrypted::start(|authority| authority.issue_expired(&["localhost"])).await;
+    for options in ["", "tlsAllowInvalidHostnames=true"] {
+        let text = refusal(&encrypted.trusting(options)).await;
+        assert!(text.contains("expired"), "{text}");
+    }
+    works(&encrypted.trusting("tlsInsecure=true")).await;
+}
+
+#[tokio::test]
+async fn options_switched_off_relax_nothing() {
+    let encrypted = Encrypted::start(|authority| authority.issue(&["other.example.com"])).await;
+    for options in [
+        "tlsInsecure=false",
+        "tlsAllowInvalidHostnames=false",
+        "tlsAllowInvalidCertificates=false",
+    ] {
+        let text = refusal(&encrypted.trusting(options)).await;
+        assert!(text.contains("other.example.com"), "{options}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_client_shows_its_certificate() {
+    let authority = Authority::new();
+    let clients = Authority::new();
+    let server = standalone().await.server;
+    let identity = authority.issue(&["localhost"]);
+    let front = TlsFront::demanding(&identity, &clients, server.addresses()[0]).await;
+    let files = Files::new();
+    let ca_file = files.write("ca.pem", &authority.pem());
+    let uri = |options: &str| {
+        let port = front.address.port();
+        format!("mongodb://localhost:{port}/?tls=true&tlsCAFile={ca_file}&{options}")
+    };
+    let own = files.write("client.pem", &clients.issue(&["a client"]).pem());
+    works(&uri(&format!("tlsCertificateKeyFile={own}"))).await;
+    assert!(front.met().certificate);
+
+    let foreign = files.write("foreign.pem", &authority.issue(&["a client"]).pem());
+    for options in [String::new(), format!("tlsCertificateKeyFile={foreign}")] {
+        let text = refusal(&uri(&options)).await;
+        assert!(text.contains("alert"), "the server says why: {text}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_used_are_refused_by_name() {
+    let files = Files::new();
+    let identity = Authority::new().issue(&["a client"]);
+    let certificate = files.write("certificate.pem", &identity.certificate_pem());
+    let nothing = files.write("nothing.pem", "no certificate here");
+    let broken = files.write(
+        "broken.pem",
+        "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n",
+    );
+    let of_no_use = files.write(
+        "of_no_use.pem",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    );
+    let old_form = files.write(
+        "old_form.pem",
+        &format!(
+            "{}-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n",
+            identity.certificate_pem()
+        ),
+    );
+    let encrypted = files.write(
+        "encrypted.pem",
+        &format!(
+            "{}-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            identity.certificate_pem()
+        ),
+    );
+    let other_key = files.write(
+        "other_key.pem",
+        &(identity.certificate_pem() + key_of(&Authority::new().issue(&["another"]).pem())),
+    );
+    for (options, parts) in [
+        (
+            "tlsCAFile=/nowhere/ca.pem".to_owned(),
+            ["tlsCAFile", "/nowhere/ca.pem"],
+        ),
+        (format!("tlsCAFile={nothing}"), ["tlsCAFile", "no certificate"]),
+        (format!("tlsCAFile={broken}"), ["tlsCAFile", "no PEM file"]),
+        (format!("tlsCAFile={of_no_use}"), ["tlsCAFile", "unfit"]),
+        (
+            "tlsCertificateKeyFile=/nowhere/key.pem".to_owned(),
+            ["tlsCertificateKeyFile", "cannot be read"],
+        ),
+        (
+            format!("tlsCertificateKeyFile={certificate}"),
+            ["tlsCertificateKeyFile", "no private key"],
+        ),
+        (
+            format!("tlsCertificateKeyFile={old_form}&tlsCertificateKeyFilePassword=hunter2"),
+            ["tlsCertificateKeyFile", "openssl pkcs8"],
+        ),
+        (
+            format!("tlsCertificateKeyFile={encrypted}"),
+            ["tlsCertificateKeyFile", "tlsCertificateKeyFilePassword"],
+        ),
+        (
+            format!("tlsCertificateKeyFile={encrypted}&tlsCertificateKeyFilePassword=hunter2"),
+            ["tlsCertificateKeyFile", "encrypted key"],
+        ),
+        (
+            format!("tlsInsecure=true&tlsCertificateKeyFile={other_key}"),
+            ["tlsCertificateKeyFile", "cannot be used"],
+        ),
+    ] {
+        let uri = format!("mongodb://localhost/?tls=true&{options}");
+        let error = Client::connect(&uri).await.expect_err(&options);
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+        let text = error.to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{options}: {text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+fn key_of(pem: &str) -> &str {
+    let begin = pem.find("-----BEGIN PRIVATE KEY").expect("a key");
+    &pem[begin..]
+}
+
+/// Switching revocation checks on does not go with switching the checks off.
+async fn cannot_be_combined(a: &str, b: &str) {
+    for given in ["true", "false"] {
+        let uri = format!("mongodb://localhost/?tls=true&{a}=true&{b}={given}");
+        let error = Client::connect(&uri).await.expect_err(&uri);
+        let text = error.to_string();
+        assert!(text.contains(a) && text.contains(b), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn ocsp_support_prose_invalid_1() {
+    cannot_be_combined("tlsInsecure", "tlsDisableCertificateRevocationCheck").await;
+    cannot_be_combined("tlsInsecure", "tlsDisableOCSPEndpointCheck").await;
+}
+
+#[tokio::test]
+async fn ocsp_support_prose_invalid_2() {
+    cannot_be_combined(
+        "tlsAllowInvalidCertificates",
+        "tlsDisableCertificateRevocationCheck",
+    )
+    .await;
+    cannot_be_combined("tlsAllowInvalidCertificates", "tlsDisableOCSPEndpointCheck").await;
+}

@@ -1,0 +1,97 @@
+//! Operations over encrypted connections.
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client,
+    bson::{Document, doc},
+    internals::{Connection, ConnectionSettings, TlsConfig, handshake::client_metadata},
+    options::ClientOptions,
+};
+
+use super::Encrypted;
+
+#[tokio::test]
+async fn large_and_many_messages_arrive_whole() {
+    let encrypted = Encrypted::well().await;
+    let client = Client::connect(encrypted.trusting("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    // Much more than a record of TLS, or than a socket takes at once.
+    let documents: Vec<Document> = (0..40)
+        .map(|n| doc! { "_id": n, "filler": "x".repeat(500_000 + n as usize) })
+        .collect();
+    things.insert_many(&documents).await.expect("20 MB written");
+    let mut cursor = things
+        .find(doc! {})
+        .sort(doc! { "_id": 1 })
+        .batch_size(7)
+        .await
+        .expect("a cursor");
+    let mut found: Vec<Document> = Vec::new();
+    while cursor.advance().await.expect("a batch") {
+        found.push(cursor.deserialize_current().expect("a document"));
+    }
+    assert!(found == documents, "what was read is not what was written");
+    for n in 0..200 {
+        let one = things
+            .find_one(doc! { "_id": n % 40 })
+            .projection(doc! { "_id": 1 })
+            .await;
+        assert_eq!(one.expect("a reply"), Some(doc! { "_id": n % 40 }));
+    }
+}
+
+#[tokio::test]
+async fn many_tasks_share_encrypted_connections() {
+    let encrypted = Encrypted::well().await;
+    let client = Client::connect(encrypted.trusting("maxPoolSize=4"))
+        .await
+        .expect("a client");
+    let tasks: Vec<_> = (0..32)
+        .map(|n| {
+            let things = client.database("d").collection::<Document>("things");
+            tokio::spawn(async move {
+                for m in 0..10 {
+                    things
+                        .insert_one(&doc! { "n": n, "m": m })
+                        .await
+                        .expect("a write");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("no panic");
+    }
+    let things = client.database("d").collection::<Document>("things");
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 320);
+    // Four of the pool, one of the monitor.
+    assert!(
+        encrypted.front.met().encrypted <= 5,
+        "{:?}",
+        encrypted.front.met()
+    );
+    drop(encrypted.server);
+}
+
+#[tokio::test]
+async fn an_idle_connection_knows_that_it_was_cut_and_nothing_else() {
+    let encrypted = Encrypted::well().await;
+    let options = ClientOptions::parse(&encrypted.trusting("")).expect("options");
+    let settings = ConnectionSettings {
+        tls: Some(TlsConfig::new(&options.tls).expect("files")),
+        ..ConnectionSettings::new(Duration::ZERO, client_metadata(None).expect("metadata"))
+    };
+    let mut connection = Connection::establish(&options.hosts[0], &settings)
+        .await
+        .expect("a connection");
+    // Tickets, which servers send after the handshake, are no news.
+    for _ in 0..100 {
+        assert!(!connection.has_perished());
+        tokio::task::yield_now().await;
+    }
+    encrypted.front.cut_all();
+    while !connection.has_perished() {
+        tokio::task::yield_now().await;
+    }
+}

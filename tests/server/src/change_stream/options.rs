@@ -1,0 +1,147 @@
+//! The `$changeStream` stage: its options and the namespaces it watches.
+
+use super::token::{Place, Token};
+use crate::command::args::Args;
+use crate::error::{Error, Result, code};
+use crate::storage::Namespace;
+use bson::{Document, Timestamp};
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Scope {
+    Collection(Namespace),
+    Database(String),
+    Cluster,
+}
+
+/// When an event carries a whole document, and whether it must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Image {
+    Off,
+    /// The document as it is when the event is read.
+    Lookup,
+    WhenAvailable,
+    Required,
+}
+
+/// The options of one stream.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(super) full_document: Image,
+    pub(super) before_change: Image,
+    pub(super) expanded: bool,
+    /// Only what comes after this is shown; `None` begins with now.
+    pub(super) start: Option<Token>,
+    pub(super) scope: Scope,
+}
+
+impl Options {
+    pub(super) fn parse(spec: &Document, db: &str, collection: Option<&Namespace>) -> Result<Options> {
+        let args = Args::new("$changeStream", spec);
+        args.only(&[
+            "fullDocument",
+            "fullDocumentBeforeChange",
+            "resumeAfter",
+            "startAfter",
+            "startAtOperationTime",
+            "allChangesForCluster",
+            "showExpandedEvents",
+            "showSystemEvents",
+            "showMigrationEvents",
+            "matchCollectionUUIDForUpdateLookup",
+        ])?;
+        let invalid = |field: &str, value: &str| {
+            Error::bad_value(format!(
+                "Enumeration value '{value}' for field '$changeStream.{field}' is not a valid value."
+            ))
+        };
+        let full_document = match args.string("fullDocument")? {
+            None | Some("default") => Image::Off,
+            Some("updateLookup") => Image::Lookup,
+            Some("whenAvailable") => Image::WhenAvailable,
+            Some("required") => Image::Required,
+            Some(other) => return Err(invalid("fullDocument", other)),
+        };
+        let before_change = match args.string("fullDocumentBeforeChange")? {
+            None | Some("off") => Image::Off,
+            Some("whenAvailable") => Image::WhenAvailable,
+            Some("required") => Image::Required,
+            Some(other) => return Err(invalid("fullDocumentBeforeChange", other)),
+        };
+        let cluster = args.flag("allChangesForCluster", false)?;
+        Ok(Options {
+            full_document,
+            before_change,
+            expanded: args.flag("showExpandedEvents", false)?,
+            start: start(&args)?,
+            scope: scope(cluster, db, collection)?,
+        })
+    }
+}
+
+fn start(args: &Args<'_>) -> Result<Option<Token>> {
+    let (after, start) = (args.document("resumeAfter")?, args.document("startAfter")?);
+    match (after, start, args.get("startAtOperationTime")) {
+        (None, None, None) => Ok(None),
+        (Some(token), None, None) => {
+            let token = Token::parse(token)?;
+            if token.place == Place::Invalidate {
+                return Err(Error::new(
+                    code::INVALID_RESUME_TOKEN,
+                    "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification.",
+                ));
+            }
+            Ok(Some(token))
+        }
+        (None, Some(token), None) => Token::parse(token).map(Some),
+        (None, None, Some(bson::Bson::Timestamp(time))) => Ok(Some(Token {
+            time: *time,
+            place: Place::Before,
+        })),
+        (None, None, Some(_)) => Err(Error::type_mismatch(
+            "BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'",
+        )),
+        _ => Err(Error::new(
+            40674,
+            "Only one type of resume option is allowed, but multiple were found.",
+        )),
+    }
+}
+
+fn scope(cluster: bool, db: &str, collection: Option<&Namespace>) -> Result<Scope> {
+    let invalid = |message: String| Error::new(code::INVALID_NAMESPACE, message);
+    match collection {
+        Some(_) | None if cluster && (db != "admin" || collection.is_some()) => Err(Error::new(
+            code::INVALID_OPTIONS,
+            "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name",
+        )),
+        None if cluster => Ok(Scope::Cluster),
+        _ if matches!(db, "admin" | "config" | "local") => Err(invalid(format!(
+            "$changeStream may not be opened on the internal {db} database"
+        ))),
+        Some(namespace) if namespace.collection.starts_with("system.") => Err(invalid(format!(
+            "$changeStream may not be opened on the internal {namespace} collection"
+        ))),
+        Some(namespace) => Ok(Scope::Collection(namespace.clone())),
+        None => Ok(Scope::Database(db.to_owned())),
+    }
+}
+
+impl Scope {
+    /// Whether something that happened in a namespace is watched.
+    pub(super) fn contains(&self, namespace: &Namespace) -> bool {
+        match self {
+            Scope::Collection(watched) => watched == namespace,
+            Scope::Database(database) => *database == namespace.database,
+            Scope::Cluster => !matches!(namespace.database.as_str(), "admin" | "config" | "local"),
+        }
+    }
+}
+
+/// The token from which a stream begins that was opened at a time.
+pub(super) fn now(time: Timestamp) -> Token {
+    Token {
+        time,
+        place: Place::HighWater,
+    }
+}

@@ -1,0 +1,57 @@
+//! Tailable cursors: a query over a capped collection that goes on with what is inserted later.
+
+use crate::error::{Error, Result};
+use crate::query::projection::Projection;
+use crate::query::{Env, Filter};
+use crate::storage::{Catalog, Namespace, RecordId};
+use bson::Document;
+use std::sync::Arc;
+
+/// The state of a tailable cursor.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub(crate) namespace: Namespace,
+    pub(crate) uuid: bson::Uuid,
+    pub(crate) filter: Filter,
+    pub(crate) projection: Option<Projection>,
+    pub(crate) env: Env,
+    /// The last record that was looked at.
+    pub(crate) position: RecordId,
+}
+
+impl Tail {
+    /// Up to `count` further documents.
+    pub(crate) fn next(&mut self, catalog: &Catalog, count: usize) -> Result<Vec<Arc<Document>>> {
+        let collection = catalog
+            .get(&self.namespace)
+            .filter(|collection| collection.uuid == self.uuid)
+            .ok_or_else(|| {
+                Error::new(
+                    175,
+                    format!("collection dropped between getMore calls: {}", self.namespace),
+                )
+            })?;
+        if self.position > 0 && collection.record(self.position).is_none() {
+            return Err(Error::new(
+                136,
+                "CollectionScan died due to failure to restore tailable cursor position. Last seen record is gone",
+            ));
+        }
+        let mut found = Vec::new();
+        for (id, document) in collection.records_after(self.position) {
+            if found.len() == count {
+                break;
+            }
+            self.position = id;
+            if self.filter.matches(document, &self.env)? {
+                found.push(match &self.projection {
+                    Some(projection) => {
+                        Arc::new(projection.apply_matched(document, &self.filter, &self.env)?)
+                    }
+                    None => Arc::clone(document),
+                });
+            }
+        }
+        Ok(found)
+    }
+}

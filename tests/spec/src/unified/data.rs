@@ -1,0 +1,113 @@
+//! The data that a test begins with, and the data it should end with.
+
+use marula_driver::{
+    Database, Error,
+    bson::{Document, doc},
+    options::{ReadConcern, ReadPreference, WriteConcern},
+};
+
+use super::{
+    matcher::{identical, show},
+    run::TestRun,
+    stop::{Step, failed},
+};
+
+/// Drops and fills the collections of `initialData`.
+pub(crate) async fn prepare(run: &TestRun, initial: &[Document]) -> Step {
+    for data in initial {
+        let (database, name) = named(run, data)?;
+        let place = |error: Error| format!("initialData of {}.{name}: {error}", database.name());
+        for dropped in [
+            name.to_owned(),
+            format!("enxcol_.{name}.esc"),
+            format!("enxcol_.{name}.ecoc"),
+        ] {
+            database
+                .collection::<Document>(&dropped)
+                .drop()
+                .await
+                .map_err(place)?;
+        }
+        let documents = documents(data);
+        if let Ok(options) = data.get_document("createOptions") {
+            let mut create = doc! { "create": name };
+            create.extend(options.clone());
+            create.insert("writeConcern", doc! { "w": "majority" });
+            database.run_command(create).await.map_err(place)?;
+        } else if documents.is_empty() {
+            database.create_collection(name).await.map_err(place)?;
+        }
+        if !documents.is_empty() {
+            database
+                .collection::<Document>(name)
+                .insert_many(&documents)
+                .await
+                .map_err(place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares collections with `outcome`.
+pub(crate) async fn check_outcome(run: &TestRun, outcome: &[Document]) -> Step {
+    for data in outcome {
+        let (database, name) = named(run, data)?;
+        let place = format!("outcome of {}.{name}", database.name());
+        let found = database
+            .collection::<Document>(name)
+            .with_read_concern(ReadConcern::local())
+            .with_read_preference(ReadPreference::primary())
+            .find(doc! {})
+            .sort(doc! { "_id": 1 })
+            .await;
+        let found = match found {
+            Ok(cursor) => cursor.try_collect().await,
+            Err(error) => Err(error),
+        };
+        let found: Vec<Document> = found.map_err(|error| format!("{place}: {error}"))?;
+        let expected = documents(data);
+        let list = |documents: &[Document]| {
+            show(
+                &documents
+                    .iter()
+                    .cloned()
+                    .map(marula_driver::bson::Bson::Document)
+                    .collect(),
+            )
+        };
+        let same = found.len() == expected.len()
+            && found
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| identical(&a.clone().into(), &b.clone().into()));
+        if !same {
+            return failed(format!(
+                "{place}: expected {}, found {}",
+                list(&expected),
+                list(&found)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn named<'a>(run: &TestRun, data: &'a Document) -> Step<(Database, &'a str)> {
+    let text = |key: &str| {
+        data.get_str(key)
+            .map_err(|_| format!("collection data needs \"{key}\""))
+    };
+    let (database, collection) = (text("databaseName")?, text("collectionName")?);
+    let database = run
+        .internal
+        .database(database)
+        .with_write_concern(WriteConcern::majority());
+    Ok((database, collection))
+}
+
+fn documents(data: &Document) -> Vec<Document> {
+    let elements = data.get_array("documents").map(Vec::as_slice).unwrap_or_default();
+    elements
+        .iter()
+        .filter_map(|element| element.as_document().cloned())
+        .collect()
+}

@@ -1,0 +1,233 @@
+//! Client entities: the test's options on top of the deployment's connection string.
+
+use std::{sync::Arc, time::Duration};
+
+use marula_driver::{
+    Client,
+    bson::{Bson, Document},
+    options::ClientOptions,
+};
+
+use crate::unified::{
+    deployment::Topology,
+    event::{EventLog, Filter},
+    matcher::show,
+    missing,
+    run::TestRun,
+    stop::{Step, Stop, failed},
+};
+
+/// A client and what it told of its work.
+#[derive(Debug)]
+pub(crate) struct ClientEntity {
+    pub(crate) client: Client,
+    pub(crate) log: Arc<EventLog>,
+}
+
+/// Makes a client that the schema has checked.
+pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
+    if entity.contains_key("autoEncryptOpts") {
+        return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
+    }
+    if let Ok(api) = entity.get_document("serverApi") {
+        return server_api(api);
+    }
+    let uri = base_uri(run, entity)?;
+    let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
+    let mut options = parse(&uri, &overrides)?;
+    let strings = |key: &str| {
+        let names = entity.get_array(key).map(Vec::as_slice).unwrap_or_default();
+        names.iter().filter_map(Bson::as_str).map(str::to_owned).collect()
+    };
+    let log = EventLog::new(Filter {
+        observed: strings("observeEvents"),
+        ignored_commands: strings("ignoreCommandMonitoringEvents"),
+        sensitive_commands: entity.get_bool("observeSensitiveCommands").unwrap_or(false),
+    });
+    log.listen(&mut options);
+    let least = usize::try_from(options.min_pool_size).unwrap_or(usize::MAX);
+    let client = connect(options)?;
+    if let Some(limit) = milliseconds(entity.get("awaitMinPoolSizeMS"))
+        && least > 0
+    {
+        log.await_pools(least, limit).await?;
+    }
+    Ok(ClientEntity { client, log })
+}
+
+/// A client with these options; those that the driver lacks make the test pending.
+pub(crate) fn connect(options: ClientOptions) -> Step<Client> {
+    Client::with_options(options).map_err(|error| match missing::client_option(&error) {
+        Some(what) => Stop::Pending(what),
+        None => Stop::Failed(format!("cannot make a client: {error}")),
+    })
+}
+
+fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
+    let number = match value? {
+        Bson::Int32(number) => i64::from(*number),
+        Bson::Int64(number) => *number,
+        _ => return None,
+    };
+    u64::try_from(number).ok().map(Duration::from_millis)
+}
+
+fn server_api<T>(api: &Document) -> Step<T> {
+    match api.get_str("version") {
+        Ok("1") => Err(Stop::Pending(missing::SERVER_API.to_owned())),
+        version => failed(format!("serverApi.version {version:?} is unknown")),
+    }
+}
+
+fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {
+    let several = entity.get_bool("useMultipleMongoses").ok();
+    Ok(match (run.topology, several) {
+        (Topology::Sharded, Some(true)) => {
+            if run.member_uris.len() < 2 {
+                return failed("useMultipleMongoses: true needs several mongos");
+            }
+            run.uri.clone()
+        }
+        (Topology::Sharded, _) | (Topology::LoadBalanced, Some(false)) => run.single_uri.clone(),
+        _ => run.uri.clone(),
+    })
+}
+
+/// The connection string with `uriOptions` put over its own.
+fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
+    let (mut address, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let named = |option: &str, name: &str| {
+        option
+            .split('=')
+            .next()
+            .unwrap_or_default()
+            .eq_ignore_ascii_case(name)
+    };
+    let direct = overrides
+        .iter()
+        .any(|(name, value)| name.eq_ignore_ascii_case("directConnection") && *value == Bson::Boolean(true));
+    let mut options: Vec<String> = query
+        .split('&')
+        .filter(|option| !option.is_empty())
+        .filter(|option| !overrides.keys().any(|name| named(option, name)))
+        .filter(|option| !(direct && named(option, "replicaSet")))
+        .map(str::to_owned)
+        .collect();
+    let first_host;
+    if direct && let Some((first, rest)) = address.split_once(',') {
+        let tail = rest
+            .find('/')
+            .map_or("/", |at| rest.get(at..).unwrap_or_default());
+        first_host = format!("{first}{tail}");
+        address = &first_host;
+    }
+    for (name, value) in overrides {
+        if let Bson::Array(elements) = value {
+            for element in elements {
+                options.push(format!("{name}={}", text(name, element)?));
+            }
+        } else {
+            options.push(format!("{name}={}", text(name, value)?));
+        }
+    }
+    let slash = if address
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('/'))
+    {
+        ""
+    } else {
+        "/"
+    };
+    let whole = format!("{address}{slash}?{}", options.join("&"));
+    let parsed = ClientOptions::parse(&whole).map_err(|e| format!("uriOptions: {e}"))?;
+    for name in overrides.keys() {
+        let lower = name.to_ascii_lowercase();
+        let unknown = format!("unknown option {lower} ");
+        if parsed
+            .warnings()
+            .iter()
+            .any(|warning| warning.starts_with(&unknown))
+        {
+            return if missing::uri_option(&lower) {
+                Err(Stop::Pending(format!("uriOptions.{name}")))
+            } else {
+                failed(format!("uriOptions.{name} is unknown to the driver"))
+            };
+        }
+    }
+    Ok(parsed)
+}
+
+fn text(name: &str, value: &Bson) -> Step<String> {
+    Ok(match value {
+        Bson::String(text) => escaped(text),
+        Bson::Boolean(flag) => flag.to_string(),
+        Bson::Int32(number) => number.to_string(),
+        Bson::Int64(number) => number.to_string(),
+        Bson::Double(number) => number.to_string(),
+        Bson::Document(properties) if properties.contains_key("$$placeholder") => {
+            return Err(Stop::Pending("authentication".to_owned()));
+        }
+        Bson::Document(properties) => {
+            let parts: Step<Vec<String>> = properties
+                .iter()
+                .map(|(key, value)| Ok(format!("{}:{}", escaped(key), text(name, value)?)))
+                .collect();
+            parts?.join(",")
+        }
+        other => return failed(format!("uriOptions.{name} cannot be {}", show(other))),
+    })
+}
+
+/// Percent-encodes what has a meaning of its own in a connection string.
+fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::bson::doc;
+
+    use super::*;
+
+    const SET: &str = "mongodb://a:1,b:2/?replicaSet=rs0&retryWrites=true";
+
+    #[test]
+    fn options_are_put_over_those_of_the_deployment() {
+        let options = parse(
+            SET,
+            &doc! { "RETRYWRITES": false, "appname": "a b&c", "w": "majority" },
+        )
+        .expect("options");
+        assert!(!options.retry_writes);
+        assert_eq!(options.app_name.as_deref(), Some("a b&c"));
+        assert_eq!(options.replica_set.as_deref(), Some("rs0"));
+        assert_eq!(options.hosts.len(), 2);
+    }
+
+    #[test]
+    fn a_direct_connection_has_one_host_and_no_set() {
+        let options = parse(SET, &doc! { "directConnection": true }).expect("options");
+        assert_eq!(options.hosts.len(), 1);
+        assert_eq!(options.replica_set, None);
+        let options = parse("mongodb://a,b", &doc! { "directConnection": true }).expect("options");
+        assert_eq!(options.hosts.len(), 1);
+    }
+
+    #[test]
+    fn unknown_options_are_not_passed_over() {
+        assert!(matches!(parse(SET, &doc! { "fooBar": 1 }), Err(Stop::Failed(_))));
+        assert!(matches!(
+            parse(SET, &doc! { "waitQueueSize": 1 }),
+            Err(Stop::Pending(_))
+        ));
+        assert!(matches!(parse(SET, &doc! { "w": null }), Err(Stop::Failed(_))));
+    }
+}

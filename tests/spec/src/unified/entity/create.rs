@@ -1,0 +1,117 @@
+//! Makes entities as `createEntities` describes them.
+
+use std::sync::Arc;
+
+use marula_driver::bson::{Bson, Document};
+
+use super::{ClientEntity, Entity, ThreadEntity, client::client, settings};
+use crate::unified::{
+    missing,
+    run::TestRun,
+    stop::{Step, Stop, failed},
+};
+
+/// Makes an entity and names it.
+pub(crate) async fn create(run: &Arc<TestRun>, entity: &Bson) -> Step {
+    let Some((kind, Bson::Document(description))) =
+        entity.as_document().and_then(|entity| entity.iter().next())
+    else {
+        return failed("an entity must be a document with one key");
+    };
+    let id = text(description, "id")?;
+    let made = make(run, kind, description).await;
+    run.entities
+        .add(id, made.map_err(|stop| stop.within(format!("entity \"{id}\"")))?)
+}
+
+async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<Entity> {
+    let entities = &run.entities;
+    match kind {
+        "client" => {
+            let made: ClientEntity = client(run, description).await?;
+            Ok(Entity::Client(Arc::new(made)))
+        }
+        "database" => {
+            let client = &entities.client(text(description, "client")?)?.client;
+            let mut database = client.database(text(description, "databaseName")?);
+            let options = Options::of(description, "databaseOptions")?;
+            if let Some(concern) = options.read_concern {
+                database = database.with_read_concern(settings::read_concern(concern)?);
+            }
+            if let Some(concern) = options.write_concern {
+                database = database.with_write_concern(settings::write_concern(concern)?);
+            }
+            if let Some(preference) = options.read_preference {
+                database = database.with_read_preference(settings::read_preference(preference)?);
+            }
+            Ok(Entity::Database(database))
+        }
+        "collection" => {
+            let database = entities.database(text(description, "database")?)?;
+            let mut collection = database.collection(text(description, "collectionName")?);
+            let options = Options::of(description, "collectionOptions")?;
+            if let Some(concern) = options.read_concern {
+                collection = collection.with_read_concern(settings::read_concern(concern)?);
+            }
+            if let Some(concern) = options.write_concern {
+                collection = collection.with_write_concern(settings::write_concern(concern)?);
+            }
+            if let Some(preference) = options.read_preference {
+                collection = collection.with_read_preference(settings::read_preference(preference)?);
+            }
+            Ok(Entity::Collection(collection))
+        }
+        "thread" => Ok(Entity::Thread(Arc::new(ThreadEntity::new(run)))),
+        "session" => {
+            entities.client(text(description, "client")?)?;
+            lacking(kind)
+        }
+        "bucket" => {
+            entities.database(text(description, "database")?)?;
+            lacking(kind)
+        }
+        _ => lacking(kind),
+    }
+}
+
+/// Tests that do not use it run nevertheless.
+fn lacking(kind: &str) -> Step<Entity> {
+    match missing::entity(kind) {
+        Some(ability) => Ok(Entity::Lacking(ability)),
+        None => failed(format!("unknown type of entity: {kind}")),
+    }
+}
+
+fn text<'a>(description: &'a Document, key: &str) -> Step<&'a str> {
+    match description.get_str(key) {
+        Ok(text) => Ok(text),
+        Err(_) => failed(format!("an entity needs a string \"{key}\"")),
+    }
+}
+
+/// Options that databases and collections share.
+#[derive(Default)]
+struct Options<'a> {
+    read_concern: Option<&'a Document>,
+    write_concern: Option<&'a Document>,
+    read_preference: Option<&'a Document>,
+}
+
+impl<'a> Options<'a> {
+    fn of(description: &'a Document, key: &str) -> Step<Self> {
+        let mut options = Self::default();
+        let Ok(given) = description.get_document(key) else {
+            return Ok(options);
+        };
+        for (name, value) in given {
+            match (name.as_str(), value) {
+                ("readConcern", Bson::Document(concern)) => options.read_concern = Some(concern),
+                ("writeConcern", Bson::Document(concern)) => options.write_concern = Some(concern),
+                ("readPreference", Bson::Document(preference)) => options.read_preference = Some(preference),
+                ("timeoutMS", _) => return Err(Stop::Pending("timeoutMS".to_owned())),
+                _ => return failed(format!("unknown option {key}.{name}")),
+            }
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,34 @@
+//! Cursor entities.
+
+use marula_driver::{Cursor, Error, bson::Document};
+use tokio::sync::Mutex;
+
+/// A cursor, which one operation uses at a time.
+#[derive(Debug)]
+pub(crate) struct CursorEntity(Mutex<Option<Cursor<Document>>>);
+
+impl CursorEntity {
+    pub(crate) fn new(cursor: Cursor<Document>) -> Self {
+        Self(Mutex::new(Some(cursor)))
+    }
+
+    /// One step.
+    pub(crate) async fn iterate_once(&self) -> Result<Option<Document>, Error> {
+        match self.0.lock().await.as_mut() {
+            Some(cursor) => cursor.try_next().await,
+            None => Ok(None),
+        }
+    }
+
+    /// Whether nothing can come any more.
+    pub(crate) async fn is_exhausted(&self) -> bool {
+        self.0.lock().await.as_ref().is_none_or(Cursor::is_exhausted)
+    }
+
+    /// Frees it on the server.
+    pub(crate) async fn close(&self) {
+        if let Some(cursor) = self.0.lock().await.take() {
+            cursor.close().await;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The named things of a test: clients, databases, collections, cursors, threads, values ….
+
+mod client;
+mod create;
+mod cursor;
+pub(crate) mod settings;
+mod thread;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use marula_driver::{
+    Collection, Database,
+    bson::{Bson, Document},
+    event::TopologyDescription,
+};
+
+pub(crate) use client::{ClientEntity, connect};
+pub(crate) use create::create;
+pub(crate) use cursor::CursorEntity;
+pub(crate) use thread::ThreadEntity;
+
+use super::{
+    matcher::Lookup,
+    stop::{Step, Stop, failed},
+};
+
+/// A named thing. Clones are the same thing.
+#[derive(Clone, Debug)]
+pub(crate) enum Entity {
+    Client(Arc<ClientEntity>),
+    Database(Database),
+    Collection(Collection<Document>),
+    Cursor(Arc<CursorEntity>),
+    Thread(Arc<ThreadEntity>),
+    Topology(Option<Arc<TopologyDescription>>),
+    Value(Bson),
+    /// What the driver cannot make yet, by the name of the ability: whoever uses it is pending.
+    Lacking(&'static str),
+}
+
+impl Entity {
+    /// The format's name of its type.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Client(_) => "client",
+            Self::Database(_) => "database",
+            Self::Collection(_) => "collection",
+            Self::Cursor(_) => "cursor",
+            Self::Thread(_) => "thread",
+            Self::Topology(_) => "topologyDescription",
+            Self::Value(_) => "value",
+            Self::Lacking(ability) => ability,
+        }
+    }
+}
+
+/// All entities of a test.
+#[derive(Debug, Default)]
+pub(crate) struct Entities(Mutex<BTreeMap<String, Entity>>);
+
+impl Entities {
+    fn map(&self) -> MutexGuard<'_, BTreeMap<String, Entity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names a thing; a name can be given once.
+    pub(crate) fn add(&self, id: &str, entity: Entity) -> Step {
+        let mut map = self.map();
+        if map.contains_key(id) {
+            return failed(format!("there is an entity \"{id}\" already"));
+        }
+        map.insert(id.to_owned(), entity);
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Step<Entity> {
+        match self.map().get(id) {
+            Some(Entity::Lacking(ability)) => Err(Stop::Pending((*ability).to_owned())),
+            Some(entity) => Ok(entity.clone()),
+            None => failed(format!("there is no entity \"{id}\"")),
+        }
+    }
+
+    fn typed<T>(&self, id: &str, kind: &str, pick: impl FnOnce(Entity) -> Option<T>) -> Step<T> {
+        let entity = self.get(id)?;
+        let found = entity.kind();
+        pick(entity).map_or_else(
+            || failed(format!("entity \"{id}\" is a {found}, not a {kind}")),
+            Ok,
+        )
+    }
+
+    pub(crate) fn client(&self, id: &str) -> Step<Arc<ClientEntity>> {
+        self.typed(id, "client", |entity| match entity {
+            Entity::Client(client) => Some(client),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn database(&self, id: &str) -> Step<Database> {
+        self.typed(id, "database", |entity| match entity {
+            Entity::Database(database) => Some(database),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn thread(&self, id: &str) -> Step<Arc<ThreadEntity>> {
+        self.typed(id, "thread", |entity| match entity {
+            Entity::Thread(thread) => Some(thread),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn topology(&self, id: &str) -> Step<Option<Arc<TopologyDescription>>> {
+        self.typed(id, "topologyDescription", |entity| match entity {
+            Entity::Topology(topology) => Some(topology),
+            _ => None,
+        })
+    }
+
+    /// All clients.
+    pub(crate) fn clients(&self) -> Vec<Arc<ClientEntity>> {
+        self.map()
+            .values()
+            .filter_map(|entity| match entity {
+                Entity::Client(client) => Some(Arc::clone(client)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// All threads, with their names.
+    pub(crate) fn threads(&self) -> Vec<(String, Arc<ThreadEntity>)> {
+        self.map()
+            .iter()
+            .filter_map(|(id, entity)| match entity {
+                Entity::Thread(thread) => Some((id.clone(), Arc::clone(thread))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) -> Vec<Entity> {
+        std::mem::take(&mut *self.map()).into_values().collect()
+    }
+}
+
+impl Lookup for Entities {
+    fn value(&self, id: &str) -> Result<Bson, String> {
+        match self.map().get(id) {
+            Some(Entity::Value(value)) => Ok(value.clone()),
+            Some(other) => Err(format!("entity \"{id}\" is a {}, not a BSON value", other.kind())),
+            None => Err(format!("there is no entity \"{id}\"")),
+        }
+    }
+
+    fn session_id(&self, id: &str) -> Result<Document, String> {
+        Err(self.map().get(id).map_or_else(
+            || format!("there is no entity \"{id}\""),
+            |other| format!("entity \"{id}\" is a {}, not a session", other.kind()),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_given_once_and_types_are_checked() {
+        let entities = Entities::default();
+        entities
+            .add("a", Entity::Value(Bson::Int32(1)))
+            .expect("a new name");
+        assert!(entities.add("a", Entity::Topology(None)).is_err());
+        assert!(entities.client("a").is_err());
+        assert!(entities.get("b").is_err());
+        assert_eq!(entities.value("a"), Ok(Bson::Int32(1)));
+        assert!(entities.session_id("a").is_err());
+        entities.add("s", Entity::Lacking("session")).expect("a new name");
+        assert!(matches!(entities.get("s"), Err(Stop::Pending(_))));
+        assert!(entities.session_id("s").is_err());
+    }
+}

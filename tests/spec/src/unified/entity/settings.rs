@@ -1,0 +1,123 @@
+//! Read concern, read preference and write concern as tests write them.
+
+use std::time::Duration;
+
+use marula_driver::{
+    bson::{Bson, Document},
+    options::{
+        Acknowledgment, ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, TagSet,
+        WriteConcern,
+    },
+};
+
+use crate::unified::{
+    matcher::show,
+    stop::{Step, Stop, failed},
+};
+
+pub(crate) fn read_concern(document: &Document) -> Step<ReadConcern> {
+    let mut concern = ReadConcern::default();
+    for (key, value) in document {
+        match (key.as_str(), value) {
+            ("level", Bson::String(level)) => concern.level = Some(ReadConcernLevel::from(level.as_str())),
+            _ => return unknown("readConcern", key, value),
+        }
+    }
+    Ok(concern)
+}
+
+pub(crate) fn write_concern(document: &Document) -> Step<WriteConcern> {
+    let mut concern = WriteConcern::default();
+    for (key, value) in document {
+        match (key.as_str(), value) {
+            ("w", Bson::String(name)) if name == "majority" => concern.w = Some(Acknowledgment::Majority),
+            ("w", Bson::String(name)) => concern.w = Some(Acknowledgment::Custom(name.clone())),
+            ("w", number) => match whole(number).and_then(|number| u32::try_from(number).ok()) {
+                Some(nodes) => concern.w = Some(Acknowledgment::Nodes(nodes)),
+                None => return unknown("writeConcern", key, value),
+            },
+            ("journal", Bson::Boolean(journal)) => concern.journal = Some(*journal),
+            ("wtimeoutMS", number) => match whole(number) {
+                Some(milliseconds) => concern.w_timeout = Some(Duration::from_millis(milliseconds)),
+                None => return unknown("writeConcern", key, value),
+            },
+            _ => return unknown("writeConcern", key, value),
+        }
+    }
+    Ok(concern)
+}
+
+pub(crate) fn read_preference(document: &Document) -> Step<ReadPreference> {
+    let mut preference = ReadPreference::default();
+    for (key, value) in document {
+        match (key.as_str(), value) {
+            ("mode", Bson::String(mode)) => match ReadPreferenceMode::parse(mode) {
+                Some(mode) => preference.mode = mode,
+                None => return unknown("readPreference", key, value),
+            },
+            ("tagSets", Bson::Array(sets)) => {
+                preference.tag_sets = sets.iter().map(tag_set).collect::<Step<_>>()?;
+            }
+            ("maxStalenessSeconds", number) => match whole(number) {
+                Some(seconds) => preference.max_staleness = Some(Duration::from_secs(seconds)),
+                None => return unknown("readPreference", key, value),
+            },
+            ("hedge", _) => return Err(Stop::Pending("readPreference.hedge".to_owned())),
+            _ => return unknown("readPreference", key, value),
+        }
+    }
+    Ok(preference)
+}
+
+fn tag_set(value: &Bson) -> Step<TagSet> {
+    let Bson::Document(tags) = value else {
+        return unknown("readPreference", "tagSets", value);
+    };
+    tags.iter()
+        .map(|(name, value)| match value {
+            Bson::String(value) => Ok((name.clone(), value.clone())),
+            other => unknown("tagSets", name, other),
+        })
+        .collect()
+}
+
+fn whole(value: &Bson) -> Option<u64> {
+    match value {
+        Bson::Int32(number) => u64::try_from(*number).ok(),
+        Bson::Int64(number) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+fn unknown<T>(what: &str, key: &str, value: &Bson) -> Step<T> {
+    failed(format!("{what}.{key} cannot be {}", show(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::bson::doc;
+
+    use super::*;
+
+    #[test]
+    fn the_usual_shapes_are_read() {
+        assert_eq!(
+            read_concern(&doc! { "level": "majority" }).expect("ok"),
+            ReadConcern::majority()
+        );
+        let concern = write_concern(&doc! { "w": 2, "wtimeoutMS": 5, "journal": true }).expect("ok");
+        assert_eq!(concern.w, Some(Acknowledgment::Nodes(2)));
+        assert_eq!(concern.w_timeout, Some(Duration::from_millis(5)));
+        let preference = doc! { "mode": "nearest", "tagSets": [{ "a": "b" }, {}], "maxStalenessSeconds": 90 };
+        assert_eq!(read_preference(&preference).expect("ok").tag_sets.len(), 2);
+    }
+
+    #[test]
+    fn everything_else_is_an_error() {
+        assert!(read_concern(&doc! { "foo": 1 }).is_err());
+        assert!(write_concern(&doc! { "w": -1 }).is_err());
+        assert!(write_concern(&doc! { "wtimeout": 1 }).is_err());
+        assert!(read_preference(&doc! { "mode": "furthest" }).is_err());
+        assert!(read_preference(&doc! { "tagSets": [{ "a": 1 }] }).is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! `expectError`: whether a driver's error is the one that a test expects.
+
+use std::collections::BTreeMap;
+
+use marula_driver::{
+    Error, ErrorKind,
+    bson::{Bson, Document, doc},
+};
+
+use super::matcher::{Lookup, matches, matches_root, show};
+
+/// Compares an error with what is expected of it.
+///
+/// # Errors
+/// What it is not.
+pub(crate) fn check(expected: &Document, error: &Error, lookup: &dyn Lookup) -> Result<(), String> {
+    expected
+        .iter()
+        .try_for_each(|(key, wanted)| one(key, wanted, error, lookup))
+        .map_err(|why| format!("{why}; the error was: {error}"))
+}
+
+fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(), String> {
+    let is = |name: &str, actual: bool| match wanted {
+        Bson::Boolean(wanted) if *wanted == actual => Ok(()),
+        _ => Err(format!("{name}: expected {}, it is {actual}", show(wanted))),
+    };
+    match (key, wanted) {
+        ("isError", _) => Ok(()),
+        ("isClientError", _) => is(key, is_client_error(error)),
+        ("isTimeoutError", _) => is(key, error.is_timeout()),
+        ("errorContains", Bson::String(part)) => {
+            let part = part.to_lowercase();
+            if texts(error)
+                .iter()
+                .any(|text| text.to_lowercase().contains(&part))
+            {
+                Ok(())
+            } else {
+                Err(format!("errorContains: expected \"{part}\" in it"))
+            }
+        }
+        ("errorCode", wanted) => {
+            let code = error.code().map(Bson::Int32);
+            matches(wanted, code.as_ref(), false, lookup).map_err(|why| format!("errorCode {why}"))
+        }
+        ("errorCodeName", Bson::String(name)) => {
+            if code_names(error)
+                .iter()
+                .any(|other| other.eq_ignore_ascii_case(name))
+            {
+                Ok(())
+            } else {
+                Err(format!(
+                    "errorCodeName: expected {name}, found {:?}",
+                    code_names(error)
+                ))
+            }
+        }
+        ("errorLabelsContain", Bson::Array(labels)) => {
+            labels.iter().try_for_each(|label| match label.as_str() {
+                Some(label) if error.contains_label(label) => Ok(()),
+                _ => Err(format!(
+                    "errorLabelsContain: the label {} is not there",
+                    show(label)
+                )),
+            })
+        }
+        ("errorLabelsOmit", Bson::Array(labels)) => {
+            labels.iter().try_for_each(|label| match label.as_str() {
+                Some(label) if !error.contains_label(label) => Ok(()),
+                _ => Err(format!("errorLabelsOmit: the label {} is there", show(label))),
+            })
+        }
+        ("errorResponse", Bson::Document(wanted)) => {
+            let response = error
+                .server_response()
+                .ok_or("errorResponse: the server sent nothing")?;
+            let response = marula_driver::bson::decode_document(response.as_bytes())
+                .map_err(|e| format!("errorResponse: it is malformed: {e}"))?;
+            matches_root(wanted, &response, lookup).map_err(|why| format!("errorResponse {why}"))
+        }
+        ("expectResult", wanted) => {
+            let partial = partial_result(error).map(Bson::Document);
+            matches(wanted, partial.as_ref(), true, lookup).map_err(|why| format!("expectResult {why}"))
+        }
+        ("writeErrors" | "writeConcernErrors", _) => Err(format!(
+            "{key} belongs to client bulk writes, and this is no error of one"
+        )),
+        _ => Err(format!("unknown expectation {key}: {}", show(wanted))),
+    }
+}
+
+/// Whether it is no answer of a server. A failed connection counts as the client's.
+fn is_client_error(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Command(_) | ErrorKind::Write(_) => false,
+        ErrorKind::BulkWrite(bulk) => {
+            bulk.write_errors.is_empty()
+                && bulk.write_concern_error.is_none()
+                && bulk.interrupted_by.as_ref().is_none_or(is_client_error)
+        }
+        _ => true,
+    }
+}
+
+/// The message, and those of all errors inside a bulk write's.
+fn texts(error: &Error) -> Vec<String> {
+    let mut texts = vec![error.to_string()];
+    if let ErrorKind::BulkWrite(bulk) = error.kind() {
+        texts.extend(bulk.write_errors.iter().map(ToString::to_string));
+        texts.extend(bulk.write_concern_error.as_ref().map(ToString::to_string));
+    }
+    texts
+}
+
+fn code_names(error: &Error) -> Vec<String> {
+    let mut names: Vec<String> = error.code_name().map(str::to_owned).into_iter().collect();
+    names.extend(
+        error
+            .write_concern_error()
+            .map(|e| e.code_name.clone())
+            .filter(|name| !name.is_empty()),
+    );
+    names
+}
+
+/// What a bulk write did before it failed.
+fn partial_result(error: &Error) -> Option<Document> {
+    let ErrorKind::BulkWrite(bulk) = error.kind() else {
+        return None;
+    };
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let size = |ids: &BTreeMap<usize, Bson>| i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    let by_index = |ids: &BTreeMap<usize, Bson>| -> Document {
+        ids.iter()
+            .map(|(index, id)| (index.to_string(), id.clone()))
+            .collect()
+    };
+    Some(doc! {
+        "insertedCount": size(&bulk.inserted_ids),
+        "matchedCount": number(bulk.matched_count),
+        "modifiedCount": number(bulk.modified_count),
+        "deletedCount": number(bulk.deleted_count),
+        "upsertedCount": size(&bulk.upserted_ids),
+        "insertedIds": by_index(&bulk.inserted_ids),
+        "upsertedIds": by_index(&bulk.upserted_ids),
+    })
+}

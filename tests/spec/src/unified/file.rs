@@ -1,0 +1,138 @@
+//! A test file, read and checked.
+
+use std::path::Path;
+
+use marula_driver::bson::{Array, Bson, Document, from_extended_json};
+
+use super::{schema, version::Version};
+
+/// The newest version of the format that this runner supports.
+const SUPPORTED: (u32, u32) = (1, 28);
+
+/// A file of the unified format.
+#[derive(Debug)]
+pub(crate) struct TestFile {
+    pub(crate) requirements: Vec<Document>,
+    pub(crate) entities: Array,
+    pub(crate) initial_data: Vec<Document>,
+    pub(crate) tests: Vec<Test>,
+}
+
+/// One of its tests.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) description: String,
+    pub(crate) requirements: Vec<Document>,
+    pub(crate) skip_reason: Option<String>,
+    pub(crate) operations: Vec<Document>,
+    pub(crate) events: Vec<Document>,
+    pub(crate) expects_logs: bool,
+    pub(crate) expects_traces: bool,
+    pub(crate) outcome: Vec<Document>,
+}
+
+/// Reads a file as Extended JSON.
+///
+/// # Errors
+/// When it cannot be read, or is no Extended JSON.
+pub(crate) fn parse(path: &Path) -> Result<Document, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read the file: {e}"))?;
+    from_extended_json(&text).map_err(|e| format!("this is no Extended JSON: {e}"))
+}
+
+impl TestFile {
+    /// Checks a file against the schema and takes it apart.
+    ///
+    /// # Errors
+    /// Everything in it that the format does not allow; or a version that this runner does not support.
+    pub(crate) fn new(mut file: Document) -> Result<Self, String> {
+        let version = file.get_str("schemaVersion").ok().and_then(Version::parse);
+        if let Some(version) = version {
+            let (major, minor) = version.release();
+            if major != SUPPORTED.0 || minor > SUPPORTED.1 {
+                return Err(format!("schemaVersion {version} is not supported"));
+            }
+        }
+        let violations = schema::violations(&file);
+        if !violations.is_empty() {
+            let all: Vec<String> = violations.iter().map(ToString::to_string).collect();
+            return Err(all.join("\n"));
+        }
+        let entities = match file.remove("createEntities") {
+            Some(Bson::Array(entities)) => entities,
+            _ => Array::new(),
+        };
+        Ok(Self {
+            requirements: documents(&mut file, "runOnRequirements"),
+            entities,
+            initial_data: documents(&mut file, "initialData"),
+            tests: documents(&mut file, "tests").into_iter().map(Test::new).collect(),
+        })
+    }
+}
+
+impl Test {
+    fn new(mut test: Document) -> Self {
+        let text = |test: &Document, key: &str| test.get_str(key).ok().map(str::to_owned);
+        Self {
+            description: text(&test, "description").unwrap_or_default(),
+            skip_reason: text(&test, "skipReason"),
+            expects_logs: test.contains_key("expectLogMessages"),
+            expects_traces: test.contains_key("expectTracingMessages"),
+            requirements: documents(&mut test, "runOnRequirements"),
+            operations: documents(&mut test, "operations"),
+            events: documents(&mut test, "expectEvents"),
+            outcome: documents(&mut test, "outcome"),
+        }
+    }
+}
+
+/// The documents of an array, which the schema has checked.
+fn documents(parent: &mut Document, key: &str) -> Vec<Document> {
+    let Some(Bson::Array(elements)) = parent.remove(key) else {
+        return Vec::new();
+    };
+    elements
+        .into_iter()
+        .filter_map(|element| match element {
+            Bson::Document(document) => Some(document),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::bson::doc;
+
+    use super::*;
+
+    fn file(version: &str) -> Document {
+        doc! { "description": "d", "schemaVersion": version, "tests": [
+            { "description": "t", "operations": [], "skipReason": "why" },
+        ] }
+    }
+
+    #[test]
+    fn versions_up_to_the_newest_are_read() {
+        let read = TestFile::new(file("1.28")).expect("a good file");
+        assert_eq!(read.tests.len(), 1);
+        assert_eq!(read.tests[0].skip_reason.as_deref(), Some("why"));
+        assert!(TestFile::new(file("1.0.9")).is_ok());
+        for version in ["1.29", "0.9", "2.0"] {
+            let error = TestFile::new(file(version)).expect_err("unsupported");
+            assert!(error.contains("not supported"), "{error}");
+        }
+    }
+
+    #[test]
+    fn faults_refuse_the_file() {
+        let mut file = file("1.0");
+        file.insert("foo", 1);
+        assert!(
+            TestFile::new(file)
+                .expect_err("a fault")
+                .contains("unknown key \"foo\"")
+        );
+    }
+}

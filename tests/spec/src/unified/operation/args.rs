@@ -1,0 +1,231 @@
+//! The arguments of an operation: taken one by one, so that one that nobody took is noticed.
+
+use std::time::Duration;
+
+use marula_driver::{
+    bson::{Bson, Document, from_document},
+    options::{Collation, Hint, ReadConcern, ReadPreference, WriteConcern},
+};
+
+use crate::unified::{
+    entity::settings,
+    matcher::show,
+    missing,
+    stop::{Step, Stop, failed},
+};
+
+/// The arguments that were not taken yet.
+#[derive(Debug)]
+pub(crate) struct Args {
+    operation: String,
+    rest: Document,
+}
+
+/// An update: operators or a pipeline.
+pub(crate) enum UpdateArgument {
+    Operators(Document),
+    Pipeline(Vec<Document>),
+}
+
+impl Args {
+    pub(crate) fn new(operation: &str, arguments: Document) -> Self {
+        Self {
+            operation: operation.to_owned(),
+            rest: arguments,
+        }
+    }
+
+    /// All arguments must have been taken now.
+    ///
+    /// # Errors
+    /// Pending if the driver lacks one that the specifications have; a failure if one is unknown.
+    pub(crate) fn finish(self) -> Step {
+        let mut pending = None;
+        for key in self.rest.keys() {
+            if missing::argument(&self.operation, key) {
+                pending.get_or_insert_with(|| missing::argument_name(&self.operation, key));
+            } else {
+                return failed(format!("{}: unknown argument \"{key}\"", self.operation));
+            }
+        }
+        pending.map_or(Ok(()), |what| Err(Stop::Pending(what)))
+    }
+
+    pub(crate) fn take(&mut self, key: &str) -> Option<Bson> {
+        self.rest.remove(key)
+    }
+
+    /// An argument that must be there.
+    pub(crate) fn required<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut Self, &str) -> Step<Option<T>>,
+    ) -> Step<T> {
+        match read(self, key)? {
+            Some(value) => Ok(value),
+            None => failed(format!("{}: the argument \"{key}\" is missing", self.operation)),
+        }
+    }
+
+    fn typed<T>(
+        &mut self,
+        key: &str,
+        wanted: &str,
+        read: impl FnOnce(&Bson) -> Option<T>,
+    ) -> Step<Option<T>> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        match read(&value) {
+            Some(value) => Ok(Some(value)),
+            None => failed(format!(
+                "{}: the argument \"{key}\" must be {wanted}, not {}",
+                self.operation,
+                show(&value)
+            )),
+        }
+    }
+
+    pub(crate) fn bson(&mut self, key: &str) -> Step<Option<Bson>> {
+        Ok(self.take(key))
+    }
+
+    pub(crate) fn string(&mut self, key: &str) -> Step<Option<String>> {
+        self.typed(key, "a string", |value| value.as_str().map(str::to_owned))
+    }
+
+    pub(crate) fn boolean(&mut self, key: &str) -> Step<Option<bool>> {
+        self.typed(key, "a boolean", Bson::as_bool)
+    }
+
+    pub(crate) fn integer(&mut self, key: &str) -> Step<Option<i64>> {
+        self.typed(key, "an integer", whole)
+    }
+
+    pub(crate) fn u64(&mut self, key: &str) -> Step<Option<u64>> {
+        self.typed(key, "a number from 0 on", |value| {
+            u64::try_from(whole(value)?).ok()
+        })
+    }
+
+    pub(crate) fn u32(&mut self, key: &str) -> Step<Option<u32>> {
+        self.typed(key, "a number from 0 on", |value| {
+            u32::try_from(whole(value)?).ok()
+        })
+    }
+
+    pub(crate) fn milliseconds(&mut self, key: &str) -> Step<Option<Duration>> {
+        Ok(self.u64(key)?.map(Duration::from_millis))
+    }
+
+    pub(crate) fn seconds(&mut self, key: &str) -> Step<Option<Duration>> {
+        Ok(self.u64(key)?.map(Duration::from_secs))
+    }
+
+    pub(crate) fn document(&mut self, key: &str) -> Step<Option<Document>> {
+        self.typed(key, "a document", |value| value.as_document().cloned())
+    }
+
+    pub(crate) fn documents(&mut self, key: &str) -> Step<Option<Vec<Document>>> {
+        self.typed(key, "an array of documents", |value| {
+            value
+                .as_array()?
+                .iter()
+                .map(|element| element.as_document().cloned())
+                .collect()
+        })
+    }
+
+    pub(crate) fn hint(&mut self, key: &str) -> Step<Option<Hint>> {
+        self.typed(key, "an index's name or keys", |value| match value {
+            Bson::String(name) => Some(Hint::from(name.as_str())),
+            Bson::Document(keys) => Some(Hint::from(keys.clone())),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn collation(&mut self, key: &str) -> Step<Option<Collation>> {
+        self.typed(key, "a collation", |value| {
+            from_document(value.as_document()?).ok()
+        })
+    }
+
+    pub(crate) fn update(&mut self, key: &str) -> Step<Option<UpdateArgument>> {
+        match self.rest.get(key) {
+            Some(Bson::Array(_)) => Ok(self.documents(key)?.map(UpdateArgument::Pipeline)),
+            _ => Ok(self.document(key)?.map(UpdateArgument::Operators)),
+        }
+    }
+
+    pub(crate) fn read_concern(&mut self, key: &str) -> Step<Option<ReadConcern>> {
+        self.document(key)?
+            .map(|d| settings::read_concern(&d))
+            .transpose()
+    }
+
+    pub(crate) fn read_preference(&mut self, key: &str) -> Step<Option<ReadPreference>> {
+        self.document(key)?
+            .map(|d| settings::read_preference(&d))
+            .transpose()
+    }
+
+    pub(crate) fn write_concern(&mut self, key: &str) -> Step<Option<WriteConcern>> {
+        self.document(key)?
+            .map(|d| settings::write_concern(&d))
+            .transpose()
+    }
+}
+
+fn whole(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int32(number) => Some(i64::from(*number)),
+        Bson::Int64(number) => Some(*number),
+        Bson::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => Some(*number as i64),
+        _ => None,
+    }
+}
+
+/// Gives optional arguments to the setters of an action: `setter <- reader("argument")`.
+macro_rules! set {
+    ($action:ident, $args:ident; $($setter:ident <- $reader:ident($key:literal)),* $(,)?) => {
+        $(if let Some(value) = $args.$reader($key)? {
+            $action = $action.$setter(value);
+        })*
+    };
+}
+pub(crate) use set;
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::bson::doc;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_took_is_noticed() {
+        let mut args = Args::new("find", doc! { "filter": {}, "limit": 1_i64 });
+        assert!(args.required("filter", Args::document).is_ok());
+        assert_eq!(args.integer("limit").expect("a number"), Some(1));
+        assert!(args.finish().is_ok());
+        assert!(matches!(
+            Args::new("find", doc! { "foo": 1 }).finish(),
+            Err(Stop::Failed(_))
+        ));
+        assert!(matches!(
+            Args::new("find", doc! { "timeoutMS": 1 }).finish(),
+            Err(Stop::Pending(_))
+        ));
+        assert!(matches!(
+            Args::new("find", doc! { "timeoutMS": 1, "foo": 1 }).finish(),
+            Err(Stop::Failed(_))
+        ));
+    }
+
+    #[test]
+    fn types_are_checked() {
+        let mut args = Args::new("find", doc! { "filter": 1, "limit": -1 });
+        assert!(args.document("filter").is_err());
+        assert!(args.u64("limit").is_err());
+        assert!(args.required("sort", Args::document).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! Operations on clients.
+
+use marula_driver::bson::Bson;
+
+use super::{
+    Done, Output,
+    args::{Args, set},
+    documents,
+};
+use crate::unified::{entity::ClientEntity, stop::Step};
+
+pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
+    let client = &entity.client;
+    Ok(Some(match name {
+        "listDatabases" => {
+            let mut action = client.list_databases();
+            set!(action, args; filter <- document("filter"), comment <- bson("comment"),
+                authorized_databases <- boolean("authorizedDatabases"));
+            args.finish()?;
+            documents(action.await)
+        }
+        "listDatabaseNames" => {
+            let mut action = client.list_database_names();
+            set!(action, args; filter <- document("filter"));
+            args.finish()?;
+            action
+                .await
+                .map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+        }
+        "dropDatabase" => {
+            let database = client.database(&args.required("database", Args::string)?);
+            args.finish()?;
+            database.drop().await.map(|()| Output::Nothing)
+        }
+        "close" => {
+            args.finish()?;
+            client.shutdown().await;
+            Ok(Output::Nothing)
+        }
+        _ => return Ok(None),
+    }))
+}

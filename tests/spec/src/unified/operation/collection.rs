@@ -1,0 +1,106 @@
+//! Operations on collections that read, and the way to the others.
+
+use marula_driver::{
+    Collection, Cursor, Error,
+    bson::{Bson, Document},
+};
+
+use super::{
+    Done, Output,
+    args::{Args, set},
+    bulk, collected, index, modify, optional, write,
+};
+use crate::unified::stop::Step;
+
+pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Args) -> Step<Option<Done>> {
+    Ok(Some(match name {
+        "find" => collected(find(collection, args).await?).await,
+        "createFindCursor" => find(collection, args).await?.map(Output::Cursor),
+        "findOne" => find_one(collection, args).await?,
+        "aggregate" => collected(aggregate(collection, args).await?).await,
+        "distinct" => distinct(collection, args).await?,
+        "countDocuments" => count_documents(collection, args).await?,
+        "bulkWrite" => bulk::run(collection, args).await?,
+        "estimatedDocumentCount" => estimated_document_count(collection, args).await?,
+        _ => {
+            if write::is_write(name) {
+                return write::run(collection, name, args).await;
+            }
+            return match name {
+                "findOneAndUpdate" | "findOneAndReplace" | "findOneAndDelete" => {
+                    modify::run(collection, name, args).await
+                }
+                _ => index::run(collection, name, args).await,
+            };
+        }
+    }))
+}
+
+async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<Cursor<Document>, Error>> {
+    let mut action = collection.find(args.required("filter", Args::document)?);
+    set!(action, args;
+        sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), limit <- integer("limit"),
+        batch_size <- u32("batchSize"), hint <- hint("hint"), collation <- collation("collation"),
+        comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"),
+        min <- document("min"), max <- document("max"), return_key <- boolean("returnKey"),
+        show_record_id <- boolean("showRecordId"), allow_partial_results <- boolean("allowPartialResults"),
+        allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"));
+    args.finish()?;
+    Ok(action.await)
+}
+
+async fn find_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut action = collection.find_one(args.required("filter", Args::document)?);
+    set!(action, args;
+        sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), hint <- hint("hint"),
+        collation <- collation("collation"), comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"),
+        let_vars <- document("let"), min <- document("min"), max <- document("max"),
+        return_key <- boolean("returnKey"), show_record_id <- boolean("showRecordId"),
+        allow_partial_results <- boolean("allowPartialResults"), allow_disk_use <- boolean("allowDiskUse"));
+    args.finish()?;
+    Ok(action.await.map(optional))
+}
+
+async fn aggregate(
+    collection: &Collection<Document>,
+    mut args: Args,
+) -> Step<Result<Cursor<Document>, Error>> {
+    let mut action = collection.aggregate(args.required("pipeline", Args::documents)?);
+    set!(action, args;
+        batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
+        bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
+        max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
+        comment <- bson("comment"), let_vars <- document("let"));
+    args.finish()?;
+    Ok(action.await)
+}
+
+async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let field = args.required("fieldName", Args::string)?;
+    let mut action = collection.distinct(field, args.required("filter", Args::document)?);
+    set!(action, args;
+        max_time <- milliseconds("maxTimeMS"), collation <- collation("collation"), comment <- bson("comment"),
+        hint <- hint("hint"));
+    args.finish()?;
+    Ok(action.await.map(Output::Values))
+}
+
+async fn count_documents(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut action = collection.count_documents(args.required("filter", Args::document)?);
+    set!(action, args;
+        skip <- u64("skip"), limit <- u64("limit"), hint <- hint("hint"), collation <- collation("collation"),
+        comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"));
+    args.finish()?;
+    Ok(action.await.map(count))
+}
+
+async fn estimated_document_count(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut action = collection.estimated_document_count();
+    set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    args.finish()?;
+    Ok(action.await.map(count))
+}
+
+fn count(count: u64) -> Output {
+    Output::Value(Bson::Int64(i64::try_from(count).unwrap_or(i64::MAX)))
+}

@@ -1,0 +1,146 @@
+//! Operations on a collection's indexes, and on the collection as a whole.
+
+use marula_driver::{
+    Collection, IndexModel, SearchIndexModel,
+    bson::{Bson, Document, from_document},
+};
+
+use super::{
+    Done, Output,
+    args::{Args, set},
+    collected,
+};
+use crate::unified::stop::{Step, failed};
+
+/// The options of an index, by the format's names.
+const OPTIONS: [&str; 20] = [
+    "name",
+    "unique",
+    "sparse",
+    "expireAfterSeconds",
+    "partialFilterExpression",
+    "collation",
+    "hidden",
+    "v",
+    "weights",
+    "default_language",
+    "language_override",
+    "textIndexVersion",
+    "2dsphereIndexVersion",
+    "bits",
+    "min",
+    "max",
+    "wildcardProjection",
+    "clustered",
+    "storageEngine",
+    "background",
+];
+
+pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args: Args) -> Step<Option<Done>> {
+    Ok(Some(match name {
+        "createIndex" => {
+            let model = model(&mut args)?;
+            let mut action = collection.create_index(model);
+            set!(action, args;
+                max_time <- milliseconds("maxTimeMS"), commit_quorum <- bson("commitQuorum"),
+                comment <- bson("comment"));
+            args.finish()?;
+            action.await.map(|name| Output::Value(Bson::String(name)))
+        }
+        "dropIndex" => {
+            let mut action = collection.drop_index(args.required("name", Args::string)?);
+            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            args.finish()?;
+            action.await.map(|()| Output::Nothing)
+        }
+        "dropIndexes" => {
+            let mut action = collection.drop_indexes();
+            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            args.finish()?;
+            action.await.map(|()| Output::Nothing)
+        }
+        "listIndexes" => {
+            let mut action = collection.list_indexes().with_type::<Document>();
+            set!(action, args; batch_size <- u32("batchSize"), comment <- bson("comment"));
+            args.finish()?;
+            collected(action.await).await
+        }
+        "listIndexNames" => {
+            args.finish()?;
+            let names = collection.list_index_names().await;
+            names.map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+        }
+        "createSearchIndex" => {
+            let model = search_model(&args.required("model", Args::document)?)?;
+            args.finish()?;
+            let name = collection.create_search_index(model).await;
+            name.map(|name| Output::Value(Bson::String(name)))
+        }
+        "createSearchIndexes" => {
+            let models = args.required("models", Args::documents)?;
+            let models = models.iter().map(search_model).collect::<Step<Vec<_>>>()?;
+            args.finish()?;
+            let names = collection.create_search_indexes(models).await;
+            names.map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+        }
+        "updateSearchIndex" => {
+            let index = args.required("name", Args::string)?;
+            let definition = args.required("definition", Args::document)?;
+            args.finish()?;
+            collection
+                .update_search_index(index, definition)
+                .await
+                .map(|()| Output::Nothing)
+        }
+        "dropSearchIndex" => {
+            let index = args.required("name", Args::string)?;
+            args.finish()?;
+            collection
+                .drop_search_index(index)
+                .await
+                .map(|()| Output::Nothing)
+        }
+        "listSearchIndexes" => {
+            let index = args.string("name")?;
+            let mut action = collection.list_search_indexes(index.as_deref());
+            let options = args.document("aggregationOptions")?.unwrap_or_default();
+            let mut options = Args::new("listSearchIndexes", options);
+            set!(action, options;
+                batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
+                max_time <- milliseconds("maxTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
+                comment <- bson("comment"), let_vars <- document("let"));
+            options.finish()?;
+            args.finish()?;
+            collected(action.await).await
+        }
+        "rename" => {
+            let to = args.required("to", Args::string)?;
+            let mut action = collection.rename(&to);
+            set!(action, args; drop_target <- boolean("dropTarget"), comment <- bson("comment"));
+            args.finish()?;
+            action.await.map(|()| Output::Nothing)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn search_model(description: &Document) -> Step<SearchIndexModel> {
+    if let Some(key) = description
+        .keys()
+        .find(|key| !matches!(key.as_str(), "definition" | "name" | "type"))
+    {
+        return failed(format!("a search index has no \"{key}\""));
+    }
+    from_document(description).or_else(|error| failed(format!("this is no search index: {error}")))
+}
+
+fn model(args: &mut Args) -> Step<IndexModel> {
+    let mut description = Document::new();
+    description.insert("key", args.required("keys", Args::document)?);
+    for option in OPTIONS {
+        if let Some(value) = args.take(option) {
+            description.insert(option, value);
+        }
+    }
+    from_document(&description).or_else(|error| failed(format!("this is no index: {error}")))
+}

@@ -1,0 +1,143 @@
+//! Operations: found by the type of their object, run on the driver's public API, their results checked.
+
+pub(crate) mod args;
+mod assertion;
+mod bulk;
+mod client;
+mod collection;
+mod cursor;
+mod database;
+mod index;
+mod modify;
+mod output;
+mod test_runner;
+mod write;
+
+use std::{pin::Pin, sync::Arc};
+
+use marula_driver::{
+    Cursor, Error,
+    bson::{Bson, Document, to_document},
+};
+
+use self::args::Args;
+pub(crate) use self::output::Output;
+use super::{
+    entity::Entity,
+    expected_error, missing,
+    run::TestRun,
+    stop::{Step, Stop, failed},
+};
+
+/// What an operation did: a result, or the driver's error.
+type Done = Result<Output, Error>;
+
+/// Runs an operation and checks its result. Boxed, since operations can run operations.
+pub(crate) fn run_boxed(
+    run: Arc<TestRun>,
+    operation: Document,
+) -> Pin<Box<dyn Future<Output = Step> + Send>> {
+    Box::pin(async move { self::run(&run, &operation).await })
+}
+
+async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
+    let text = |key: &str| {
+        operation
+            .get_str(key)
+            .map_err(|_| Stop::Failed(format!("an operation needs \"{key}\"")))
+    };
+    let (name, object) = (text("name")?, text("object")?);
+    let place = |stop: Stop| stop.within(format!("{object}.{name}"));
+    let args = Args::new(
+        name,
+        operation.get_document("arguments").cloned().unwrap_or_default(),
+    );
+    if object == "testRunner" {
+        for key in [
+            "expectError",
+            "expectResult",
+            "saveResultAsEntity",
+            "ignoreResultAndError",
+        ] {
+            if operation.contains_key(key) {
+                return failed(format!("testRunner.{name} cannot have \"{key}\""));
+            }
+        }
+        return test_runner::run(run, name, args).await.map_err(place);
+    }
+    let done = dispatch(&run.entities.get(object)?, name, args)
+        .await
+        .map_err(place)?;
+    check(run, operation, done).map_err(place)
+}
+
+async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
+    if let Some(reason) = missing::left_out(name) {
+        return Err(Stop::Skipped(reason.to_owned()));
+    }
+    if missing::operation(object.kind(), name) {
+        return Err(Stop::Pending(name.to_owned()));
+    }
+    let known = match object {
+        Entity::Client(entity) => client::run(entity, name, args).await?,
+        Entity::Database(database) => database::run(database, name, args).await?,
+        Entity::Collection(collection) => collection::run(collection, name, args).await?,
+        Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
+        _ => None,
+    };
+    known.map_or_else(
+        || failed(format!("a {} has no operation \"{name}\"", object.kind())),
+        Ok,
+    )
+}
+
+/// Compares what an operation did with what is expected of it, and names its result.
+fn check(run: &TestRun, operation: &Document, done: Done) -> Step {
+    if operation.get_bool("ignoreResultAndError").unwrap_or(false) {
+        return Ok(());
+    }
+    if let Ok(expected) = operation.get_document("expectError") {
+        return match done {
+            Ok(output) => failed(format!("expected an error, got {}", output.show())),
+            Err(error) => expected_error::check(expected, &error, &run.entities).map_err(Stop::Failed),
+        };
+    }
+    let output = done.map_err(|error| format!("unexpected error: {error}"))?;
+    if let Some(expected) = operation.get("expectResult") {
+        output
+            .check(expected, &run.entities)
+            .map_err(|why| format!("result {why}"))?;
+    }
+    match operation.get_str("saveResultAsEntity") {
+        Ok(id) => run.entities.add(id, output.into_entity()?),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The argument `returnDocument`.
+fn return_document(args: &mut Args) -> Step<Option<marula_driver::options::ReturnDocument>> {
+    use marula_driver::options::ReturnDocument;
+    match args.string("returnDocument")? {
+        None => Ok(None),
+        Some(which) if which.eq_ignore_ascii_case("before") => Ok(Some(ReturnDocument::Before)),
+        Some(which) if which.eq_ignore_ascii_case("after") => Ok(Some(ReturnDocument::After)),
+        Some(other) => failed(format!("returnDocument cannot be \"{other}\"")),
+    }
+}
+
+/// A document that may be missing, as a result.
+fn optional(document: Option<Document>) -> Output {
+    Output::Value(document.map_or(Bson::Null, Bson::Document))
+}
+
+/// A list of model objects, as documents.
+fn documents<T: serde::Serialize>(models: Result<Vec<T>, Error>) -> Done {
+    let documents: Result<Vec<Document>, Error> =
+        models?.iter().map(|model| Ok(to_document(model)?)).collect();
+    documents.map(Output::Documents)
+}
+
+/// What is left of a cursor.
+async fn collected(cursor: Result<Cursor<Document>, Error>) -> Done {
+    cursor?.try_collect().await.map(Output::Documents)
+}

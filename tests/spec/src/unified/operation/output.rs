@@ -1,0 +1,131 @@
+//! The results of operations.
+
+use marula_driver::{
+    Collection, Cursor,
+    bson::{Bson, Document},
+};
+use std::sync::Arc;
+
+use crate::unified::{
+    entity::{CursorEntity, Entity},
+    matcher::{Lookup, matches, show},
+    stop::{Step, failed},
+};
+
+/// A result, in the shape in which tests see it.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// There is none.
+    Nothing,
+    /// A value; a document is a root document.
+    Value(Bson),
+    /// The values of a field, which are no root documents.
+    Values(Vec<Bson>),
+    /// The documents of a cursor, each a root document.
+    Documents(Vec<Document>),
+    /// A cursor that stays open.
+    Cursor(Cursor<Document>),
+    /// A collection.
+    Collection(Collection<Document>),
+}
+
+impl Output {
+    pub(crate) fn show(&self) -> String {
+        match self {
+            Self::Nothing => "no result".to_owned(),
+            Self::Value(value) => show(value),
+            Self::Values(values) => show(&Bson::Array(values.clone())),
+            Self::Documents(documents) => show(&array(documents)),
+            Self::Cursor(_) => "a cursor".to_owned(),
+            Self::Collection(_) => "a collection".to_owned(),
+        }
+    }
+
+    /// Compares it with `expectResult`.
+    pub(crate) fn check(&self, expected: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
+        match self {
+            Self::Nothing | Self::Cursor(_) | Self::Collection(_) => match expected {
+                Bson::Null => Ok(()),
+                other => matches(other, None, true, lookup),
+            },
+            Self::Value(value) => matches(expected, Some(value), true, lookup),
+            Self::Values(values) => matches(expected, Some(&Bson::Array(values.clone())), false, lookup),
+            Self::Documents(documents) => check_documents(expected, documents, lookup),
+        }
+    }
+
+    /// The entity that `saveResultAsEntity` names.
+    pub(crate) fn into_entity(self) -> Step<Entity> {
+        Ok(match self {
+            Self::Nothing => return failed("there is no result to save as an entity"),
+            Self::Value(value) => Entity::Value(value),
+            Self::Values(values) => Entity::Value(Bson::Array(values)),
+            Self::Documents(documents) => Entity::Value(array(&documents)),
+            Self::Cursor(cursor) => Entity::Cursor(Arc::new(CursorEntity::new(cursor))),
+            Self::Collection(collection) => Entity::Collection(collection),
+        })
+    }
+}
+
+fn array(documents: &[Document]) -> Bson {
+    Bson::Array(documents.iter().cloned().map(Bson::Document).collect())
+}
+
+/// Every document of a cursor is a root document, and there must be as many as expected.
+fn check_documents(expected: &Bson, documents: &[Document], lookup: &dyn Lookup) -> Result<(), String> {
+    match expected {
+        Bson::Array(wanted) => {
+            if wanted.len() != documents.len() {
+                return Err(format!(
+                    "should have {} document(s), has {}: {}",
+                    wanted.len(),
+                    documents.len(),
+                    show(&array(documents))
+                ));
+            }
+            for (index, (wanted, document)) in wanted.iter().zip(documents).enumerate() {
+                matches(wanted, Some(&Bson::Document(document.clone())), true, lookup)
+                    .map_err(|why| format!("[{index}]{}", why.trim_start_matches('$')))?;
+            }
+            Ok(())
+        }
+        Bson::Document(operator) if operator.len() == 1 && operator.contains_key("$$unsetOrMatches") => {
+            operator
+                .get("$$unsetOrMatches")
+                .map_or(Ok(()), |inner| check_documents(inner, documents, lookup))
+        }
+        other => matches(other, Some(&array(documents)), true, lookup),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::bson::{bson, doc};
+
+    use super::*;
+    use crate::unified::entity::Entities;
+
+    #[test]
+    fn documents_of_cursors_are_roots_and_counted() {
+        let entities = Entities::default();
+        let output = Output::Documents(vec![doc! { "a": 1, "b": 2 }]);
+        assert!(output.check(&bson!([{ "a": 1 }]), &entities).is_ok());
+        assert!(output.check(&bson!([{ "a": 2 }]), &entities).is_err());
+        assert!(output.check(&bson!([{ "a": 1 }, { "a": 1 }]), &entities).is_err());
+        assert!(output.check(&bson!([]), &entities).is_err());
+        let values = Output::Values(vec![bson!({ "a": 1, "b": 2 })]);
+        assert!(values.check(&bson!([{ "a": 1 }]), &entities).is_err());
+    }
+
+    #[test]
+    fn no_result_matches_only_what_may_be_unset() {
+        let entities = Entities::default();
+        assert!(
+            Output::Nothing
+                .check(&bson!({ "$$unsetOrMatches": { "a": 1 } }), &entities)
+                .is_ok()
+        );
+        assert!(Output::Nothing.check(&bson!({ "a": 1 }), &entities).is_err());
+        assert!(Output::Nothing.into_entity().is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! One run of one test on one deployment.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use marula_driver::{
+    Client,
+    bson::{Bson, doc},
+    options::{ClientOptions, ReadPreference},
+};
+
+use super::{
+    data,
+    deployment::{Deployment, Topology},
+    entity::{Entities, Entity, create},
+    event,
+    file::{Test, TestFile},
+    missing, operation,
+    stop::{Step, Stop, failed},
+};
+
+/// A run that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+/// How long cleaning up may wait for a server.
+const CLEANING: Duration = Duration::from_secs(5);
+
+/// What the operations of a run share.
+#[derive(Debug)]
+pub(crate) struct TestRun {
+    pub(crate) topology: Topology,
+    pub(crate) uri: String,
+    pub(crate) single_uri: String,
+    pub(crate) member_uris: Vec<String>,
+    /// Sets up and looks after.
+    pub(crate) internal: Client,
+    pub(crate) entities: Entities,
+    /// The names of the fail points that were set.
+    pub(crate) fail_points: Mutex<BTreeSet<String>>,
+}
+
+/// Runs a test whose requirements are met. The flag says whether the deployment is fit for another test.
+pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -> (Step, bool) {
+    let internal = match internal_client(&deployment.single_uri) {
+        Ok(client) => client,
+        Err(stop) => return (Err(stop), true),
+    };
+    let run = Arc::new(TestRun {
+        topology: deployment.place.topology,
+        uri: deployment.uri.clone(),
+        single_uri: deployment.single_uri.clone(),
+        member_uris: deployment.member_uris.clone(),
+        internal,
+        entities: Entities::default(),
+        fail_points: Mutex::default(),
+    });
+    let body = std::panic::AssertUnwindSafe(body(&run, file, test)).catch_unwind();
+    let result = match tokio::time::timeout(LIMIT, body).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => failed(format!("panicked: {}", panic_text(panic.as_ref()))),
+        Err(_) => failed(format!("did not end within {LIMIT:?}")),
+    };
+    // A test that stopped half-way may have left anything.
+    let clean = clean_up(&run).await.is_ok() && !matches!(result, Err(Stop::Failed(_)));
+    (result, clean)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a message")
+}
+
+fn internal_client(uri: &str) -> Step<Client> {
+    let options =
+        ClientOptions::parse(uri).map_err(|e| format!("the deployment's connection string: {e}"))?;
+    super::entity::connect(options)
+}
+
+async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
+    if test.expects_logs {
+        return Err(Stop::Pending(missing::LOGGING.to_owned()));
+    }
+    if test.expects_traces {
+        return Err(Stop::Pending(missing::TRACING.to_owned()));
+    }
+    data::prepare(run, &file.initial_data).await?;
+    for entity in &file.entities {
+        create(run, entity).await?;
+    }
+    let ran = operations(run, test).await;
+    for client in run.entities.clients() {
+        client.log.close();
+    }
+    switch_off_fail_points(run).await;
+    ran?;
+    for (id, thread) in run.entities.threads() {
+        thread
+            .wait()
+            .await
+            .map_err(|stop| stop.within(format!("thread \"{id}\"")))?;
+    }
+    for list in &test.events {
+        let id = list.get_str("client").unwrap_or_default();
+        let client = run.entities.client(id)?;
+        event::check(list, &client.log, &run.entities)
+            .map_err(|why| format!("expectEvents of {id}: {why}"))?;
+    }
+    data::check_outcome(run, &test.outcome).await
+}
+
+async fn operations(run: &Arc<TestRun>, test: &Test) -> Step {
+    for (index, operation) in test.operations.iter().enumerate() {
+        operation::run_boxed(Arc::clone(run), operation.clone())
+            .await
+            .map_err(|stop| stop.within(format!("operation {index}")))?;
+    }
+    Ok(())
+}
+
+impl TestRun {
+    /// Remembers that a fail point is to be switched off.
+    pub(crate) fn remember_fail_point(&self, name: &str) {
+        let mut names = self.fail_points.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(name.to_owned());
+    }
+}
+
+/// Switches fail points off on every server, since a primary can have changed, and a client can have chosen any mongos.
+async fn switch_off_fail_points(run: &TestRun) {
+    let names = std::mem::take(&mut *run.fail_points.lock().unwrap_or_else(PoisonError::into_inner));
+    if names.is_empty() {
+        return;
+    }
+    for uri in &run.member_uris {
+        let Ok(mut options) = ClientOptions::parse(uri) else {
+            continue;
+        };
+        options.server_selection_timeout = CLEANING;
+        let Ok(client) = Client::with_options(options) else {
+            continue;
+        };
+        let nearest = ReadPreference::new(marula_driver::options::ReadPreferenceMode::Nearest);
+        for name in &names {
+            let off = doc! { "configureFailPoint": name, "mode": "off" };
+            // Where the fail point was never set, or the server is gone, there is nothing to do.
+            let _ = client
+                .database("admin")
+                .run_command(off)
+                .read_preference(nearest.clone())
+                .await;
+        }
+        client.shutdown().await;
+    }
+}
+
+/// Ends everything that the test began.
+async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
+    tokio::time::timeout(CLEANING * 4, async {
+        switch_off_fail_points(run).await;
+        for entity in run.entities.clear() {
+            match entity {
+                Entity::Cursor(cursor) => cursor.close().await,
+                Entity::Client(client) => client.client.shutdown().await,
+                _ => {}
+            }
+        }
+        run.internal.shutdown().await;
+    })
+    .await
+}
+
+/// Ends all sessions, and with them transactions that a test left open.
+pub(crate) async fn kill_all_sessions(uri: &str) {
+    let Ok(client) = Client::connect(uri).await else {
+        return;
+    };
+    let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
+    // It may kill itself (11601), and is refused to users without the right to it (13).
+    let _ = client.database("admin").run_command(command).await;
+    client.shutdown().await;
+}
