@@ -12,7 +12,7 @@
 //! what that means to listeners.
 
 use crate::{
-    Error, NetworkPhase, Result,
+    Error, ErrorKind, NetworkPhase, Result,
     options::{ClientOptions, Credential, WriteConcern},
     types::secret::Secret,
 };
@@ -35,6 +35,11 @@ pub use crate::{
 /// A socket that failed, as the shells report it to the machines.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
     Error::network(phase, error)
+}
+
+/// An error of this kind, as the layers make them.
+pub fn error(kind: ErrorKind) -> Error {
+    Error::new(kind)
 }
 
 /// The error with labels that a server or the pool put on it.
