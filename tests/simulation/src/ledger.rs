@@ -75,12 +75,15 @@ impl Ledger {
         self.asking -= 1;
     }
 
-    /// Compares with the machine, whose actions have all been taken.
+    /// Compares with the machine, whose actions have all been taken. `blamed` requests are about to hear of a failure.
     ///
     /// # Panics
     /// When they differ.
-    pub fn agrees_with(&self, counts: Counts) {
-        assert_eq!((self.alive.len(), self.asking), (counts.total, counts.waiting));
+    pub fn agrees_with(&self, counts: Counts, blamed: usize) {
+        assert_eq!(
+            (self.alive.len(), self.asking),
+            (counts.total, counts.waiting + blamed)
+        );
         let idle = self.established.difference(&self.in_use).count();
         assert_eq!(idle, counts.available, "idle connections");
     }

@@ -572,7 +572,7 @@ impl World {
         );
         for own in &self.client.handles {
             assert!(!own.pool.has_actions());
-            own.ledger.agrees_with(own.pool.counts());
+            own.ledger.agrees_with(own.pool.counts(), 0);
             assert_eq!(own.ledger.in_use(), own.in_flight.len());
         }
     }

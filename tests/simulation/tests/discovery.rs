@@ -78,10 +78,11 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
         .filter(|server| server.server_type() == ServerType::RsPrimary)
         .collect();
     assert!(primaries.len() <= 1, "two primaries");
-    assert_eq!(
-        after.topology_type() == TopologyType::ReplicaSetWithPrimary,
-        !primaries.is_empty()
-    );
+    // A single server is used whatever it is.
+    if after.topology_type() != TopologyType::Single {
+        let with_primary = after.topology_type() == TopologyType::ReplicaSetWithPrimary;
+        assert_eq!(with_primary, !primaries.is_empty());
+    }
     assert!(
         is_legal(before.topology_type(), after.topology_type()),
         "{} -> {}",
@@ -123,6 +124,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
         assert_eq!(before, after, "news of a stranger");
     }
     if let Some(primary) = primaries.first()
+        && after.topology_type() == TopologyType::ReplicaSetWithPrimary
         && primary.address() == outcome.address()
     {
         let members: BTreeSet<_> = primary.hosts().iter().collect();
@@ -159,7 +161,7 @@ fn check_events(before: &Arc<TopologyDescription>, after: &Arc<TopologyDescripti
 
 #[test]
 fn no_history_of_replies_breaks_the_description() {
-    for_each_seed(1_500, |seed| {
+    for_each_seed(500, |seed| {
         let mut random = Random::new(seed);
         let name = random.percent(30).then(|| "rs".to_owned());
         let seeds = NAMES[..1 + random.index(3)].iter().map(|name| address(name));

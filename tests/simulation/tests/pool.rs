@@ -78,7 +78,11 @@ impl World {
             }
             16 => {
                 if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
-                    self.failing.extend(self.machine.blame(key));
+                    let failing = self.machine.blame(key);
+                    if let Some(waiter) = failing.as_ref().and_then(Failing::waiter) {
+                        assert_eq!(self.waiting.remove(0).1, *waiter, "the first hears of it");
+                    }
+                    self.failing.extend(failing);
                 }
             }
             17 => {
@@ -154,11 +158,8 @@ impl World {
             }
         }
         let counts = self.machine.counts();
-        self.ledger.agrees_with(counts);
-        assert_eq!(
-            (self.in_use.len(), self.waiting.len() + self.blamed()),
-            (self.ledger.in_use(), counts.waiting + self.blamed())
-        );
+        self.ledger.agrees_with(counts, self.blamed());
+        assert_eq!(self.in_use.len(), self.ledger.in_use());
         assert_eq!(
             counts.total,
             counts.available + counts.pending + self.in_use.len() + self.failing.len()
