@@ -34,8 +34,9 @@ impl Ledger {
             Event::PoolCleared { .. } => assert!(!self.closed, "cleared after the end"),
             Event::PoolClosed => {
                 assert!(!self.closed, "closed twice");
+                // One whose failure is being dealt with may outlive the pool.
                 assert_eq!(
-                    self.alive, self.in_use,
+                    self.established, self.in_use,
                     "the pool was closed before its connections"
                 );
                 (self.closed, self.ready) = (true, false);

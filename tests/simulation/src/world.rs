@@ -422,7 +422,7 @@ impl World {
 
     fn select(&mut self, number: u64) {
         let topology = Arc::clone(&self.client.topology);
-        let random = self.random.next();
+        let random = self.random.number();
         let Some(operation) = self.operations.get_mut(&number) else {
             return;
         };

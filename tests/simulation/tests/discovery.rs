@@ -150,7 +150,7 @@ fn check_events(before: &Arc<TopologyDescription>, after: &Arc<TopologyDescripti
             SdamEvent::ServerClosed { address, .. } => assert!(present.remove(address)),
             SdamEvent::ServerOpening { address, .. } => assert!(present.insert(address.clone())),
             SdamEvent::TopologyDescriptionChanged { .. } => {
-                assert_eq!(index + 1, events.len(), "the whole comes last")
+                assert_eq!(index + 1, events.len(), "the whole comes last");
             }
             other => panic!("unexpected {other:?}"),
         }

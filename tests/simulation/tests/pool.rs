@@ -51,7 +51,7 @@ impl World {
 
     fn step(&mut self) {
         self.now += Duration::from_millis(self.random.below(50));
-        let dead = self.random.next();
+        let dead = self.random.number();
         let perished = move |key: &mut ConnectionKey| dead >> (key.id % 64) & 15 == 0;
         match self.random.below(24) {
             0..=5 => self.check_out(dead),
