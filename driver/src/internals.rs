@@ -11,6 +11,9 @@
 //! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
 //! what that means to listeners.
 
+pub mod describe;
+pub mod errors;
+
 use crate::{
     Error, ErrorKind, NetworkPhase, Result,
     options::{ClientOptions, Credential, WriteConcern},

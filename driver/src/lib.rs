@@ -19,7 +19,7 @@ pub mod bson;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 #[cfg_attr(
     not(feature = "internals"),
-    allow(dead_code, reason = "some is there for tests")
+    allow(dead_code, unused_imports, reason = "used by `internals`")
 )]
 mod connection;
 mod error;
@@ -32,7 +32,7 @@ pub mod options;
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 #[cfg_attr(
     not(feature = "internals"),
-    allow(dead_code, reason = "some is there for tests")
+    allow(dead_code, unused_imports, reason = "used by `internals`")
 )]
 mod pool;
 #[allow(
@@ -49,7 +49,9 @@ mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
-pub use api::{Client, Collection, Cursor, Database, IntoUpdate, UpdateModification};
+pub use api::{
+    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+};
 pub use error::{
     BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -58,7 +60,8 @@ pub use error::{
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
     list::{CollectionSpecification, DatabaseSpecification},
-    write_result::{DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+    search_indexes::SearchIndexModel,
+    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -68,10 +71,12 @@ pub use types::{
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
     pub use crate::api::{
-        Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
-        DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
-        InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
-        ListIndexNames, ListIndexes, RunCommand, Update,
+        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes,
+        CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
+        DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
+        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
+        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, Update,
+        UpdateSearchIndex,
     };
 }
 

@@ -3,8 +3,8 @@
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
-    Database, Environment, ListDatabaseNames, ListDatabases, database::Concerns, resolve::check_resolved,
-    settings,
+    Database, Environment, ListDatabaseNames, ListDatabases, StartSession, database::Concerns,
+    resolve::check_resolved, settings,
 };
 use crate::{
     Error, Result,
@@ -119,6 +119,14 @@ impl Client {
             .default_database
             .as_deref()
             .map(|name| self.database(name))
+    }
+
+    /// Starts a session: a sequence of operations that belong together. Nothing is sent.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub fn start_session(&self) -> StartSession<'_> {
+        StartSession::new(self)
     }
 
     /// Lists the databases with their sizes.

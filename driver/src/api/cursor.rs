@@ -4,6 +4,7 @@ use std::{
     fmt,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -13,8 +14,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Client;
 use crate::{
-    Error, Namespace, Result,
+    Error, Namespace, RETRYABLE_ERROR, Result,
     bson::{Bson, RawDocument},
+    execution::ExplicitSession,
     operation::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
@@ -59,6 +61,8 @@ type Fetching = Pin<Box<dyn Future<Output = (Box<State>, Result<()>)> + Send>>;
 struct State {
     client: Client,
     reply: CursorReply,
+    /// The session of the application that the cursor was opened in.
+    session: Option<Arc<ExplicitSession>>,
     batch_size: Option<u32>,
     max_await_time: Option<Duration>,
     comment: Option<Bson>,
@@ -81,6 +85,7 @@ impl<T> Cursor<T> {
             state: Some(Box::new(State {
                 client: client.clone(),
                 reply,
+                session: None,
                 batch_size,
                 max_await_time: None,
                 comment,
@@ -103,6 +108,14 @@ impl<T> Cursor<T> {
             session: None,
         };
         Self::new(client, reply, None, None)
+    }
+
+    /// Goes on in the session that the cursor was opened in.
+    pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
+        if let Some(state) = &mut self.state {
+            state.session = session.cloned();
+        }
+        self
     }
 
     pub(crate) fn max_await_time(&mut self, time: Option<Duration>) {
@@ -198,16 +211,7 @@ impl<T> Cursor<T> {
             return;
         };
         if state.reply.id != 0 {
-            let reply = &state.reply;
-            kill(
-                &state.client,
-                reply.id,
-                &reply.namespace,
-                &reply.address,
-                reply.session.as_ref(),
-            )
-            .await;
-            state.reply.id = 0;
+            state.kill().await;
         }
     }
 
@@ -297,13 +301,20 @@ impl State {
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
         };
-        let next = self.client.executor().run(&mut operation).await;
+        let next = self
+            .client
+            .executor()
+            .run_in(self.session.as_ref(), &mut operation)
+            .await;
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                // The server knows the cursor no more after an error reply; after anything else it is freed on drop.
-                if error.code().is_some() {
+                // The server knows the cursor no more after an error reply, unless it did nothing of the command; after
+                // anything else the cursor is freed on drop.
+                if error.contains_label(RETRYABLE_ERROR) && error.code().is_some() {
+                    self.kill().await;
+                } else if error.code().is_some() {
                     self.reply.id = 0;
                 }
                 if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
@@ -322,6 +333,24 @@ impl State {
     }
 }
 
+impl State {
+    /// Frees the cursor on the server.
+    async fn kill(&mut self) {
+        let reply = &self.reply;
+        let explicit = self.session.as_ref();
+        kill(
+            &self.client,
+            reply.id,
+            &reply.namespace,
+            &reply.address,
+            reply.session.as_ref(),
+            explicit,
+        )
+        .await;
+        self.reply.id = 0;
+    }
+}
+
 impl Drop for State {
     /// Frees an open cursor in the background, then gives its session back. The client's runtime does it, since a cursor
     /// can be dropped on any thread.
@@ -335,8 +364,17 @@ impl Drop for State {
         let runtime = client.executor().topology().runtime().clone();
         let (id, namespace) = (self.reply.id, self.reply.namespace.clone());
         let address = self.reply.address.clone();
+        let explicit = self.session.take();
         runtime.spawn(async move {
-            kill(&client, id, &namespace, &address, session.as_ref()).await;
+            kill(
+                &client,
+                id,
+                &namespace,
+                &address,
+                session.as_ref(),
+                explicit.as_ref(),
+            )
+            .await;
             client.executor().give_back(session);
         });
     }
@@ -348,6 +386,7 @@ async fn kill(
     namespace: &Namespace,
     address: &crate::ServerAddress,
     session: Option<&ServerSession>,
+    explicit: Option<&Arc<ExplicitSession>>,
 ) {
     let mut operation = KillCursors {
         id,
@@ -356,7 +395,8 @@ async fn kill(
         session,
     };
     // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
-    let _ = client.executor().run(&mut operation).await;
+    let explicit = explicit.filter(|session| !session.has_ended());
+    let _ = client.executor().run_in(explicit, &mut operation).await;
 }
 
 impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {

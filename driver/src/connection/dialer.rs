@@ -7,6 +7,9 @@ use tokio::net::{TcpStream, lookup_host};
 use super::stream::Stream;
 use crate::{Error, Result, ServerAddress, error::NetworkPhase};
 
+/// Leads a host and a port to an address.
+pub type Map = dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync;
+
 /// Who knows where a server really listens.
 #[derive(Clone, Default)]
 pub enum Dialer {
@@ -19,7 +22,7 @@ pub enum Dialer {
         not(feature = "internals"),
         expect(dead_code, reason = "for tests, through `internals`")
     )]
-    Mapped(Arc<dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync>),
+    Mapped(Arc<Map>),
 }
 
 impl fmt::Debug for Dialer {

@@ -91,3 +91,21 @@ impl std::error::Error for NetworkError {
         Some(&*self.source)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use io::ErrorKind::{ConnectionReset, InvalidData, TimedOut, UnexpectedEof};
+
+    #[test]
+    fn only_sockets_fail_from_overload() {
+        let may = |phase, kind: io::ErrorKind| NetworkError::new(phase, kind.into()).may_be_overload();
+        for kind in [ConnectionReset, TimedOut, UnexpectedEof] {
+            assert!(may(NetworkPhase::TlsHandshake, kind));
+            assert!(may(NetworkPhase::Handshake, kind));
+            assert!(!may(NetworkPhase::Resolve, kind));
+        }
+        assert!(!may(NetworkPhase::TlsHandshake, InvalidData));
+        assert!(!may(NetworkPhase::Handshake, InvalidData));
+    }
+}

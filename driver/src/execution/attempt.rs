@@ -1,9 +1,9 @@
 //! One try of an operation on one connection.
 
-use super::{Executor, Tries, monitoring::CommandMonitor};
+use super::{Executor, ExplicitSession, Tries, monitoring::CommandMonitor};
 use crate::{
     Error, ErrorKind, Result,
-    bson::{BinarySubtype, decode_document},
+    bson::{BinarySubtype, RawDocument, decode_document},
     connection::Connection,
     operation::{Operation, ReplyContext, Retry},
     pool::PooledConnection,
@@ -25,48 +25,57 @@ pub(super) struct Attempt<'a> {
     pub(super) executor: &'a Executor,
     pub(super) server: &'a SelectedServer,
     pub(super) operation_id: i64,
+    explicit: Option<&'a ExplicitSession>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
 }
 
 impl<'a> Attempt<'a> {
     /// Chooses the session. It is taken after the check-out, so that waiting operations hold none.
-    pub(super) fn new<O: Operation>(
+    pub(super) fn new<'e: 'a, O: Operation>(
         executor: &'a Executor,
         server: &'a SelectedServer,
         operation: &O,
         connection: &Connection,
-        tries: &mut Tries,
-    ) -> Self {
+        tries: &mut Tries<'e>,
+    ) -> Result<Self> {
         let hello = connection.hello();
-        let timeout = hello.session_timeout();
         let mut attempt = Self {
             executor,
             server,
             operation_id: tries.operation_id,
+            explicit: tries.explicit,
             lsid: operation.session().map(|session| session.id),
             transaction_number: None,
         };
+        let numbered =
+            executor.settings.retry.writes && operation.retry() == Retry::Write && supports_retry(hello);
+        if let Some(explicit) = tries.explicit {
+            attempt.lsid = Some(explicit.check(executor, hello, operation.expects_reply())?);
+            if numbered && let Some(session) = &mut explicit.lock().server {
+                attempt.transaction_number = Some(tries.number(session));
+            }
+            return Ok(attempt);
+        }
+        let timeout = hello.session_timeout();
         // An unacknowledged write has no session: nobody would notice the server forgetting it.
         if attempt.lsid.is_some()
             || timeout.is_none()
             || !operation.uses_session()
             || !operation.expects_reply()
         {
-            return attempt;
+            return Ok(attempt);
         }
-        let session = tries
+        let mut session = tries
             .session
-            .get_or_insert_with(|| executor.sessions.take(timeout));
+            .take()
+            .unwrap_or_else(|| executor.sessions.take(timeout));
         attempt.lsid = Some(session.id);
-        if executor.settings.retry.writes && operation.retry() == Retry::Write && supports_retry(hello) {
-            // A retry carries the number of the first try, which is how the server knows it.
-            let number = *tries
-                .number
-                .get_or_insert_with(|| session.next_transaction_number());
-            attempt.transaction_number = Some(number);
+        if numbered {
+            attempt.transaction_number = Some(tries.number(&mut session));
         }
-        attempt
+        tries.session = Some(session);
+        Ok(attempt)
     }
 
     /// Whether the server will know a second try of the command from the first.
@@ -124,7 +133,14 @@ impl<'a> Attempt<'a> {
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
+        let has_clock = hello.is_mongos() || hello.is_replica_set_member();
+        if let Some(explicit) = self.explicit.filter(|_| has_clock) {
+            command.set_read_time(explicit.lock().read_time());
+        }
         operation.build(&mut command, hello)?;
+        if CAUSAL_WRITES.contains(&O::NAME) {
+            command.remaining_read_time();
+        }
         if let Some(id) = &self.lsid {
             let start = command.begin_document("lsid");
             command.binary("id", BinarySubtype::Uuid, id);
@@ -133,10 +149,8 @@ impl<'a> Attempt<'a> {
         if let Some(number) = self.transaction_number {
             command.i64("txnNumber", number);
         }
-        if let Some(time) = &*self.executor.clock.read()
-            && (hello.is_mongos() || hello.is_replica_set_member())
-        {
-            command.document("$clusterTime", time.document());
+        if has_clock {
+            self.write_cluster_time(&mut command);
         }
         self.write_read_preference(operation.target(), hello, &mut command);
         command.finish(operation.database())?;
@@ -148,6 +162,21 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
+    /// `$clusterTime`: the newest that the client or the session has seen.
+    fn write_cluster_time(&self, command: &mut CommandBuilder<'_>) {
+        let of_client = self.executor.clock.read();
+        if let Some(explicit) = self.explicit
+            && let Some(time) = explicit.lock().cluster_time()
+            && of_client
+                .as_deref()
+                .is_none_or(|newest| time.is_newer_than(newest))
+        {
+            command.document("$clusterTime", time.document());
+        } else if let Some(time) = &*of_client {
+            command.document("$clusterTime", time.document());
+        }
+    }
+
     /// `$readPreference`, by the rules of the Server Selection specification: a server selected for its address alone is
     /// asked with `primaryPreferred`, so that a secondary answers; standalone servers are told nothing.
     fn write_read_preference(
@@ -156,8 +185,11 @@ impl<'a> Attempt<'a> {
         hello: &HelloReply,
         command: &mut CommandBuilder<'_>,
     ) {
-        let Criteria::Read(preference) = criteria else {
-            return;
+        let preference = match criteria {
+            Criteria::Read(preference) => preference,
+            // An older server takes such reads for writes, which have no preference.
+            Criteria::WritingRead(preference) if hello.is_5_0() => preference,
+            _ => return,
         };
         if hello.is_mongos() {
             if !preference.is_primary() {
@@ -186,6 +218,9 @@ impl<'a> Attempt<'a> {
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);
         }
+        if let Some(explicit) = self.explicit {
+            remember(explicit, &reply);
+        }
         let context = ReplyContext {
             address: self.server.address(),
         };
@@ -207,6 +242,36 @@ impl<'a> Attempt<'a> {
             retry::label_unlabelled(error, codes, hello.is_mongos())
         });
         (accepted, result)
+    }
+}
+
+/// The writes that a causally consistent session orders after what it has seen.
+const CAUSAL_WRITES: [&str; 10] = [
+    "insert",
+    "update",
+    "delete",
+    "findAndModify",
+    "bulkWrite",
+    "create",
+    "createIndexes",
+    "drop",
+    "dropDatabase",
+    "dropIndexes",
+];
+
+/// Takes the times of a reply, failed or not, into the session.
+fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
+    let mut session = session.lock();
+    if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {
+        session.advance_cluster_time(time);
+    }
+    if let Some(time) = reply.operation_time() {
+        session.advance_operation_time(time);
+    }
+    if session.is_snapshot()
+        && let Some(time) = reply.snapshot_time()
+    {
+        session.fix_snapshot(time);
     }
 }
 

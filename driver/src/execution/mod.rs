@@ -3,6 +3,7 @@
 
 mod attempt;
 mod cluster_clock;
+mod explicit;
 mod monitoring;
 mod sessions;
 
@@ -29,6 +30,7 @@ use crate::{
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
+pub(crate) use explicit::ExplicitSession;
 use sessions::SessionPool;
 
 /// What the executor needs of the client's options.
@@ -70,14 +72,26 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` to its end.
+    /// Runs `operation` to its end, in a session of its own.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and gives everything else back.
-    pub(crate) async fn run<O: Operation>(&self, operation: &mut O) -> Result<O::Output> {
+    pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
+        self.run_in(None, operation)
+    }
+
+    /// As [`run`](Self::run), in a session of the application if one is given.
+    pub(crate) async fn run_in<O: Operation>(
+        &self,
+        explicit: Option<&Arc<ExplicitSession>>,
+        operation: &mut O,
+    ) -> Result<O::Output> {
         if let Some(concern) = operation.write_concern() {
             concern.validate().map_err(Error::invalid_argument)?;
         }
-        let mut tries = Tries::new(self.operations.fetch_add(1, Ordering::Relaxed));
+        let mut tries = Tries::new(
+            self.operations.fetch_add(1, Ordering::Relaxed),
+            explicit.map(|session| &**session),
+        );
         let mut retries = Retries::new(
             self.settings.retry,
             operation.intent(),
@@ -93,10 +107,8 @@ impl Executor {
                 }
                 Err(failure) => failure,
             };
-            if failure.error.is_network()
-                && let Some(session) = &mut tries.session
-            {
-                session.mark_dirty();
+            if failure.error.is_network() {
+                tries.mark_dirty();
             }
             match retries.next(failure.error, self.jitter()) {
                 Next::Again { pause } => {
@@ -120,7 +132,7 @@ impl Executor {
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
-        tries: &mut Tries,
+        tries: &mut Tries<'_>,
     ) -> Result<O::Output, Failure> {
         let server = self
             .select(operation.target(), &tries.avoid)
@@ -140,7 +152,8 @@ impl Executor {
                 return Err(Failure::at(&server, error));
             }
         };
-        let attempt = Attempt::new(self, &server, operation, &connection, tries);
+        let attempt = Attempt::new(self, &server, operation, &connection, tries)
+            .map_err(|error| Failure::at(&server, error))?;
         if tries.number.is_some() && !attempt.is_numbered() {
             // Sent without the number of the first try, the write could be done twice.
             let error = Error::unsupported("retryable writes on this server");
@@ -187,8 +200,11 @@ impl Executor {
 }
 
 /// What the tries of one operation share.
-struct Tries {
+struct Tries<'a> {
     operation_id: i64,
+    /// The session that the application wants.
+    explicit: Option<&'a ExplicitSession>,
+    /// The session of the operation's own, if it wants none.
     session: Option<ServerSession>,
     /// The transaction number, by which the server knows a second try from the first.
     number: Option<i64>,
@@ -196,13 +212,30 @@ struct Tries {
     avoid: Vec<ServerAddress>,
 }
 
-impl Tries {
-    fn new(operation_id: i64) -> Self {
+impl<'a> Tries<'a> {
+    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
             operation_id,
+            explicit,
             session: None,
             number: None,
             avoid: Vec::new(),
+        }
+    }
+
+    /// A retry carries the number of the first try.
+    fn number(&mut self, session: &mut ServerSession) -> i64 {
+        *self
+            .number
+            .get_or_insert_with(|| session.next_transaction_number())
+    }
+
+    /// The server's part of the session is unknown from now on.
+    fn mark_dirty(&mut self) {
+        if let Some(explicit) = self.explicit {
+            explicit.lock().server.as_mut().map(ServerSession::mark_dirty);
+        } else if let Some(session) = &mut self.session {
+            session.mark_dirty();
         }
     }
 }

@@ -237,15 +237,12 @@ impl ClientOptions {
         self.auth_source.as_deref()
     }
 
-    /// Gives the credential its source: the option, else the database of the connection string.
+    /// Gives the credential the source that the option names, if the application gave it none.
     pub(crate) fn settle_auth_source(&mut self) {
         if let Some(credential) = &mut self.credential
             && credential.source.is_none()
         {
             credential.source.clone_from(&self.auth_source);
-            if credential.source.is_none() && credential.username.is_some() {
-                credential.source.clone_from(&self.default_database);
-            }
         }
     }
 

@@ -129,7 +129,7 @@ impl Shared {
         if let Some(server) = snapshot.only_choice(criteria) {
             return Some(server);
         }
-        if self.settings.validate(criteria).is_err() {
+        if self.settings.validate(&snapshot.description, criteria).is_err() {
             return None;
         }
         let limits = Limits {

@@ -6,6 +6,7 @@ mod misbehaving;
 mod mongos;
 pub mod polling;
 pub mod proxy;
+mod recorder;
 pub mod tls;
 mod wire;
 
@@ -13,4 +14,5 @@ pub use deployment::{Deployment, replica_set, standalone};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
 pub use proxy::Proxy;
+pub use recorder::{CommandRecorder, Watched, watched};
 pub use wire::{read_request, reply_to};

@@ -1,33 +1,12 @@
 //! What a command listener is told.
 
-use std::sync::{Arc, Mutex};
-
 use marula_driver::{
     Client,
     bson::{Document, doc},
-    event::{CommandEvent, EventListener},
+    event::CommandEvent,
     options::ClientOptions,
 };
-use marula_driver_tests::{replica_set, standalone};
-use marula_test_server::TestServer;
-
-#[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<CommandEvent>>>);
-
-impl Recorder {
-    fn client_of(&self, server: &TestServer) -> Client {
-        let events = Arc::clone(&self.0);
-        let mut options = ClientOptions::parse(&server.uri()).expect("a URI");
-        options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
-            events.lock().expect("no panic").push(event.clone());
-        }));
-        Client::with_options(options).expect("a client")
-    }
-
-    fn take(&self) -> Vec<CommandEvent> {
-        std::mem::take(&mut self.0.lock().expect("no panic"))
-    }
-}
+use marula_driver_tests::{CommandRecorder, replica_set, standalone};
 
 /// "started insert", "succeeded insert" ...
 fn outline(events: &[CommandEvent]) -> Vec<String> {
@@ -50,8 +29,8 @@ fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
 #[tokio::test]
 async fn a_command_is_shown_as_it_is_sent_and_answered() {
     let deployment = standalone().await;
-    let recorder = Recorder::default();
-    let client = recorder.client_of(&deployment.server);
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.server.uri());
     let things = client.database("events").collection::<Document>("things");
     things
         .insert_many(&[doc! { "_id": 1 }, doc! { "_id": 2 }])
@@ -83,11 +62,11 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
 #[tokio::test]
 async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
     let deployment = standalone().await;
-    let recorder = Recorder::default();
-    let client = recorder.client_of(&deployment.server);
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.server.uri());
     let things = client.database("events").collection::<Document>("things");
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
-    recorder.take();
+    let _ = recorder.take();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap_err();
     let events = recorder.take();
     assert_eq!(outline(&events), ["started insert", "succeeded insert"]);
@@ -103,8 +82,8 @@ async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
 #[tokio::test]
 async fn each_try_has_events_of_its_own() {
     let deployment = replica_set().await;
-    let recorder = Recorder::default();
-    let client = recorder.client_of(&deployment.server);
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.server.uri());
     let fail_point = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": 1 },
         "data": { "failCommands": ["insert"], "closeConnection": true },
@@ -138,12 +117,9 @@ async fn each_try_has_events_of_its_own() {
 #[tokio::test]
 async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
     let deployment = standalone().await;
-    let recorder = Recorder::default();
+    let recorder = CommandRecorder::default();
     let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
-    let events = Arc::clone(&recorder.0);
-    options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
-        events.lock().unwrap().push(event.clone());
-    }));
+    recorder.listen(&mut options);
     options.write_concern = marula_driver::options::WriteConcern::nodes(0);
     let client = Client::with_options(options).unwrap();
     let things = client.database("events").collection::<Document>("things");
@@ -158,8 +134,8 @@ async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
 #[tokio::test]
 async fn a_dropped_operation_has_failed() {
     let deployment = standalone().await;
-    let recorder = Recorder::default();
-    let client = recorder.client_of(&deployment.server);
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.server.uri());
     let block = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": 1 },
         "data": { "failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 60_000 },
@@ -174,7 +150,7 @@ async fn a_dropped_operation_has_failed() {
     let mut ping = Box::pin(database.run_command(doc! { "ping": 1 }).into_future());
     let started = std::future::poll_fn(|cx| {
         let _ = ping.as_mut().poll(cx);
-        match recorder.0.lock().unwrap().is_empty() {
+        match recorder.is_empty() {
             true => std::task::Poll::Pending,
             false => std::task::Poll::Ready(()),
         }
@@ -187,8 +163,8 @@ async fn a_dropped_operation_has_failed() {
 #[tokio::test]
 async fn secrets_are_not_shown() {
     let deployment = standalone().await;
-    let recorder = Recorder::default();
-    let client = recorder.client_of(&deployment.server);
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.server.uri());
     let database = client.database("admin");
     for command in [
         doc! { "saslStart": 1, "mechanism": "x", "payload": "hunter2" },

@@ -185,9 +185,9 @@ impl Cursors {
         Ok(reply)
     }
 
-    /// Whether getMore on this cursor waits for data.
-    pub(crate) fn awaits_data(&self, id: i64) -> bool {
-        lock(&self.open).get(&id).is_some_and(|cursor| cursor.awaits)
+    /// Whether getMore on this cursor waits for data, if there is such a cursor.
+    pub(crate) fn awaits_data(&self, id: i64) -> Option<bool> {
+        lock(&self.open).get(&id).map(|cursor| cursor.awaits)
     }
 
     /// Whether a cursor is that of a change stream.

@@ -1,7 +1,7 @@
-//! `configureFailPoint`: `failCommand` and `onPrimaryTransactionalWrite`, per member.
+//! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and `onPrimaryTransactionalWrite`, per member.
 
 use crate::deployment::lock;
-use crate::error::{Error, Result, code_name};
+use crate::error::{Error, Result};
 use crate::value::number::Number;
 use bson::{Bson, Document};
 use std::sync::Mutex;
@@ -37,6 +37,8 @@ pub(crate) struct Effect {
     pub(crate) error_code: Option<i32>,
     /// Labels of the error, in place of the server's own.
     pub(crate) labels: Option<Vec<String>>,
+    /// The failure comes when the cursor of a getMore was found already, so that the server knows what it is.
+    pub(crate) in_cursor: bool,
     /// Run the command, and add this to the reply.
     pub(crate) write_concern_error: Option<Document>,
 }
@@ -52,6 +54,8 @@ pub(crate) struct TransactionalWrite {
 #[derive(Debug, Default)]
 struct State {
     fail_command: Option<FailCommand>,
+    /// `failGetMoreAfterCursorCheckout`.
+    fail_get_more: Option<FailCommand>,
     transactional_write: Option<(Mode, TransactionalWrite)>,
 }
 
@@ -86,6 +90,19 @@ impl FailPoints {
             "failCommand" => {
                 state.fail_command = mode.map(|mode| FailCommand::parse(mode, data)).transpose()?;
             }
+            "failGetMoreAfterCursorCheckout" => {
+                state.fail_get_more =
+                    mode.map(|mode| FailCommand::parse(mode, data))
+                        .transpose()?
+                        .map(|point| FailCommand {
+                            commands: vec!["getMore".to_owned()],
+                            effect: Effect {
+                                in_cursor: true,
+                                ..point.effect
+                            },
+                            ..point
+                        });
+            }
             "onPrimaryTransactionalWrite" => {
                 state.transactional_write = match mode {
                     None => None,
@@ -105,20 +122,15 @@ impl FailPoints {
         namespace: &str,
     ) -> Option<Effect> {
         let mut state = lock(&self.0);
-        let point = state.fail_command.as_mut()?;
-        let applies = point
-            .commands
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(command))
-            && point
-                .app_name
-                .as_deref()
-                .is_none_or(|name| Some(name) == app_name)
-            && point.namespace.as_deref().is_none_or(|name| name == namespace);
-        if !applies || !fires(&mut point.mode) {
-            return None;
-        }
-        Some(point.effect.clone())
+        let State {
+            fail_command,
+            fail_get_more,
+            ..
+        } = &mut *state;
+        [fail_command, fail_get_more]
+            .into_iter()
+            .flatten()
+            .find_map(|point| point.on_command(command, app_name, namespace))
     }
 
     /// What `onPrimaryTransactionalWrite` does to a retryable write, counting it.
@@ -191,6 +203,19 @@ fn integer(name: &str, value: &Bson) -> Result<i64> {
 }
 
 impl FailCommand {
+    fn on_command(&mut self, command: &str, app_name: Option<&str>, namespace: &str) -> Option<Effect> {
+        let applies = self
+            .commands
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(command))
+            && self.app_name.as_deref().is_none_or(|name| Some(name) == app_name)
+            && self.namespace.as_deref().is_none_or(|name| name == namespace);
+        if !applies || !fires(&mut self.mode) {
+            return None;
+        }
+        Some(self.effect.clone())
+    }
+
     fn parse(mode: Mode, data: &Document) -> Result<FailCommand> {
         let mut point = FailCommand {
             mode,
@@ -226,14 +251,7 @@ impl FailCommand {
                 ("appName", Bson::String(app)) => point.app_name = Some(app.clone()),
                 ("namespace", Bson::String(namespace)) => point.namespace = Some(namespace.clone()),
                 ("writeConcernError", Bson::Document(error)) => {
-                    let mut error = error.clone();
-                    if let (Ok(code), false) = (error.get_i32("code"), error.contains_key("codeName")) {
-                        error.insert("codeName", code_name(code));
-                    }
-                    if !error.contains_key("errmsg") {
-                        error.insert("errmsg", "failCommand writeConcernError");
-                    }
-                    point.effect.write_concern_error = Some(error);
+                    point.effect.write_concern_error = Some(error.clone());
                 }
                 ("failInternalCommands", Bson::Boolean(_)) => {}
                 _ => return Err(Error::not_served(format!("failCommand option {name}: {value}"))),

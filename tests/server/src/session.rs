@@ -95,6 +95,16 @@ impl Sessions {
         })
     }
 
+    /// Whether something was done already under a command's transaction number.
+    pub(crate) fn has_done(&self, body: &Document) -> bool {
+        let Ok((id, number)) = transaction_id(body) else {
+            return false;
+        };
+        lock(&self.0)
+            .get(&id)
+            .is_some_and(|session| session.txn_number == number && !session.statements.is_empty())
+    }
+
     /// Forgets sessions, or only aborts their transactions.
     pub(crate) fn end(&self, ids: &[Bson], forget: bool) {
         let mut sessions = lock(&self.0);

@@ -4,7 +4,7 @@
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
 use crate::storage::collection::{RecordChange, Replacing};
-use crate::storage::{Catalog, Collection, Namespace, RecordId, index_spec};
+use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::{Bson, Document};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -137,7 +137,6 @@ impl Transaction {
                 (None, None) => onto.create(&namespace, collection.clone()),
                 (Some(base), Some(target)) if base.uuid == target.uuid => {
                     let target = onto.get_mut(&namespace).ok_or_else(write_conflict)?;
-                    replay_indexes(base, collection, target, &namespace)?;
                     replay_records(collection.changes(), target, &namespace)?;
                 }
                 _ => return Err(write_conflict()),
@@ -145,21 +144,6 @@ impl Transaction {
         }
         Ok(())
     }
-}
-
-fn replay_indexes(
-    base: &Collection,
-    from: &Collection,
-    onto: &mut Collection,
-    namespace: &Namespace,
-) -> Result<()> {
-    for index in &from.indexes {
-        if base.index(&index.name).is_none() && onto.index(&index.name).is_none() {
-            let index = index_spec::parse(&index.spec, from.collation.as_ref())?;
-            onto.add_index(index, &namespace.to_string())?;
-        }
-    }
-    Ok(())
 }
 
 fn replay_records(changes: &[RecordChange], onto: &mut Collection, namespace: &Namespace) -> Result<()> {

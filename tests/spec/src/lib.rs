@@ -7,6 +7,7 @@ pub mod fields;
 pub mod files;
 pub mod machine;
 pub mod runner;
+pub mod seedlist;
 pub mod unified;
 
 use std::path::Path;
@@ -23,5 +24,9 @@ pub const SUITES: &[Collect] = &[
     machine::concern::collect,
     machine::corpus::collect,
     machine::vector::collect,
+    machine::selection::collect,
+    machine::discovery::collect,
+    machine::cmap::collect,
+    seedlist::collect,
     |root| unified::collect(root, unified::Matrix::from_environment()),
 ];

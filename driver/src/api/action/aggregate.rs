@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, time::Duration};
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Cursor, Result,
     api::collection::CollectionInner,
@@ -20,6 +20,7 @@ pub struct Aggregate<'a, T = Document> {
     options: AggregateOptions,
     deferred: Deferred,
     output: PhantomData<fn() -> T>,
+    session: InSession<'a>,
 }
 
 impl<'a> Aggregate<'a> {
@@ -38,12 +39,16 @@ impl<'a> Aggregate<'a> {
             },
             deferred,
             output: PhantomData,
+            session: None,
         }
     }
 }
 
 impl<'a, T> Aggregate<'a, T> {
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many documents the server sends at a time.
         batch_size: plain = u32;
         /// Allow stages to use the disk.
@@ -64,6 +69,11 @@ impl<'a, T> Aggregate<'a, T> {
         let_vars: document;
     }
 
+    pub(super) fn in_session(mut self, session: InSession<'a>) -> Self {
+        self.session = session;
+        self
+    }
+
     /// Decodes the results as `U`.
     pub fn with_type<U>(self) -> Aggregate<'a, U> {
         Aggregate {
@@ -72,8 +82,11 @@ impl<'a, T> Aggregate<'a, T> {
             options: self.options,
             deferred: self.deferred,
             output: PhantomData,
+            session: self.session,
         }
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<Cursor<T>> {
         self.deferred.into_result()?;
@@ -83,13 +96,18 @@ impl<'a, T> Aggregate<'a, T> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        let reply = self.collection.executor().run(&mut operation).await?;
+        let reply = self
+            .collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await?;
         let mut cursor = Cursor::new(
             self.collection.client(),
             reply,
             self.options.batch_size,
             self.options.comment,
-        );
+        )
+        .in_session(self.session);
         cursor.max_await_time(self.options.max_await_time);
         Ok(cursor)
     }

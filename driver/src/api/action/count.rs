@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::{action::aggregate::Aggregate, collection::CollectionInner},
@@ -21,10 +21,12 @@ pub struct CountDocuments<'a> {
     filter: RawDocumentBuf,
     options: CountDocumentsOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct CountDocumentsOptions {
+    raw_data: Option<bool>,
     skip: Option<u64>,
     limit: Option<u64>,
     hint: Option<Hint>,
@@ -42,10 +44,14 @@ impl<'a> CountDocuments<'a> {
             filter: deferred.document("filter", filter),
             options: CountDocumentsOptions::default(),
             deferred,
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many matching documents are left out of the count.
         skip: plain = u64;
         /// Stop counting here.
@@ -62,6 +68,8 @@ impl<'a> CountDocuments<'a> {
         let_vars: document;
     }
 
+    session_setter!();
+
     /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
     async fn run(self) -> Result<u64> {
         #[derive(Deserialize)]
@@ -77,11 +85,15 @@ impl<'a> CountDocuments<'a> {
             }
         }
         pipeline.push((&doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } }).into_raw_document()?);
-        let mut aggregate =
-            Aggregate::new(Cow::Borrowed(self.collection), false, pipeline).with_type::<Counted>();
+        let mut aggregate = Aggregate::new(Cow::Borrowed(self.collection), false, pipeline)
+            .with_type::<Counted>()
+            .in_session(self.session);
         let options = self.options;
         if let Some(hint) = options.hint {
             aggregate = aggregate.hint(hint);
+        }
+        if let Some(raw_data) = options.raw_data {
+            aggregate = aggregate.raw_data(raw_data);
         }
         if let Some(collation) = options.collation {
             aggregate = aggregate.collation(collation);
@@ -115,6 +127,7 @@ fn stage_document(stage: &str, value: i64) -> Result<RawDocumentBuf> {
 pub struct EstimatedDocumentCount<'a> {
     collection: &'a CollectionInner,
     options: CountOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> EstimatedDocumentCount<'a> {
@@ -122,22 +135,31 @@ impl<'a> EstimatedDocumentCount<'a> {
         Self {
             collection,
             options: CountOptions::default(),
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<u64> {
         let mut operation = count::Count {
             scope: self.collection.read_scope(),
             options: &self.options,
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

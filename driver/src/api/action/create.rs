@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Database, Namespace, Result,
     bson::{Bson, IntoDocument},
@@ -18,6 +18,7 @@ pub struct CreateCollection<'a> {
     namespace: Namespace,
     options: CreateOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> CreateCollection<'a> {
@@ -27,6 +28,7 @@ impl<'a> CreateCollection<'a> {
             namespace: Namespace::new(database.name(), name),
             options: CreateOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -69,6 +71,8 @@ impl<'a> CreateCollection<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<()> {
         self.deferred.into_result()?;
         let mut operation = Create {
@@ -76,7 +80,11 @@ impl<'a> CreateCollection<'a> {
             options: &self.options,
             write_concern: &self.database.concerns().write_concern,
         };
-        self.database.client().executor().run(&mut operation).await
+        self.database
+            .client()
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

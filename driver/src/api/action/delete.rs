@@ -1,6 +1,6 @@
 //! `delete_one` and `delete_many`.
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::collection::CollectionInner,
@@ -21,6 +21,7 @@ pub struct Delete<'a> {
     multi: bool,
     options: DeleteOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> Delete<'a> {
@@ -32,10 +33,14 @@ impl<'a> Delete<'a> {
             multi,
             options: DeleteOptions::default(),
             deferred,
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// The index the server must use, by name or by keys.
         hint: value = Hint;
         /// How strings compare.
@@ -46,6 +51,8 @@ impl<'a> Delete<'a> {
         comment: value = Bson;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<DeleteResult> {
         self.deferred.into_result()?;
         let mut operation = delete::Delete {
@@ -55,7 +62,10 @@ impl<'a> Delete<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::collection::CollectionInner,
@@ -19,6 +19,7 @@ pub struct Distinct<'a> {
     field: String,
     options: DistinctOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> Distinct<'a> {
@@ -32,10 +33,14 @@ impl<'a> Distinct<'a> {
                 ..DistinctOptions::default()
             },
             deferred,
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How strings compare.
@@ -46,6 +51,8 @@ impl<'a> Distinct<'a> {
         hint: value = Hint;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Vec<Bson>> {
         self.deferred.into_result()?;
         let mut operation = distinct::Distinct {
@@ -53,7 +60,10 @@ impl<'a> Distinct<'a> {
             field: &self.field,
             options: &self.options,
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{awaitable, setters};
+use super::{InSession, awaitable, session_setter, setters};
 use crate::{
     Database, Result,
     api::collection::CollectionInner,
@@ -27,6 +27,7 @@ macro_rules! common_setters {
 pub struct DropCollection<'a> {
     collection: &'a CollectionInner,
     options: DropOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> DropCollection<'a> {
@@ -34,10 +35,13 @@ impl<'a> DropCollection<'a> {
         Self {
             collection,
             options: DropOptions::default(),
+            session: None,
         }
     }
 
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<()> {
         let mut operation = Drop {
@@ -45,7 +49,10 @@ impl<'a> DropCollection<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 
@@ -57,6 +64,7 @@ pub struct DropIndex<'a> {
     name: String,
     all: bool,
     options: DropOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> DropIndex<'a> {
@@ -67,10 +75,18 @@ impl<'a> DropIndex<'a> {
             name,
             all,
             options: DropOptions::default(),
+            session: None,
         }
     }
 
     common_setters!();
+    setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
+    }
+
+    session_setter!();
 
     async fn run(self) -> Result<()> {
         if !self.all && (self.name.is_empty() || self.name == "*") {
@@ -84,7 +100,10 @@ impl<'a> DropIndex<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 
@@ -94,6 +113,7 @@ impl<'a> DropIndex<'a> {
 pub struct DropDatabase<'a> {
     database: &'a Database,
     options: DropOptions,
+    session: InSession<'a>,
 }
 
 impl<'a> DropDatabase<'a> {
@@ -101,10 +121,13 @@ impl<'a> DropDatabase<'a> {
         Self {
             database,
             options: DropOptions::default(),
+            session: None,
         }
     }
 
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<()> {
         let mut operation = Drop {
@@ -112,7 +135,11 @@ impl<'a> DropDatabase<'a> {
             options: &self.options,
             write_concern: &self.database.concerns().write_concern,
         };
-        self.database.client().executor().run(&mut operation).await
+        self.database
+            .client()
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Cursor, Result,
     bson::{Bson, IntoDocument},
@@ -19,6 +19,7 @@ pub struct Find<'a, T> {
     collection: &'a Collection<T>,
     options: FindOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 /// Finds one document. Await it; see [`Collection::find_one`].
@@ -28,6 +29,7 @@ pub struct FindOne<'a, T> {
     collection: &'a Collection<T>,
     options: FindOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
@@ -42,6 +44,9 @@ fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
 macro_rules! common_setters {
     () => {
         setters! {
+            /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+            #[doc(hidden)]
+            raw_data: plain = bool;
             /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`.
             sort: document;
             /// Which fields are returned.
@@ -81,6 +86,7 @@ impl<'a, T> Find<'a, T> {
             collection,
             options,
             deferred,
+            session: None,
         }
     }
 
@@ -94,6 +100,8 @@ impl<'a, T> Find<'a, T> {
         no_cursor_timeout: plain = bool;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Cursor<T>> {
         self.deferred.into_result()?;
         let inner = self.collection.inner();
@@ -101,13 +109,14 @@ impl<'a, T> Find<'a, T> {
             scope: inner.read_scope(),
             options: &self.options,
         };
-        let reply = inner.executor().run(&mut operation).await?;
+        let reply = inner.executor().run_in(self.session, &mut operation).await?;
         let mut cursor = Cursor::new(
             inner.client(),
             reply,
             self.options.batch_size,
             self.options.comment,
-        );
+        )
+        .in_session(self.session);
         cursor.limit_total(self.options.limit);
         Ok(cursor)
     }
@@ -120,10 +129,13 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
             collection,
             options,
             deferred,
+            session: None,
         }
     }
 
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<Option<T>> {
         self.deferred.into_result()?;
@@ -133,7 +145,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
             options: &self.options,
             document: PhantomData,
         };
-        inner.executor().run(&mut operation).await
+        inner.executor().run_in(self.session, &mut operation).await
     }
 }
 

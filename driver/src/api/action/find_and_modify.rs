@@ -4,7 +4,7 @@ use std::{marker::PhantomData, time::Duration};
 
 use serde::de::DeserializeOwned;
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Result,
     api::action::update::UpdateModification,
@@ -25,6 +25,7 @@ pub struct FindOneAnd<'a, T> {
     modification: Option<Modification>,
     options: FindAndModifyOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
@@ -43,10 +44,14 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
             modification,
             options: FindAndModifyOptions::default(),
             deferred,
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Insert a document when none matches. No effect on a delete.
         upsert: plain = bool;
         /// Which of several matching documents is taken.
@@ -79,6 +84,8 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Option<T>> {
         self.deferred.into_result()?;
         if let Some(modification) = &self.modification {
@@ -93,7 +100,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
             write_concern: inner.write_concern(),
             document: PhantomData,
         };
-        inner.executor().run(&mut operation).await
+        inner.executor().run_in(self.session, &mut operation).await
     }
 }
 

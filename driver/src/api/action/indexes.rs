@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, time::Duration};
 
-use super::{awaitable, setters};
+use super::{InSession, awaitable, session_setter, setters};
 use crate::{
     Cursor, IndexModel, Result,
     api::collection::CollectionInner,
@@ -20,6 +20,7 @@ pub struct CreateIndexes<'a> {
     collection: &'a CollectionInner,
     models: Vec<IndexModel>,
     options: CreateIndexesOptions,
+    session: InSession<'a>,
 }
 
 /// Creates one index. Await it for its name; see [`Collection::create_index`](crate::Collection::create_index).
@@ -33,10 +34,14 @@ impl<'a> CreateIndexes<'a> {
             collection,
             models,
             options: CreateIndexesOptions::default(),
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How many members must be ready before the index is: a number, or `votingMembers`.
@@ -45,6 +50,8 @@ impl<'a> CreateIndexes<'a> {
         comment: value = Bson;
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Vec<String>> {
         let mut operation = create_indexes::CreateIndexes {
             namespace: self.collection.namespace(),
@@ -52,7 +59,10 @@ impl<'a> CreateIndexes<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 
@@ -76,6 +86,17 @@ impl<'a> CreateIndex<'a> {
         Self(self.0.comment(value))
     }
 
+    /// As [`CreateIndexes::raw_data`].
+    #[doc(hidden)]
+    pub fn raw_data(self, value: bool) -> Self {
+        Self(self.0.raw_data(value))
+    }
+
+    /// Runs in this session, and not in one of the operation's own.
+    pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
+        Self(self.0.session(session))
+    }
+
     async fn run(self) -> Result<String> {
         Ok(self.0.run().await?.pop().unwrap_or_default())
     }
@@ -88,6 +109,7 @@ pub struct ListIndexes<'a, T = IndexModel> {
     collection: &'a CollectionInner,
     options: ListOptions,
     output: PhantomData<fn() -> T>,
+    session: InSession<'a>,
 }
 
 impl<'a> ListIndexes<'a> {
@@ -96,12 +118,16 @@ impl<'a> ListIndexes<'a> {
             collection,
             options: ListOptions::default(),
             output: PhantomData,
+            session: None,
         }
     }
 }
 
 impl<'a, T> ListIndexes<'a, T> {
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many indexes the server sends at a time.
         batch_size: plain = u32;
         /// A note that shows up in the server's logs and profiler.
@@ -114,8 +140,11 @@ impl<'a, T> ListIndexes<'a, T> {
             collection: self.collection,
             options: self.options,
             output: PhantomData,
+            session: self.session,
         }
     }
+
+    session_setter!();
 
     async fn run(self) -> Result<Cursor<T>> {
         let mut operation = list::ListIndexes {
@@ -123,10 +152,15 @@ impl<'a, T> ListIndexes<'a, T> {
             options: &self.options,
             read_preference: crate::types::read_preference::PRIMARY,
         };
-        let reply = self.collection.executor().run(&mut operation).await?;
+        let reply = self
+            .collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await?;
         let client = self.collection.client();
         Ok(match reply {
-            Some(reply) => Cursor::new(client, reply, self.options.batch_size, self.options.comment),
+            Some(reply) => Cursor::new(client, reply, self.options.batch_size, self.options.comment)
+                .in_session(self.session),
             None => Cursor::empty(client, self.collection.namespace().clone()),
         })
     }
@@ -141,6 +175,11 @@ pub struct ListIndexNames<'a>(ListIndexes<'a>);
 impl<'a> ListIndexNames<'a> {
     pub(crate) fn new(collection: &'a CollectionInner) -> Self {
         Self(ListIndexes::new(collection))
+    }
+
+    /// Runs in this session, and not in one of the operation's own.
+    pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
+        Self(self.0.session(session))
     }
 
     async fn run(self) -> Result<Vec<String>> {

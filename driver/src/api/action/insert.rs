@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{awaitable, setters};
+use super::{InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Error, ErrorKind, Result,
     bson::Bson,
@@ -22,6 +22,7 @@ pub struct InsertOne<'a, T> {
     collection: &'a Collection<T>,
     document: &'a T,
     options: InsertOptions,
+    session: InSession<'a>,
 }
 
 /// Inserts many documents. Await it; see [`Collection::insert_many`].
@@ -31,11 +32,15 @@ pub struct InsertMany<'a, T> {
     collection: &'a Collection<T>,
     documents: &'a [T],
     options: InsertOptions,
+    session: InSession<'a>,
 }
 
 macro_rules! common_setters {
     () => {
         setters! {
+            /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+            #[doc(hidden)]
+            raw_data: plain = bool;
             /// Skip the collection's schema validation.
             bypass_document_validation: plain = bool;
             /// A note that shows up in the server's logs and profiler.
@@ -50,10 +55,13 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
             collection,
             document,
             options: InsertOptions::default(),
+            session: None,
         }
     }
 
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<InsertOneResult> {
         let inner = self.collection.inner();
@@ -65,7 +73,7 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
             write_concern: inner.write_concern(),
             ids: Vec::new(),
         };
-        let batch = inner.executor().run(&mut operation).await?;
+        let batch = inner.executor().run_in(self.session, &mut operation).await?;
         if let (Some(failures), Some(error)) = (batch.failures, batch.error) {
             return Err(error.with_kind(single_failure(*failures)));
         }
@@ -89,6 +97,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
             collection,
             documents,
             options: InsertOptions::default(),
+            session: None,
         }
     }
 
@@ -97,6 +106,8 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         ordered: plain = bool;
     }
     common_setters!();
+
+    session_setter!();
 
     async fn run(self) -> Result<InsertManyResult> {
         if self.documents.is_empty() {
@@ -114,7 +125,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
                 write_concern: inner.write_concern(),
                 ids: Vec::new(),
             };
-            let sent = inner.executor().run(&mut operation).await;
+            let sent = inner.executor().run_in(self.session, &mut operation).await;
             let batch = match sent {
                 Ok(batch) => batch,
                 // Nothing is known of this command, but what was inserted before it must not be lost.

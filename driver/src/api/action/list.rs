@@ -1,6 +1,6 @@
 //! Listing collections and databases.
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Client, Cursor, Database, Result,
     bson::{Bson, IntoDocument},
@@ -26,6 +26,7 @@ pub struct ListCollections<'a> {
     database: &'a Database,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListCollections<'a> {
@@ -34,11 +35,15 @@ impl<'a> ListCollections<'a> {
             database,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
     common_setters!();
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many collections the server sends at a time.
         batch_size: plain = u32;
     }
@@ -50,6 +55,8 @@ impl<'a> ListCollections<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Cursor<CollectionSpecification>> {
         self.deferred.into_result()?;
         let mut operation = list::ListCollections {
@@ -58,13 +65,11 @@ impl<'a> ListCollections<'a> {
             read_preference: PRIMARY,
         };
         let client = self.database.client();
-        let reply = client.executor().run(&mut operation).await?;
-        Ok(Cursor::new(
-            client,
-            reply,
-            self.options.batch_size,
-            self.options.comment,
-        ))
+        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        Ok(
+            Cursor::new(client, reply, self.options.batch_size, self.options.comment)
+                .in_session(self.session),
+        )
     }
 }
 
@@ -75,6 +80,7 @@ pub struct ListCollectionNames<'a> {
     database: &'a Database,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListCollectionNames<'a> {
@@ -83,6 +89,7 @@ impl<'a> ListCollectionNames<'a> {
             database,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -93,6 +100,8 @@ impl<'a> ListCollectionNames<'a> {
         self.options.authorized = Some(value);
         self
     }
+
+    session_setter!();
 
     async fn run(mut self) -> Result<Vec<String>> {
         // A filter on anything but the name needs the whole specification.
@@ -106,6 +115,7 @@ impl<'a> ListCollectionNames<'a> {
             database: self.database,
             options: self.options,
             deferred: self.deferred,
+            session: self.session,
         }
         .run()
         .await?;
@@ -124,6 +134,7 @@ pub struct ListDatabases<'a> {
     client: &'a Client,
     options: ListOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> ListDatabases<'a> {
@@ -132,6 +143,7 @@ impl<'a> ListDatabases<'a> {
             client,
             options: ListOptions::default(),
             deferred: Deferred::default(),
+            session: None,
         }
     }
 
@@ -143,13 +155,15 @@ impl<'a> ListDatabases<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<Vec<DatabaseSpecification>> {
         self.deferred.into_result()?;
         let mut operation = list::ListDatabases {
             options: &self.options,
             read_preference: PRIMARY,
         };
-        self.client.executor().run(&mut operation).await
+        self.client.executor().run_in(self.session, &mut operation).await
     }
 }
 
@@ -168,6 +182,11 @@ impl<'a> ListDatabaseNames<'a> {
     /// Lists only what matches.
     pub fn filter(self, filter: impl IntoDocument) -> Self {
         Self(self.0.filter(filter))
+    }
+
+    /// Runs in this session, and not in one of the operation's own.
+    pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
+        Self(self.0.session(session))
     }
 
     async fn run(self) -> Result<Vec<String>> {

@@ -4,6 +4,7 @@
 //! awaited. Nothing is sent before.
 
 pub(super) mod aggregate;
+pub(super) mod bulk_write;
 pub(super) mod count;
 pub(super) mod create;
 pub(super) mod delete;
@@ -14,7 +15,10 @@ pub(super) mod find_and_modify;
 pub(super) mod indexes;
 pub(super) mod insert;
 pub(super) mod list;
+pub(super) mod modify;
 pub(super) mod run_command;
+pub(super) mod run_cursor_command;
+pub(super) mod search_indexes;
 pub(super) mod update;
 
 use crate::{
@@ -79,6 +83,21 @@ macro_rules! awaitable {
     };
 }
 pub(super) use awaitable;
+
+/// The session of an action that has a field for it.
+macro_rules! session_setter {
+    () => {
+        /// Runs in this session, and not in one of the operation's own.
+        pub fn session(mut self, session: &'a mut crate::ClientSession) -> Self {
+            self.session = Some(session.shared());
+            self
+        }
+    };
+}
+pub(super) use session_setter;
+
+/// The session of the application that an action runs in, if any.
+pub(super) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
 
 /// Setters of an action whose options lie in its field `options`: a document, a plain value (so that number literals have
 /// its type), or anything that converts into the value.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
-use super::{Deferred, awaitable};
+use super::{Deferred, InSession, awaitable, session_setter};
 use crate::{
     Database, Result,
     bson::{Document, IntoDocument, RawDocumentBuf},
@@ -21,6 +21,7 @@ pub struct RunCommand<'a, T = Document> {
     read_preference: Option<ReadPreference>,
     deferred: Deferred,
     reply: PhantomData<fn() -> T>,
+    session: InSession<'a>,
 }
 
 impl<'a> RunCommand<'a> {
@@ -32,6 +33,7 @@ impl<'a> RunCommand<'a> {
             read_preference: None,
             deferred,
             reply: PhantomData,
+            session: None,
         }
     }
 }
@@ -46,6 +48,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
             read_preference: self.read_preference,
             deferred: self.deferred,
             reply: PhantomData,
+            session: self.session,
         }
     }
 
@@ -57,6 +60,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<T> {
         self.deferred.into_result()?;
         let mut operation = run_command::RunCommand {
@@ -66,7 +71,11 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
             implicit_session: true,
             reply: PhantomData,
         };
-        self.database.client().executor().run(&mut operation).await
+        self.database
+            .client()
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -1,6 +1,6 @@
 //! `update_one`, `update_many` and `replace_one`.
 
-use super::{Deferred, awaitable, setters};
+use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Result,
     api::collection::CollectionInner,
@@ -64,6 +64,7 @@ pub struct Update<'a> {
     multi: bool,
     options: UpdateOptions,
     deferred: Deferred,
+    session: InSession<'a>,
 }
 
 impl<'a> Update<'a> {
@@ -80,10 +81,14 @@ impl<'a> Update<'a> {
             multi,
             options: UpdateOptions::default(),
             deferred,
+            session: None,
         }
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Insert a document when none matches.
         upsert: plain = bool;
         /// The index the server must use, by name or by keys.
@@ -106,6 +111,8 @@ impl<'a> Update<'a> {
         self
     }
 
+    session_setter!();
+
     async fn run(self) -> Result<UpdateResult> {
         self.deferred.into_result()?;
         self.modification.validate()?;
@@ -117,7 +124,10 @@ impl<'a> Update<'a> {
             options: &self.options,
             write_concern: self.collection.write_concern(),
         };
-        self.collection.executor().run(&mut operation).await
+        self.collection
+            .executor()
+            .run_in(self.session, &mut operation)
+            .await
     }
 }
 

@@ -54,7 +54,7 @@ fn private_key(path: &Path, text: &[u8], password: Option<&str>) -> Result<Priva
                 "holds an encrypted key; give tlsCertificateKeyFilePassword",
             ));
         };
-        return key_password::decrypt(text, password).map_err(|why| refuse(why));
+        return key_password::decrypt(text, password).map_err(refuse);
     }
     PrivateKeyDer::from_pem_slice(text).map_err(|_| refuse("holds no private key in PEM form"))
 }

@@ -157,11 +157,10 @@ impl State {
             }
             "maxstalenessseconds" => {
                 let seconds = reader.integer(key, value, -1, i32::MAX);
-                let bound = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-                options.read_preference.max_staleness = match bound {
-                    Some(0..90) => reader.ignore(key, "-1, or at least 90"),
-                    bound => bound.map(Duration::from_secs),
-                };
+                // Whether it is large enough is known, and said, when a member of a replica set is selected.
+                options.read_preference.max_staleness = seconds
+                    .and_then(|seconds| u64::try_from(seconds).ok())
+                    .map(Duration::from_secs);
             }
             _ => return false,
         }
@@ -285,12 +284,7 @@ impl State {
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         }
-        // A TXT record may name another source than the database.
-        if !self.options.srv {
-            self.options.settle_auth_source();
-        } else if let Some(credential) = &mut self.options.credential {
-            credential.source.clone_from(&self.options.auth_source);
-        }
+        self.options.settle_auth_source();
         self.options.warnings = self.reader.warnings;
         Ok(self.options)
     }

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::{
     bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
+    proto::session::ReadTime,
     types::{
         collation::Collation,
         concern::{Acknowledgment, ReadConcern, WriteConcern},
@@ -17,6 +18,7 @@ use crate::{
 pub struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
+    read_time: Option<ReadTime>,
 }
 
 impl<'b> Deref for CommandBuilder<'b> {
@@ -38,7 +40,17 @@ impl<'b> CommandBuilder<'b> {
     pub fn new(buffer: &'b mut Vec<u8>) -> Self {
         let mut writer = DocumentWriter::new(buffer);
         let body = writer.begin();
-        Self { writer, body }
+        Self {
+            writer,
+            body,
+            read_time: None,
+        }
+    }
+
+    /// What the session of the command wants its read concern to say about time. It is said once: by the read concern, or
+    /// by [`remaining_read_time`](Self::remaining_read_time).
+    pub fn set_read_time(&mut self, time: Option<ReadTime>) {
+        self.read_time = time;
     }
 
     /// An array of documents.
@@ -86,14 +98,31 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// Left out when it is the server's default.
+    /// Left out when it is the server's default and the session has no wish.
     pub fn read_concern(&mut self, concern: &ReadConcern) {
-        let Some(level) = &concern.level else {
+        let time = self.read_time.take();
+        if concern.level.is_none() && time.is_none() {
             return;
-        };
+        }
         let start = self.begin_document("readConcern");
-        self.str("level", level.as_str());
+        match (time, &concern.level) {
+            (Some(ReadTime::Snapshot(_)), _) => self.str("level", "snapshot"),
+            (_, Some(level)) => self.str("level", level.as_str()),
+            (_, None) => {}
+        }
+        match time {
+            Some(ReadTime::After(time)) => self.timestamp("afterClusterTime", time),
+            Some(ReadTime::Snapshot(Some(time))) => self.timestamp("atClusterTime", time),
+            Some(ReadTime::Snapshot(None)) | None => {}
+        }
         self.end(start);
+    }
+
+    /// The `afterClusterTime` of a write, whose read concern holds nothing else.
+    pub fn remaining_read_time(&mut self) {
+        if matches!(self.read_time, Some(ReadTime::After(_))) {
+            self.read_concern(&ReadConcern::default());
+        }
     }
 
     /// Left out when it is the server's default.

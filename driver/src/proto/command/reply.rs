@@ -3,7 +3,8 @@
 use crate::{
     Error, ErrorKind, Result,
     bson::{
-        Document, RawDocument, RawElement, RawElements, RawValue, find_element, from_slice, spec::ElementType,
+        Document, RawDocument, RawElement, RawElements, RawValue, Timestamp, find_element, from_slice,
+        spec::ElementType,
     },
     error::{CommandError, WriteConcernError, WriteError},
 };
@@ -20,6 +21,7 @@ pub struct Reply<'a> {
     write_errors: Option<&'a [u8]>,
     write_concern_error: Option<&'a [u8]>,
     cluster_time: Option<&'a [u8]>,
+    operation_time: Option<Timestamp>,
     cursor: Option<(&'a [u8], usize)>,
     n: i64,
     n_modified: i64,
@@ -53,6 +55,7 @@ impl<'a> Reply<'a> {
                 "errorLabels" => reply.error_labels = array_bytes(value),
                 "writeErrors" => reply.write_errors = array_bytes(value),
                 "writeConcernError" => reply.write_concern_error = document_bytes(value),
+                "operationTime" => reply.operation_time = value.timestamp().ok(),
                 "$clusterTime" => reply.cluster_time = document_bytes(value),
                 _ => {}
             }
@@ -83,6 +86,26 @@ impl<'a> Reply<'a> {
     /// `$clusterTime`.
     pub fn cluster_time(&self) -> Option<&'a [u8]> {
         self.cluster_time
+    }
+
+    /// `operationTime`.
+    pub fn operation_time(&self) -> Option<Timestamp> {
+        self.operation_time
+    }
+
+    /// `atClusterTime`: the moment that a snapshot read saw.
+    pub fn snapshot_time(&self) -> Option<Timestamp> {
+        let time_in = |bytes| {
+            find_element(bytes, "atClusterTime")
+                .ok()
+                .flatten()?
+                .value
+                .timestamp()
+                .ok()
+        };
+        self.cursor
+            .and_then(|(cursor, _)| time_in(cursor))
+            .or_else(|| time_in(self.body))
     }
 
     /// `cursor`, and where it begins in the body.

@@ -89,6 +89,11 @@ impl HelloReply {
         self.max_wire_version >= 9
     }
 
+    /// Server 5.0 or newer.
+    pub fn is_5_0(&self) -> bool {
+        self.max_wire_version >= 13
+    }
+
     /// A mongos.
     pub fn is_mongos(&self) -> bool {
         self.msg.as_deref() == Some("isdbgrid")

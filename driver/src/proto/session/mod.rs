@@ -1,7 +1,9 @@
 //! Server sessions and the cluster's clock (Driver Sessions specification).
 
+mod client_session;
 mod cluster_time;
 mod server_session;
 
+pub use client_session::{ReadTime, SessionOptions, SessionState};
 pub use cluster_time::ClusterTime;
 pub use server_session::{ServerSession, SessionStack};

@@ -190,12 +190,12 @@ proptest! {
 
     #[test]
     fn any_name_is_read_or_refused(hostname in any::<String>(), target in any::<String>(), port in any::<u16>()) {
-        if let Ok(name) = SrvName::new(&hostname, "mongodb") {
-            if let Ok(found) = seeds(&name, &[record(&target, port)], 0, 0) {
-                let host = found.hosts[0].host().into_owned();
-                let suffix = format!(".{}", name.domain());
-                prop_assert!(host.ends_with(&suffix));
-            }
+        if let Ok(name) = SrvName::new(&hostname, "mongodb")
+            && let Ok(found) = seeds(&name, &[record(&target, port)], 0, 0)
+        {
+            let host = found.hosts[0].host().into_owned();
+            let suffix = format!(".{}", name.domain());
+            prop_assert!(host.ends_with(&suffix));
         }
     }
 }

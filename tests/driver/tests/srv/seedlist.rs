@@ -5,7 +5,7 @@ use std::sync::Arc;
 use marula_driver::{
     Client, Error, ErrorKind, NetworkPhase,
     internals::{Environment, hosts},
-    options::{ClientOptions, Credential},
+    options::ClientOptions,
 };
 use marula_driver_tests::dns::{Answer, CannedDns, DnsServer};
 
@@ -114,13 +114,6 @@ async fn what_the_application_says_comes_before_the_record() {
     }
     let resolved = environment.resolve(options.clone()).await.expect("hosts");
     assert_eq!(source(resolved).as_deref(), Some("mine"));
-    dns.set_txt("cluster.example.com", &[]);
-    options.credential = Some(Credential::default());
-    let resolved = environment.resolve(options.clone()).await.expect("hosts");
-    assert_eq!(source(resolved), None, "a database alone names no user");
-    let parsed = ClientOptions::parse("mongodb+srv://u:p@cluster.example.com/shop").expect("options");
-    let resolved = environment.resolve(parsed).await.expect("hosts");
-    assert_eq!(source(resolved).as_deref(), Some("shop"));
 }
 
 #[tokio::test]

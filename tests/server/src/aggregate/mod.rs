@@ -51,6 +51,16 @@ impl Pipeline {
         parse::pipeline(stages, env)
     }
 
+    /// Fails on stages that nobody knows.
+    pub(crate) fn check_stages(stages: &[Bson]) -> Result<()> {
+        stages
+            .iter()
+            .try_for_each(|stage| match parse::single_field(stage)? {
+                (name, _) if parse::is_known(name) => Ok(()),
+                (name, _) => Err(parse::unknown_stage(name)),
+            })
+    }
+
     /// Parses the stages of an update.
     pub(crate) fn parse_update(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         for stage in stages {

@@ -52,11 +52,13 @@ pub(super) fn events(
         event.extend(rest);
         events.push((token(Place::Event), event));
     }
-    let ends = match (&options.scope, &change.what) {
-        (Scope::Collection(_), What::Definition(Definition::Drop | Definition::Rename { .. })) => true,
-        (Scope::Database(_), What::Definition(Definition::DropDatabase)) => true,
-        _ => false,
-    };
+    let ends = matches!(
+        (&options.scope, &change.what),
+        (
+            Scope::Collection(_),
+            What::Definition(Definition::Drop | Definition::Rename { .. })
+        ) | (Scope::Database(_), What::Definition(Definition::DropDatabase))
+    );
     if ends {
         events.push((
             token(Place::Invalidate),

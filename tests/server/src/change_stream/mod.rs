@@ -50,14 +50,12 @@ impl ChangeStream {
         let (first, rest) = stages
             .split_first()
             .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "a change stream has a first stage"))?;
-        let spec = match first.as_document().and_then(|stage| stage.get("$changeStream")) {
-            Some(Bson::Document(spec)) => spec,
-            _ => {
-                return Err(Error::new(
-                    50808,
-                    "$changeStream stage expects a document as argument",
-                ));
-            }
+        let Some(Bson::Document(spec)) = first.as_document().and_then(|stage| stage.get("$changeStream"))
+        else {
+            return Err(Error::new(
+                50808,
+                "$changeStream stage expects a document as argument",
+            ));
         };
         let options = Options::parse(spec, db, collection)?;
         let pipeline = Pipeline::parse(rest, &env)?;

@@ -58,7 +58,10 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let pipeline = Pipeline::parse(stages, &env)?;
     check_source(call, namespace.as_ref(), &pipeline)?;
     if let Some(output) = &pipeline.output {
-        if !call.is_writable() {
+        // A secondary sends the writes on to its primary, since servers can do that.
+        let forwarded = call.deployment.version.at_least(4, 4)
+            && call.deployment.topology(|topology| topology.primary.is_some());
+        if !call.is_writable() && !forwarded {
             return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
         }
         let target = output.namespace(call.db)?;
@@ -133,6 +136,15 @@ fn change_stream(
         return Err(Error::new(
             code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
             "Operation not permitted in transaction :: caused by :: $changeStream cannot be used in a transaction",
+        ));
+    }
+    if let Some(Bson::Document(concern)) = call.body.get("readConcern")
+        && let Some(level) = concern.get("level")
+        && *level != Bson::from("majority")
+    {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "$changeStream cannot run with a readConcern other than 'majority'",
         ));
     }
     let catalog = call.catalog();

@@ -46,7 +46,7 @@ pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document)
         }
         // Commands in a transaction have the version of its first command.
         None if deployment.parameter_is_on("requireApiVersion")
-            && !(body.contains_key("autocommit") && !body.contains_key("startTransaction"))
+            && (!body.contains_key("autocommit") || body.contains_key("startTransaction"))
             && command.name != "getMore" =>
         {
             return Err(Error::new(

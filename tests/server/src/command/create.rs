@@ -15,8 +15,10 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let collection = with_options(call)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
-        // Creating the same again is no error.
-        if crate::value::identical_documents(&existing.options, &collection.options) {
+        // Creating the same again is no error outside of a transaction.
+        if call.isolated.is_none()
+            && crate::value::identical_documents(&existing.options, &collection.options)
+        {
             return Ok(Document::new());
         }
         return Err(Error::new(
@@ -87,9 +89,19 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
     if let Some(spec) = timeseries {
         collection.time_field = Some(check_timeseries(spec)?);
         options.insert("timeseries", spec.clone());
+        // Measurements may share an _id.
+        if let Some(index) = collection.indexes.first_mut() {
+            index.unique = false;
+        }
     }
     if let Some(clustered) = args.get("clusteredIndex") {
-        options.insert("clusteredIndex", check_clustered(clustered)?);
+        let clustered = check_clustered(clustered)?;
+        if let Some(index) = collection.indexes.first_mut() {
+            index.spec = clustered.clone();
+            index.spec.insert("clustered", true);
+            index.name = clustered.get_str("name").unwrap_or("_id_").to_owned();
+        }
+        options.insert("clusteredIndex", clustered);
     }
     if let Some(seconds) = args.get("expireAfterSeconds") {
         if timeseries.is_none() && !options.contains_key("clusteredIndex") {

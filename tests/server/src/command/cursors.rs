@@ -17,7 +17,7 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
         }
         None => return Err(Error::type_mismatch("getMore needs a cursor id")),
     };
-    if call.body.contains_key("maxTimeMS") && !call.member.cursors.awaits_data(id) {
+    if call.body.contains_key("maxTimeMS") && call.member.cursors.awaits_data(id) == Some(false) {
         return Err(Error::bad_value(
             "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
         ));

@@ -1,6 +1,6 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
-use super::{Call, api_version, generic, hello, labels, table, waiting};
+use super::{Call, api_version, generic, hello, labels, older, table, waiting};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
@@ -54,8 +54,14 @@ pub(crate) async fn dispatch(
         if effect.close {
             return Outcome::Close;
         }
-        if let Some(error) = effect.error() {
-            return Outcome::Reply(finish(deployment, member, body, Err(error)));
+        if let Some(mut error) = effect.error() {
+            if error.labels.is_none() && key == "getMore" && !effect.in_cursor {
+                error.labels = labels::without_cursor(deployment, body, error.code);
+            }
+            // What a fail point says of the topology is no news of it.
+            let mut reply = finish(deployment, member, body, Err(error));
+            reply.remove("topologyVersion");
+            return Outcome::Reply(reply);
         }
     }
     let command = table::find(key, deployment);
@@ -75,7 +81,11 @@ pub(crate) async fn dispatch(
             }
         }
         Some(command) => {
-            let write_point = if command.retryable_write && generic::is_retryable_write(body) {
+            // A repeated write that was done before writes nothing now.
+            let write_point = if command.retryable_write
+                && generic::is_retryable_write(body)
+                && !deployment.sessions.has_done(body)
+            {
                 member.fail_points.on_transactional_write()
             } else {
                 None
@@ -203,6 +213,7 @@ fn prepare(
 ) -> Result<()> {
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
+    older::check_options(command, deployment.version, body)?;
     if command.admin_only && db != "admin" {
         return Err(Error::new(
             code::UNAUTHORIZED,
@@ -254,7 +265,7 @@ fn finish(
         }
         Err(mut error) => {
             if error.labels.is_none() {
-                error.labels = labels::of_error(deployment, body, error.code);
+                error.labels = labels::of_error(deployment, member, body, error.code);
             }
             let mut reply = error.to_reply();
             if !deployment.version.at_least(8, 0)

@@ -5,9 +5,11 @@ use super::args::Args;
 use super::create::{existing, set_validator};
 use super::plan::normalized;
 use crate::error::{Error, Result, code};
-use crate::storage::Collection;
+use crate::storage::change::Definition;
+use crate::storage::index::Index;
 use crate::storage::index_relation::{Relation, relate};
 use crate::storage::index_spec;
+use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::identical_documents;
 use bson::{Bson, Document, doc};
 
@@ -29,6 +31,14 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     }
     let mut catalog = call.catalog();
     let created = catalog.get(&namespace).is_none();
+    if call.isolated.is_some() && call.deployment.catalog().get(&namespace).is_some() {
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Cannot create new indexes on existing collection {namespace} in a multi-document transaction."
+            ),
+        ));
+    }
     let default_collation = catalog
         .get(&namespace)
         .and_then(|collection| collection.collation.clone());
@@ -56,11 +66,20 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         // All or nothing.
         collection.indexes.truncate(before);
         if created {
-            catalog.take(&namespace);
+            catalog.undo_create(&namespace);
         }
         return Err(error);
     }
     let after = collection.indexes.len();
+    if after != before {
+        let made = specs_of(&collection.indexes[before..]);
+        note(
+            &mut catalog,
+            &namespace,
+            "createIndexes",
+            doc! { "indexes": made },
+        );
+    }
     if after != before || created {
         call.wrote();
     }
@@ -85,6 +104,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
         .get_mut(&namespace)
         .ok_or_else(|| Error::new(code::NAMESPACE_NOT_FOUND, format!("ns not found {namespace}")))?;
     let before = collection.indexes.len();
+    let old = collection.indexes.clone();
     match call.args().get("index") {
         Some(Bson::String(name)) if name == "*" => collection.indexes.truncate(1),
         Some(Bson::Array(names)) => {
@@ -109,8 +129,35 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
             ));
         }
     }
+    let kept: Vec<&str> = collection
+        .indexes
+        .iter()
+        .map(|index| index.name.as_str())
+        .collect();
+    let dropped = old.iter().filter(|index| !kept.contains(&index.name.as_str()));
+    let dropped = specs_of(dropped);
+    if !dropped.is_empty() {
+        note(
+            &mut catalog,
+            &namespace,
+            "dropIndexes",
+            doc! { "indexes": dropped },
+        );
+    }
     call.wrote();
     Ok(doc! { "nIndexesWas": before as i32 })
+}
+
+fn specs_of<'i>(indexes: impl IntoIterator<Item = &'i Index>) -> Vec<Bson> {
+    let specs = indexes.into_iter().map(|index| index.spec.clone());
+    specs.map(Bson::Document).collect()
+}
+
+/// Notes a change of a collection's definition for change streams.
+fn note(catalog: &mut Catalog, namespace: &Namespace, event: &'static str, description: Document) {
+    if let Some(collection) = catalog.shared(namespace).cloned() {
+        catalog.define(namespace, &collection, Definition::Other(event, description));
+    }
 }
 
 /// The position of an index that may be dropped.
@@ -198,6 +245,19 @@ pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
         };
     }
     collection.options = options;
+    let asked = [
+        "index",
+        "validator",
+        "validationLevel",
+        "validationAction",
+        "changeStreamPreAndPostImages",
+        "expireAfterSeconds",
+    ];
+    let description: Document = asked
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), call.body.get(name)?.clone())))
+        .collect();
+    note(&mut catalog, &namespace, "modify", description);
     call.wrote();
     Ok(reply)
 }

@@ -1,7 +1,8 @@
 //! The error labels that the server adds by itself, when no fail point has said which.
 
 use crate::deployment::Deployment;
-use bson::Document;
+use crate::member::Member;
+use bson::{Bson, Document};
 
 /// Codes after which a retryable write is worth another attempt.
 const RETRYABLE_CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
@@ -15,10 +16,39 @@ pub(super) fn ends_transaction(body: &Document) -> bool {
         .is_some_and(|name| matches!(name.as_str(), "commitTransaction" | "abortTransaction"))
 }
 
+/// Codes after which a change stream is worth resuming, beside the retryable ones.
+const RESUMABLE_CODES: [i32; 5] = [63, 133, 150, 234, 13388];
+
+/// Whether a command reads from a change stream.
+fn reads_stream(member: &Member, body: &Document) -> bool {
+    match body.iter().next() {
+        Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.is_stream(*id),
+        Some((name, _)) if name == "aggregate" => body.get_array("pipeline").is_ok_and(|stages| {
+            let first = stages.first().and_then(Bson::as_document);
+            first.is_some_and(|stage| stage.contains_key("$changeStream"))
+        }),
+        _ => false,
+    }
+}
+
 /// The labels of a failed command's reply.
-pub(super) fn of_error(deployment: &Deployment, body: &Document, code: i32) -> Option<Vec<String>> {
+pub(super) fn of_error(
+    deployment: &Deployment,
+    member: &Member,
+    body: &Document,
+    code: i32,
+) -> Option<Vec<String>> {
+    let resumable = RESUMABLE_CODES.contains(&code) || RETRYABLE_CODES.contains(&code);
+    if resumable && deployment.version.at_least(4, 4) && reads_stream(member, body) {
+        return Some(vec!["ResumableChangeStreamError".to_owned()]);
+    }
+    without_cursor(deployment, body, code)
+}
+
+/// The labels of a reply that failed before the server looked at the cursor.
+pub(super) fn without_cursor(deployment: &Deployment, body: &Document, code: i32) -> Option<Vec<String>> {
     if !deployment.is_replicated() || !body.contains_key("txnNumber") {
-        return None;
+        return Some(Vec::new());
     }
     let in_transaction = body.contains_key("autocommit");
     let ends = ends_transaction(body);
@@ -43,6 +73,7 @@ pub(super) fn add_write_concern_error(
     given: Option<Vec<String>>,
 ) {
     let retryable = body.contains_key("txnNumber")
+        && (!body.contains_key("autocommit") || ends_transaction(body))
         && deployment.version.at_least(4, 4)
         && error
             .get_i32("code")

@@ -19,6 +19,7 @@ pub(crate) mod insert;
 pub(crate) mod labels;
 pub(crate) mod list;
 pub(crate) mod map_reduce;
+pub(crate) mod older;
 pub(crate) mod plan;
 pub(crate) mod rename;
 pub(crate) mod repl_set;

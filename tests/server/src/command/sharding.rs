@@ -38,7 +38,7 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     }
     let mut catalog = call.catalog();
     catalog.get_or_create(&namespace)?;
-    if let Some(collection) = catalog.get(&namespace).cloned() {
+    if let Some(collection) = catalog.shared(&namespace).cloned() {
         let description = doc! { "shardKey": key.clone(), "unique": args.flag("unique", false)?, "numInitialChunks": 0_i64 };
         catalog.define(
             &namespace,

@@ -4,7 +4,9 @@ use super::Call;
 use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
+use super::older::check_replacement;
 use super::plan::{Scan, select};
+use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
@@ -121,6 +123,9 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
             code::MISSING_FIELD,
             "BSON field 'update.updates.u' is missing but a required field",
         ));
+    }
+    if let Some(Bson::Array(stages)) = args.get("u") {
+        Pipeline::check_stages(stages)?;
     }
     if statement.contains_key("sort") && !call.deployment.version.at_least(8, 0) {
         return Err(Error::new(
@@ -253,6 +258,9 @@ impl Write<'_> {
             .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")))?;
         let (_, position) = self.filter.matches_with_position(&old, self.env)?;
         let new = self.update.apply(&old, self.target(position))?;
+        if self.update.is_replacement() {
+            check_replacement(self.call.deployment.version, &new)?;
+        }
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }
@@ -269,6 +277,9 @@ impl Write<'_> {
     /// Inserts what the update makes of the filter's equalities.
     pub(crate) fn upsert(&self, catalog: &mut Catalog) -> Result<Document> {
         let document = self.update.upsert(self.filter, self.target(None))?;
+        if self.update.is_replacement() {
+            check_replacement(self.call.deployment.version, &document)?;
+        }
         let collection = catalog.get_or_create(self.namespace)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
         self.call.wrote();

@@ -22,7 +22,7 @@ pub(super) async fn run(
         tokio::time::sleep(time.min(LONGEST_SLEEP)).await;
     }
     let awaits = match body.iter().next() {
-        Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id),
+        Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id) == Some(true),
         _ => false,
     };
     if !awaits {
@@ -68,9 +68,8 @@ fn sleep_in_filter(body: &Document) -> Option<Duration> {
 
 /// See [`sleep_in_filter`].
 pub(crate) fn sleep_time(program: &Bson) -> Option<Duration> {
-    let text = match program {
-        Bson::String(text) | Bson::JavaScriptCode(text) => text,
-        _ => return None,
+    let (Bson::String(text) | Bson::JavaScriptCode(text)) = program else {
+        return None;
     };
     let millis = text.strip_prefix("sleep(")?.strip_suffix(") || true")?;
     millis.parse().ok().map(Duration::from_millis)

@@ -60,6 +60,13 @@ impl Catalog {
         self.put(namespace, collection);
     }
 
+    /// Takes back that a collection was created in this command.
+    pub(crate) fn undo_create(&mut self, namespace: &Namespace) {
+        self.take(namespace);
+        self.definitions
+            .retain(|change| change.namespace != *namespace || !change.creates());
+    }
+
     /// Notes that a collection's definition changes.
     pub(crate) fn define(&mut self, namespace: &Namespace, collection: &Collection, definition: Definition) {
         self.definitions

@@ -86,6 +86,11 @@ impl Change {
         }
     }
 
+    /// Whether the change is that the collection was created.
+    pub(super) fn creates(&self) -> bool {
+        matches!(self.what, What::Definition(Definition::Create))
+    }
+
     fn size(&self) -> usize {
         let documents = match &self.what {
             What::Record(RecordChange::Insert(_, document) | RecordChange::Delete(_, document)) => {

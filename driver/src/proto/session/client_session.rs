@@ -1,0 +1,183 @@
+//! What an explicit session remembers between operations (Sessions, Causal Consistency and Snapshot Reads specifications).
+
+use super::{ClusterTime, ServerSession};
+use crate::bson::{RawDocument, Timestamp};
+
+/// How a session behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// Reads see what was written before; `None` means yes, except in a snapshot session.
+    pub causal_consistency: Option<bool>,
+    /// All reads see the same moment.
+    pub snapshot: bool,
+    /// That moment, if it is not the first read's.
+    pub snapshot_time: Option<Timestamp>,
+}
+
+impl SessionOptions {
+    /// Refuses what contradicts itself; the text says why.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        if self.snapshot && self.causal_consistency == Some(true) {
+            return Err("a session cannot be causally consistent and read from a snapshot");
+        }
+        if self.snapshot_time.is_some() && !self.snapshot {
+            return Err("snapshot_time goes with snapshot sessions only; set snapshot(true) as well");
+        }
+        Ok(())
+    }
+
+    fn is_causal(&self) -> bool {
+        self.causal_consistency.unwrap_or(!self.snapshot)
+    }
+}
+
+/// What the read concern of a command in a session says about time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadTime {
+    /// `afterClusterTime`: wait until the member has seen this.
+    After(Timestamp),
+    /// `level: "snapshot"`, and `atClusterTime` once the moment is known.
+    Snapshot(Option<Timestamp>),
+}
+
+/// The session's memory. Without a server session it has ended.
+#[derive(Debug)]
+pub struct SessionState {
+    options: SessionOptions,
+    /// The server's part, until the session ends.
+    pub server: Option<ServerSession>,
+    cluster_time: Option<ClusterTime>,
+    operation_time: Option<Timestamp>,
+    snapshot_time: Option<Timestamp>,
+}
+
+impl SessionState {
+    pub fn new(options: SessionOptions, server: ServerSession) -> Self {
+        Self {
+            options,
+            server: Some(server),
+            cluster_time: None,
+            operation_time: None,
+            snapshot_time: options.snapshot_time,
+        }
+    }
+
+    pub fn is_snapshot(&self) -> bool {
+        self.options.snapshot
+    }
+
+    pub fn cluster_time(&self) -> Option<&ClusterTime> {
+        self.cluster_time.as_ref()
+    }
+
+    pub fn operation_time(&self) -> Option<Timestamp> {
+        self.operation_time
+    }
+
+    pub fn snapshot_time(&self) -> Option<Timestamp> {
+        self.snapshot_time
+    }
+
+    /// What the next command's read concern must say.
+    pub fn read_time(&self) -> Option<ReadTime> {
+        if self.options.snapshot {
+            return Some(ReadTime::Snapshot(self.snapshot_time));
+        }
+        self.operation_time
+            .filter(|_| self.options.is_causal())
+            .map(ReadTime::After)
+    }
+
+    /// Takes a `$clusterTime` document if it is newer. Returns false if it is none.
+    pub fn advance_cluster_time(&mut self, time: &RawDocument) -> bool {
+        let newer = ClusterTime::if_newer(time.as_bytes(), self.cluster_time.as_ref());
+        let valid = newer.is_some() || ClusterTime::if_newer(time.as_bytes(), None).is_some();
+        if newer.is_some() {
+            self.cluster_time = newer;
+        }
+        valid
+    }
+
+    /// Takes an `operationTime` if it is newer.
+    pub fn advance_operation_time(&mut self, time: Timestamp) {
+        let order = |time: Timestamp| (time.time, time.increment);
+        if self.operation_time.is_none_or(|known| order(known) < order(time)) {
+            self.operation_time = Some(time);
+        }
+    }
+
+    /// Takes the moment that the first read of a snapshot session saw.
+    pub fn fix_snapshot(&mut self, time: Timestamp) {
+        if self.options.snapshot {
+            self.snapshot_time.get_or_insert(time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::rawdoc;
+    use std::time::Instant;
+
+    fn time(time: u32) -> Timestamp {
+        Timestamp { time, increment: 1 }
+    }
+
+    fn state(options: SessionOptions) -> SessionState {
+        SessionState::new(options, ServerSession::new([0; 16], Instant::now()))
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let options = SessionOptions {
+            causal_consistency: Some(true),
+            snapshot: true,
+            snapshot_time: None,
+        };
+        assert!(options.validate().is_err());
+        let options = SessionOptions {
+            snapshot_time: Some(time(1)),
+            ..SessionOptions::default()
+        };
+        assert!(options.validate().unwrap_err().contains("snapshot(true)"));
+        assert!(SessionOptions::default().validate().is_ok());
+    }
+
+    #[test]
+    fn a_causal_session_reads_after_its_newest_operation() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.read_time(), None, "nothing happened yet");
+        session.advance_operation_time(time(5));
+        session.advance_operation_time(time(3));
+        assert_eq!(session.read_time(), Some(ReadTime::After(time(5))));
+        let mut session = state(SessionOptions {
+            causal_consistency: Some(false),
+            ..SessionOptions::default()
+        });
+        session.advance_operation_time(time(5));
+        assert_eq!(session.read_time(), None);
+    }
+
+    #[test]
+    fn a_snapshot_session_keeps_its_first_moment() {
+        let mut session = state(SessionOptions {
+            snapshot: true,
+            ..SessionOptions::default()
+        });
+        assert_eq!(session.read_time(), Some(ReadTime::Snapshot(None)));
+        session.fix_snapshot(time(7));
+        session.fix_snapshot(time(9));
+        assert_eq!(session.read_time(), Some(ReadTime::Snapshot(Some(time(7)))));
+    }
+
+    #[test]
+    fn only_a_cluster_time_advances_the_clock() {
+        let mut session = state(SessionOptions::default());
+        assert!(!session.advance_cluster_time(&rawdoc! { "x": 1 }));
+        let newer = rawdoc! { "clusterTime": time(5) };
+        assert!(session.advance_cluster_time(&newer));
+        assert!(session.advance_cluster_time(&rawdoc! { "clusterTime": time(4) }));
+        assert_eq!(session.cluster_time().unwrap().document(), &*newer);
+    }
+}

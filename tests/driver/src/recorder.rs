@@ -1,0 +1,115 @@
+//! A listener that keeps the commands a client sends.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use marula_driver::{
+    Client, Collection,
+    bson::Document,
+    event::{CommandEvent, EventListener},
+    options::ClientOptions,
+};
+
+use crate::Deployment;
+
+/// A deployment with a client whose commands are kept.
+#[derive(Debug)]
+pub struct Watched {
+    /// The deployment, with a client that nobody watches.
+    pub deployment: Deployment,
+    /// The client that is watched.
+    pub client: Client,
+    /// Its commands.
+    pub commands: CommandRecorder,
+}
+
+/// A watched client of the deployment, with options such as `maxPoolSize=1`.
+///
+/// # Panics
+/// When the options are refused.
+#[must_use]
+pub fn watched(deployment: Deployment, options: &str) -> Watched {
+    let commands = CommandRecorder::default();
+    let uri = deployment.server.uri();
+    let joint = if uri.contains('?') { '&' } else { '?' };
+    let client = commands.client_of(&format!("{uri}{joint}{options}"));
+    Watched {
+        deployment,
+        client,
+        commands,
+    }
+}
+
+impl Watched {
+    /// A collection of the watched client.
+    #[must_use]
+    pub fn things(&self) -> Collection<Document> {
+        self.client.database("watched").collection("things")
+    }
+}
+
+/// Keeps every command event of the clients it listens to.
+#[derive(Clone, Debug, Default)]
+pub struct CommandRecorder(Arc<Mutex<Vec<CommandEvent>>>);
+
+impl CommandRecorder {
+    /// A client with this recorder as its listener.
+    ///
+    /// # Panics
+    /// When the connection string is refused.
+    #[must_use]
+    pub fn client_of(&self, uri: &str) -> Client {
+        let mut options = ClientOptions::parse(uri).expect("a connection string");
+        self.listen(&mut options);
+        Client::with_options(options).expect("a client")
+    }
+
+    /// Makes this recorder the listener of clients with these options.
+    pub fn listen(&self, options: &mut ClientOptions) {
+        let recorder = self.clone();
+        options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+            recorder.lock().push(event.clone());
+        }));
+    }
+
+    /// Whether there is something to take.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// The events so far, which are forgotten here.
+    #[must_use]
+    pub fn take(&self) -> Vec<CommandEvent> {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// The commands started so far. All events are forgotten.
+    ///
+    /// # Panics
+    /// When the driver reports a command that is no document.
+    #[must_use]
+    pub fn commands(&self) -> Vec<Document> {
+        let started = |event: CommandEvent| match event {
+            CommandEvent::Started(started) => {
+                Some(Document::try_from(&*started.command).expect("a document"))
+            }
+            _ => None,
+        };
+        self.take().into_iter().filter_map(started).collect()
+    }
+
+    /// The only command started so far.
+    ///
+    /// # Panics
+    /// When there is none, or more than one.
+    #[must_use]
+    pub fn only_command(&self) -> Document {
+        let mut commands = self.commands();
+        assert_eq!(commands.len(), 1, "{commands:?}");
+        commands.remove(0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<CommandEvent>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,151 @@
+//! Causally consistent sessions: each operation comes after those before it.
+
+use marula_driver::{
+    bson::{Bson, Document, Timestamp, doc},
+    event::CommandEvent,
+};
+use marula_driver_tests::{replica_set, standalone, watched};
+
+/// `readConcern.afterClusterTime` of a command.
+fn after(command: &Document) -> Option<Timestamp> {
+    command
+        .get_document("readConcern")
+        .ok()?
+        .get_timestamp("afterClusterTime")
+        .ok()
+}
+
+#[tokio::test]
+async fn causal_consistency_prose_1() {
+    let deployment = standalone().await;
+    let session = deployment.client.start_session().await.unwrap();
+    assert_eq!(session.operation_time(), None);
+}
+
+#[tokio::test]
+async fn causal_consistency_prose_2_to_5() {
+    let server = watched(replica_set().await, "");
+    let mut session = server.client.start_session().await.unwrap();
+    let things = server.things();
+    things.find_one(doc! {}).session(&mut session).await.unwrap();
+    let events = server.commands.take();
+    let [CommandEvent::Started(first), CommandEvent::Succeeded(done)] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(after(&Document::try_from(&*first.command).unwrap()), None);
+    let reply = Document::try_from(&*done.reply).unwrap();
+    assert_eq!(
+        session.operation_time(),
+        reply.get_timestamp("operationTime").ok()
+    );
+    assert!(session.operation_time().is_some());
+    let before = session.operation_time();
+    things.distinct("a", doc! {}).session(&mut session).await.unwrap();
+    assert_eq!(after(&server.commands.only_command()), before);
+    // A failed write counts as well.
+    for document in [doc! { "_id": 1 }, doc! { "_id": 1 }] {
+        let _ = things.insert_one(&document).session(&mut session).await;
+        let _ = server.commands.take();
+        let written = session.operation_time();
+        things.find_one(doc! {}).session(&mut session).await.unwrap();
+        assert_eq!(after(&server.commands.only_command()), written);
+    }
+    let seen = session.operation_time();
+    things.insert_one(&doc! {}).session(&mut session).await.unwrap();
+    let command = server.commands.only_command();
+    assert_eq!(after(&command), seen, "writes come after what was seen, too");
+    assert_eq!(command.get_document("readConcern").unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn causal_consistency_prose_6_and_7() {
+    let set = watched(replica_set().await, "");
+    let alone = watched(standalone().await, "");
+    for (server, causal) in [(&set, false), (&alone, true)] {
+        let mut session = server
+            .client
+            .start_session()
+            .causal_consistency(causal)
+            .await
+            .unwrap();
+        for _ in 0..2 {
+            server
+                .things()
+                .find_one(doc! {})
+                .session(&mut session)
+                .await
+                .unwrap();
+            assert_eq!(after(&server.commands.only_command()), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn causal_consistency_prose_8_and_9() {
+    for (options, level) in [("", None), ("readConcernLevel=majority", Some("majority"))] {
+        let server = watched(replica_set().await, options);
+        let mut session = server.client.start_session().await.unwrap();
+        server
+            .things()
+            .find_one(doc! {})
+            .session(&mut session)
+            .await
+            .unwrap();
+        let seen = session.operation_time();
+        let _ = server.commands.take();
+        server
+            .things()
+            .find_one(doc! {})
+            .session(&mut session)
+            .await
+            .unwrap();
+        let command = server.commands.only_command();
+        assert_eq!(after(&command), seen);
+        assert_eq!(
+            command.get_document("readConcern").unwrap().get_str("level").ok(),
+            level
+        );
+    }
+}
+
+#[tokio::test]
+async fn causal_consistency_prose_11_and_12() {
+    let alone = watched(standalone().await, "");
+    alone.things().find_one(doc! {}).await.unwrap();
+    assert!(!alone.commands.only_command().contains_key("$clusterTime"));
+    let set = watched(replica_set().await, "");
+    set.things().find_one(doc! {}).await.unwrap();
+    let _ = set.commands.take();
+    set.things().find_one(doc! {}).await.unwrap();
+    assert!(set.commands.only_command().contains_key("$clusterTime"));
+}
+
+#[tokio::test]
+async fn a_session_can_be_moved_forward_by_another() {
+    let server = watched(replica_set().await, "");
+    let mut first = server.client.start_session().await.unwrap();
+    server
+        .things()
+        .insert_one(&doc! {})
+        .session(&mut first)
+        .await
+        .unwrap();
+    let mut second = server.client.start_session().await.unwrap();
+    second
+        .advance_cluster_time(first.cluster_time().unwrap())
+        .unwrap();
+    second.advance_operation_time(first.operation_time().unwrap());
+    let error = second
+        .advance_cluster_time(doc! { "nonsense": Bson::Null })
+        .unwrap_err();
+    assert!(error.to_string().contains("clusterTime"), "{error}");
+    let _ = server.commands.take();
+    server
+        .things()
+        .find_one(doc! {})
+        .session(&mut second)
+        .await
+        .unwrap();
+    assert_eq!(after(&server.commands.only_command()), first.operation_time());
+    let _ = server.deployment.client.list_database_names().into_future().await;
+}

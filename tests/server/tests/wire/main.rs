@@ -1,0 +1,9 @@
+//! The server over raw TCP.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod basics;
+mod change_streams;
+mod client;
+mod commands;
+mod deployments;
+mod transactions;
