@@ -134,13 +134,11 @@ impl<'a> Attempt<'a> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = hello.is_mongos() || hello.is_replica_set_member();
-        if let Some(explicit) = self.explicit.filter(|_| has_clock) {
-            command.set_read_time(explicit.lock().read_time());
+        if let Some(explicit) = self.explicit {
+            command.set_read_time(explicit.lock().read_time_for(O::NAME, has_clock));
         }
         operation.build(&mut command, hello)?;
-        if CAUSAL_WRITES.contains(&O::NAME) {
-            command.remaining_read_time();
-        }
+        command.remaining_read_time();
         if let Some(id) = &self.lsid {
             let start = command.begin_document("lsid");
             command.binary("id", BinarySubtype::Uuid, id);
@@ -244,20 +242,6 @@ impl<'a> Attempt<'a> {
         (accepted, result)
     }
 }
-
-/// The writes that a causally consistent session orders after what it has seen.
-const CAUSAL_WRITES: [&str; 10] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "bulkWrite",
-    "create",
-    "createIndexes",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-];
 
 /// Takes the times of a reply, failed or not, into the session.
 fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
