@@ -11,8 +11,11 @@
 //! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
 //! what that means to listeners.
 
+pub mod describe;
+pub mod errors;
+
 use crate::{
-    Error, NetworkPhase, Result,
+    Error, ErrorKind, NetworkPhase, Result,
     options::{ClientOptions, Credential, WriteConcern},
     types::secret::Secret,
 };
@@ -31,6 +34,21 @@ pub use crate::{
     },
     types::deadline::Deadline,
 };
+
+/// A socket that failed, as the shells report it to the machines.
+pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
+    Error::network(phase, error)
+}
+
+/// An error of this kind, as the layers make them.
+pub fn error(kind: ErrorKind) -> Error {
+    Error::new(kind)
+}
+
+/// The error with labels that a server or the pool put on it.
+pub fn labelled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
+    error.with_labels(labels.map(str::to_owned))
+}
 
 /// The secrets in the options of a client, which the public interface does not give back.
 pub struct Secrets<'a> {
@@ -76,16 +94,6 @@ fn reveal(secret: &Secret) -> &str {
 /// The contradiction.
 pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
     concern.validate().map_err(Error::invalid_argument)
-}
-
-/// A socket that failed, as the shells report it to the machines.
-pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
-    Error::network(phase, error)
-}
-
-/// The error with labels that a server or the pool put on it.
-pub fn labelled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
-    error.with_labels(labels.map(str::to_owned))
 }
 
 /// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.

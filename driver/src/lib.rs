@@ -59,7 +59,9 @@ mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
-pub use api::{Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification};
+pub use api::{
+    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+};
 pub use error::{
     BulkWriteError, CommandError, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -68,7 +70,8 @@ pub use error::{
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
     list::{CollectionSpecification, DatabaseSpecification},
-    write_result::{DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+    search_indexes::SearchIndexModel,
+    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -78,10 +81,12 @@ pub use types::{
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
     pub use crate::api::{
-        Aggregate, CountDocuments, CreateCollection, CreateIndex, CreateIndexes, Delete, Distinct,
-        DropCollection, DropDatabase, DropIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd,
-        InsertMany, InsertOne, ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases,
-        ListIndexNames, ListIndexes, RunCommand, StartSession, Update,
+        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes,
+        CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
+        DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
+        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
+        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, Update,
+        UpdateSearchIndex,
     };
 }
 

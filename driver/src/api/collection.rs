@@ -4,14 +4,16 @@ use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::action::search_indexes::list_search_indexes;
 use super::{
-    Aggregate, CountDocuments, CreateIndex, CreateIndexes, Delete, Distinct, DropCollection, DropIndex,
-    EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames,
-    ListIndexes, Update, UpdateModification,
+    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
+    Delete, Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, Find, FindOne,
+    FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update,
+    UpdateModification, UpdateSearchIndex, WriteModel,
     database::{Concerns, Database},
 };
 use crate::{
-    Client, IndexModel, Namespace,
+    Client, IndexModel, Namespace, SearchIndexModel,
     bson::IntoDocument,
     execution::Executor,
     operation::{find::ReadScope, update::Modification},
@@ -71,6 +73,13 @@ impl CollectionInner {
             namespace: Namespace::new(database.name(), "$cmd.aggregate"),
             concerns: database.concerns().clone(),
         }
+    }
+
+    /// The same collection for operations that take no read concern.
+    pub(crate) fn without_read_concern(&self) -> Self {
+        let mut inner = self.clone();
+        inner.concerns.read_concern = ReadConcern::default();
+        inner
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -202,6 +211,29 @@ impl<T> Collection<T> {
         Delete::new(&self.inner, filter, true)
     }
 
+    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
+    ///
+    /// Errors carry the places of the models that failed, and what the others did. A write that changes several documents
+    /// (`update_many`, `delete_many`) keeps the command it is in from being retried.
+    ///
+    /// ```no_run
+    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{WriteModel, bson::doc};
+    /// let done = stock
+    ///     .bulk_write([
+    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
+    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
+    ///         WriteModel::delete_many(doc! { "left": 0 }),
+    ///     ])
+    ///     .ordered(false)
+    ///     .await?;
+    /// println!("{} deleted", done.deleted_count);
+    /// # Ok(()) }
+    /// ```
+    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
+        BulkWrite::new(&self.inner, models.into_iter().collect())
+    }
+
     /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
     /// [`with_type`](Aggregate::with_type).
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
@@ -253,6 +285,44 @@ impl<T> Collection<T> {
     /// Drops all indexes but that of `_id`.
     pub fn drop_indexes(&self) -> DropIndex<'_> {
         DropIndex::new(&self.inner, "*".to_owned(), true)
+    }
+
+    /// Creates a search index; awaited, it gives the index's name. Only deployments with a search service have them.
+    pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
+        CreateSearchIndex::new(&self.inner, model)
+    }
+
+    /// Creates search indexes; awaited, it gives their names in order. They are built in the background.
+    pub fn create_search_indexes(
+        &self,
+        models: impl IntoIterator<Item = SearchIndexModel>,
+    ) -> CreateSearchIndexes<'_> {
+        CreateSearchIndexes::new(&self.inner, models.into_iter().collect())
+    }
+
+    /// Gives a search index another definition.
+    pub fn update_search_index(
+        &self,
+        name: impl Into<String>,
+        definition: impl IntoDocument,
+    ) -> UpdateSearchIndex<'_> {
+        UpdateSearchIndex::new(&self.inner, name.into(), definition)
+    }
+
+    /// Drops a search index. That the collection does not exist is no error.
+    pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
+        DropSearchIndex::new(&self.inner, name.into())
+    }
+
+    /// Lists the search index of this name, or all; awaited, it gives a cursor of documents. It is an aggregation, and has
+    /// the options of one.
+    pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
+        list_search_indexes(&self.inner, name)
+    }
+
+    /// Gives the collection another name in its database; documents and indexes stay.
+    pub fn rename(&self, to: &str) -> RenameCollection<'_> {
+        RenameCollection::new(&self.inner, Namespace::new(&self.inner.namespace.database, to))
     }
 
     /// Drops the collection with its documents and indexes. One that does not exist is no error.
@@ -310,7 +380,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
+pub(super) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
     let mut deferred = super::action::Deferred::default();
     let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
     UpdateModification(Modification::Replacement(document), deferred)

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections,
-    RunCommand, collection::CollectionInner,
+    ModifyCollection, RunCommand, RunCursorCommand, collection::CollectionInner,
 };
 use crate::{
     bson::IntoDocument,
@@ -108,9 +108,19 @@ impl Database {
         RunCommand::new(self, command)
     }
 
+    /// Runs a command that opens a cursor, as it is given. Further batches come from the same server, in the same session.
+    pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
+        RunCursorCommand::new(self, command)
+    }
+
     /// Creates a collection with options. One that exists with other options is error 48 (NamespaceExists).
     pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
         CreateCollection::new(self, name)
+    }
+
+    /// Changes the options of a collection or view, or of one of its indexes (`collMod`).
+    pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
+        ModifyCollection::new(self, name)
     }
 
     /// Lists collections and views.

@@ -13,9 +13,11 @@ pub(crate) mod hooks;
 mod resolve;
 mod session;
 mod settings;
+mod write_model;
 
 pub use action::{
     aggregate::Aggregate,
+    bulk_write::BulkWrite,
     count::{CountDocuments, EstimatedDocumentCount},
     create::CreateCollection,
     delete::Delete,
@@ -26,7 +28,10 @@ pub use action::{
     indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
     insert::{InsertMany, InsertOne},
     list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
+    modify::{ModifyCollection, RenameCollection},
     run_command::RunCommand,
+    run_cursor_command::RunCursorCommand,
+    search_indexes::{CreateSearchIndex, CreateSearchIndexes, DropSearchIndex, UpdateSearchIndex},
     update::{IntoUpdate, Update, UpdateModification},
 };
 pub use client::Client;
@@ -36,3 +41,4 @@ pub use database::Database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub use environment::Environment;
 pub use session::{ClientSession, StartSession};
+pub use write_model::WriteModel;

@@ -186,7 +186,8 @@ impl Error {
         self.0.response.as_deref()
     }
 
-    /// The server's error code: of the command, of the first write error, or of the write concern error.
+    /// The server's error code: of the command, of the first write error, of the write concern error, or of the
+    /// error that ended a bulk write.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -197,7 +198,8 @@ impl Error {
                 .write_errors
                 .first()
                 .map(|w| w.code)
-                .or(e.write_concern_error.as_ref().map(|w| w.code)),
+                .or(e.write_concern_error.as_ref().map(|w| w.code))
+                .or(e.interrupted_by.as_ref().and_then(Self::code)),
             _ => None,
         }
     }
@@ -208,9 +210,10 @@ impl Error {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
-            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => {
-                &e.write_concern_error.as_ref()?.code_name
-            }
+            ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => match &e.write_concern_error {
+                Some(concern) => &concern.code_name,
+                None => return e.interrupted_by.as_ref()?.code_name(),
+            },
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -240,6 +243,7 @@ impl Error {
             ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
+            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
             _ => self.code() == Some(50),
         }
     }

@@ -56,6 +56,14 @@ pub struct BulkWriteError {
     pub write_concern_error: Option<WriteConcernError>,
     /// The `_id` of each document that was inserted, by its place in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
+    /// The `_id` of each document that an upsert of a bulk write inserted, by its place in the call.
+    pub upserted_ids: BTreeMap<usize, Bson>,
+    /// Documents that the filters of a bulk write's updates matched.
+    pub matched_count: u64,
+    /// Documents that a bulk write changed.
+    pub modified_count: u64,
+    /// Documents that a bulk write deleted.
+    pub deleted_count: u64,
     /// The error that ended the call between two of its commands, e.g. a lost connection. What the command that failed
     /// did is unknown.
     pub interrupted_by: Option<crate::Error>,

@@ -185,8 +185,11 @@ impl<'a> Attempt<'a> {
         hello: &HelloReply,
         command: &mut CommandBuilder<'_>,
     ) {
-        let Criteria::Read(preference) = criteria else {
-            return;
+        let preference = match criteria {
+            Criteria::Read(preference) => preference,
+            // An older server takes such reads for writes, which have no preference.
+            Criteria::WritingRead(preference) if hello.is_5_0() => preference,
+            _ => return,
         };
         if hello.is_mongos() {
             if !preference.is_primary() {

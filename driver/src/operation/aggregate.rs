@@ -20,6 +20,7 @@ use crate::{
 /// Options of an aggregation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AggregateOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) pipeline: Vec<RawDocumentBuf>,
     pub(crate) batch_size: Option<u32>,
     pub(crate) allow_disk_use: Option<bool>,
@@ -59,7 +60,7 @@ impl Operation for Aggregate<'_> {
 
     fn target(&self) -> Criteria<'_> {
         if self.options.writes() {
-            Criteria::Writable
+            Criteria::WritingRead(self.scope.read_preference)
         } else {
             Criteria::Read(self.scope.read_preference)
         }
@@ -73,7 +74,7 @@ impl Operation for Aggregate<'_> {
         }
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         let options = self.options;
         let writes = options.writes();
         if self.whole_database {
@@ -89,6 +90,7 @@ impl Operation for Aggregate<'_> {
         command.end(cursor);
         command.optional_bool("allowDiskUse", options.allow_disk_use);
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
+        super::write_raw_data(command, options.raw_data, server);
         command.max_time(options.max_time);
         command.hint(options.hint.as_ref());
         command.collation(options.collation.as_ref());

@@ -16,6 +16,7 @@ use crate::{
 /// Options of an estimated count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) comment: Option<Bson>,
 }
@@ -42,8 +43,9 @@ impl Operation for Count<'_> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("count", &self.scope.namespace.collection);
+        super::write_raw_data(command, self.options.raw_data, server);
         command.max_time(self.options.max_time);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.read_concern(self.scope.read_concern);

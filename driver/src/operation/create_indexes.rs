@@ -189,6 +189,7 @@ index_setters! {
 /// Options of the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CreateIndexesOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) commit_quorum: Option<Bson>,
     pub(crate) comment: Option<Bson>,
@@ -239,6 +240,7 @@ impl Operation for CreateIndexes<'_> {
             .collect();
         command.serialize("indexes", &named);
         command.optional_bson("commitQuorum", self.options.commit_quorum.as_ref());
+        super::write_raw_data(command, self.options.raw_data, server);
         command.max_time(self.options.max_time);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.write_concern(self.write_concern);

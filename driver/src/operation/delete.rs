@@ -17,6 +17,7 @@ use crate::{
 /// Options of a delete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) hint: Option<Hint>,
     pub(crate) collation: Option<Collation>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
@@ -56,6 +57,7 @@ impl Operation for Delete<'_> {
         super::check_hint(self.options.hint.as_ref(), self.write_concern, server)?;
         command.str("delete", &self.namespace.collection);
         command.bool("ordered", true);
+        super::write_raw_data(command, self.options.raw_data, server);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.optional_document("let", self.options.let_vars.as_deref());
         command.write_concern(self.write_concern);

@@ -17,6 +17,7 @@ use crate::{
 /// Options of a distinct.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DistinctOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) filter: RawDocumentBuf,
     pub(crate) max_time: Option<Duration>,
     pub(crate) collation: Option<Collation>,
@@ -47,10 +48,11 @@ impl Operation for Distinct<'_> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("distinct", &self.scope.namespace.collection);
         command.str("key", self.field);
         command.document("query", &self.options.filter);
+        super::write_raw_data(command, self.options.raw_data, server);
         command.max_time(self.options.max_time);
         command.collation(self.options.collation.as_ref());
         command.optional_bson("comment", self.options.comment.as_ref());

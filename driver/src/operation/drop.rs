@@ -26,6 +26,7 @@ pub(crate) enum What<'a> {
 /// Options of any drop.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DropOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) comment: Option<Bson>,
 }
@@ -60,7 +61,7 @@ impl Operation for Drop<'_> {
         true
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         match self.what {
             What::Collection(namespace) => command.str("drop", &namespace.collection),
             What::Database(_) => command.i32("dropDatabase", 1),
@@ -69,6 +70,7 @@ impl Operation for Drop<'_> {
                 command.str("index", name);
             }
         }
+        super::write_raw_data(command, self.options.raw_data, server);
         command.max_time(self.options.max_time);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.write_concern(self.write_concern);

@@ -22,6 +22,7 @@ use crate::{
 /// Options of a `find`, by their specified names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) filter: RawDocumentBuf,
     pub(crate) sort: Option<RawDocumentBuf>,
     pub(crate) projection: Option<RawDocumentBuf>,
@@ -121,8 +122,10 @@ impl Operation for Find<'_> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
-        self.options.write(&self.scope, command, false)
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        self.options.write(&self.scope, command, false)?;
+        super::write_raw_data(command, self.options.raw_data, server);
+        Ok(())
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
@@ -161,8 +164,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOne<'_, T> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
-        self.options.write(&self.scope, command, true)
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        self.options.write(&self.scope, command, true)?;
+        super::write_raw_data(command, self.options.raw_data, server);
+        Ok(())
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {

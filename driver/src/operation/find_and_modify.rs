@@ -19,6 +19,7 @@ use crate::{
 /// Options of a find-and-modify.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindAndModifyOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) return_document: ReturnDocument,
     pub(crate) upsert: Option<bool>,
     pub(crate) sort: Option<RawDocumentBuf>,
@@ -91,6 +92,7 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
         command.collation(options.collation.as_ref());
         command.optional_document("let", options.let_vars.as_deref());
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
+        super::write_raw_data(command, options.raw_data, server);
         command.max_time(options.max_time);
         command.optional_bson("comment", options.comment.as_ref());
         command.write_concern(self.write_concern);

@@ -19,6 +19,7 @@ use crate::{
 /// Options of an insert.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InsertOptions {
+    pub(crate) raw_data: Option<bool>,
     /// `None` means ordered.
     pub(crate) ordered: Option<bool>,
     pub(crate) bypass_document_validation: Option<bool>,
@@ -80,7 +81,7 @@ impl<T: Serialize> Insert<'_, T> {
 }
 
 /// Makes `_id` the first field of the document that begins at `start`.
-fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
+pub(crate) fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
     let mut element = [0; 17];
     element[0] = 0x07;
     element[1..4].copy_from_slice(b"_id");
@@ -114,13 +115,14 @@ impl<T: Serialize> Operation for Insert<'_, T> {
         Some(self.write_concern)
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("insert", &self.namespace.collection);
         command.bool("ordered", self.options.ordered.unwrap_or(true));
         command.optional_bool(
             "bypassDocumentValidation",
             self.options.bypass_document_validation,
         );
+        super::write_raw_data(command, self.options.raw_data, server);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.write_concern(self.write_concern);
         Ok(())

@@ -53,6 +53,7 @@ pub struct DatabaseSpecification {
 /// Options of the listings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) filter: Option<RawDocumentBuf>,
     pub(crate) name_only: Option<bool>,
     pub(crate) authorized: Option<bool>,
@@ -60,13 +61,14 @@ pub(crate) struct ListOptions {
     pub(crate) comment: Option<Bson>,
 }
 
-fn write_cursor(command: &mut CommandBuilder<'_>, options: &ListOptions) -> Result<()> {
+fn write_cursor(command: &mut CommandBuilder<'_>, options: &ListOptions, server: &HelloReply) -> Result<()> {
     let cursor = command.begin_document("cursor");
     if let Some(size) = options.batch_size {
         command.i64("batchSize", i64::from(size));
     }
     command.end(cursor);
     command.optional_bson("comment", options.comment.as_ref());
+    super::write_raw_data(command, options.raw_data, server);
     Ok(())
 }
 
@@ -93,12 +95,12 @@ impl Operation for ListCollections<'_> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.i32("listCollections", 1);
         command.optional_document("filter", self.options.filter.as_deref());
         command.optional_bool("nameOnly", self.options.name_only);
         command.optional_bool("authorizedCollections", self.options.authorized);
-        write_cursor(command, self.options)
+        write_cursor(command, self.options, server)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
@@ -137,9 +139,9 @@ impl Operation for ListIndexes<'_> {
         Retry::Read
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("listIndexes", &self.namespace.collection);
-        write_cursor(command, self.options)
+        write_cursor(command, self.options, server)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Option<CursorReply>> {

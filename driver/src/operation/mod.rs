@@ -1,6 +1,7 @@
 //! One file per server command: its options, how it is written, how its reply is read.
 
 pub(crate) mod aggregate;
+pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod create_indexes;
@@ -14,7 +15,9 @@ pub(crate) mod get_more;
 pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
+pub(crate) mod modify_collection;
 pub(crate) mod run_command;
+pub(crate) mod search_indexes;
 pub(crate) mod update;
 pub(crate) mod write_result;
 
@@ -130,6 +133,11 @@ fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloR
         ));
     }
     Ok(())
+}
+
+/// Writes `rawData`, which servers before 8.2 do not know and need not be told.
+fn write_raw_data(command: &mut CommandBuilder<'_>, raw_data: Option<bool>, server: &HelloReply) {
+    command.optional_bool("rawData", raw_data.filter(|_| server.max_wire_version >= 27));
 }
 
 /// Where a reply came from.

@@ -4,15 +4,18 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
-use super::{Operation, ReplyContext};
+use super::{Operation, ReplyContext, cursor};
 use crate::{
     Result,
     bson::{RawDocument, RawElement, RawElements},
+    operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         retry::Intent,
         server_selection::Criteria,
+        session::ServerSession,
+        wire::ReplyBuffer,
     },
     types::read_preference::ReadPreference,
 };
@@ -75,5 +78,45 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<T> {
         super::decode_owned(reply.body)
+    }
+}
+
+/// Any command that opens a cursor.
+pub(crate) struct RunCursorCommand<'a>(pub(crate) RunCommand<'a, crate::bson::RawDocumentBuf>);
+
+impl Operation for RunCursorCommand<'_> {
+    type Output = CursorReply;
+    const NAME: &'static str = "runCursorCommand";
+
+    fn database(&self) -> &str {
+        self.0.database()
+    }
+
+    fn target(&self) -> Criteria<'_> {
+        self.0.target()
+    }
+
+    fn intent(&self) -> Intent {
+        self.0.intent()
+    }
+
+    fn uses_session(&self) -> bool {
+        self.0.uses_session()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        self.0.build(command, server)
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        cursor::parse(reply, context)
+    }
+
+    fn attach_reply(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
+        cursor::attach(output, take);
+    }
+
+    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
+        cursor::attach_session(output, session)
     }
 }

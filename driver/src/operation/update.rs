@@ -61,7 +61,7 @@ impl Modification {
         }
     }
 
-    pub(super) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
+    pub(crate) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
         match self {
             Self::Operators(document) | Self::Replacement(document) => writer.document(key, document),
             Self::Pipeline(stages) => write_documents(writer, key, stages.iter().map(|stage| &**stage)),
@@ -72,6 +72,7 @@ impl Modification {
 /// Options of an update or a replacement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UpdateOptions {
+    pub(crate) raw_data: Option<bool>,
     pub(crate) upsert: Option<bool>,
     pub(crate) array_filters: Option<Vec<RawDocumentBuf>>,
     pub(crate) hint: Option<Hint>,
@@ -112,13 +113,14 @@ impl Operation for Update<'_> {
         Some(self.write_concern)
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("update", &self.namespace.collection);
         command.bool("ordered", true);
         command.optional_bool(
             "bypassDocumentValidation",
             self.options.bypass_document_validation,
         );
+        super::write_raw_data(command, self.options.raw_data, server);
         command.optional_bson("comment", self.options.comment.as_ref());
         command.optional_document("let", self.options.let_vars.as_deref());
         command.write_concern(self.write_concern);

@@ -45,6 +45,24 @@ pub struct DeleteResult {
     pub deleted_count: u64,
 }
 
+/// The result of a bulk write. All counts are 0 when the writes were unacknowledged.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct BulkWriteResult {
+    /// Documents that were inserted; those of upserts are not among them.
+    pub inserted_count: u64,
+    /// Documents that the filters of updates and replacements matched; upserts match nothing.
+    pub matched_count: u64,
+    /// Documents that were changed.
+    pub modified_count: u64,
+    /// Documents that were deleted.
+    pub deleted_count: u64,
+    /// The `_id` of each document that was inserted, by the place of its model in the call.
+    pub inserted_ids: BTreeMap<usize, Bson>,
+    /// The `_id` of each document that an upsert inserted, by the place of its model in the call.
+    pub upserted_ids: BTreeMap<usize, Bson>,
+}
+
 /// The error of a write of one statement, if its reply reports one.
 pub(super) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {

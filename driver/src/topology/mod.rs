@@ -63,7 +63,6 @@ impl Topology {
         deadline: Deadline,
     ) -> Result<SelectedServer> {
         let settings = &self.shared.settings;
-        settings.validate(criteria)?;
         let deadline = Deadline::after(Some(settings.server_selection_timeout)).min(deadline);
         // Subscribed before the first look, so that no change is missed between look and wait.
         let mut changes = self.shared.changes.subscribe();
@@ -72,8 +71,12 @@ impl Topology {
             if self.shared.is_closed() {
                 return Err(Error::new(ErrorKind::Shutdown));
             }
-            if let Some(why) = &self.shared.snapshot.load().description.compatibility_error {
-                return Err(Error::unsupported(why.clone()));
+            {
+                let description = &self.shared.snapshot.load().description;
+                if let Some(why) = &description.compatibility_error {
+                    return Err(Error::unsupported(why.clone()));
+                }
+                settings.validate(description, criteria)?;
             }
             if let Some(server) = self.try_select(criteria, avoid) {
                 return Ok(server);

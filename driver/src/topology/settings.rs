@@ -10,7 +10,7 @@ use crate::{
     proto::{
         description::TopologyDescription,
         event::{EventListener, SdamEvent},
-        server_selection::{Criteria, validate_max_staleness},
+        server_selection::{Criteria, validate},
     },
 };
 
@@ -30,10 +30,10 @@ pub(crate) struct TopologySettings {
     pub(crate) heartbeat_frequency: Duration,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
-    /// Where the seeds come from SRV records that may change.
-    pub(crate) srv: Option<SrvPolling>,
     /// Who is told what discovery learns.
     pub(crate) listener: Option<EventListener<SdamEvent>>,
+    /// Where the seeds come from SRV records that may change.
+    pub(crate) srv: Option<SrvPolling>,
 }
 
 impl TopologySettings {
@@ -46,17 +46,8 @@ impl TopologySettings {
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
     }
 
-    /// Refuses criteria that no server can ever meet.
-    pub(super) fn validate(&self, criteria: Criteria<'_>) -> Result<()> {
-        let Criteria::Read(preference) = criteria else {
-            return Ok(());
-        };
-        preference.validate().map_err(Error::invalid_argument)?;
-        match preference.max_staleness {
-            Some(bound) => {
-                validate_max_staleness(bound, self.heartbeat_frequency).map_err(Error::invalid_argument)
-            }
-            None => Ok(()),
-        }
+    /// Refuses criteria that no server of the deployment can ever meet.
+    pub(super) fn validate(&self, topology: &TopologyDescription, criteria: Criteria<'_>) -> Result<()> {
+        validate(topology, criteria, self.heartbeat_frequency).map_err(Error::invalid_argument)
     }
 }

@@ -129,7 +129,7 @@ impl Shared {
         if let Some(server) = snapshot.only_choice(criteria) {
             return Some(server);
         }
-        if self.settings.validate(criteria).is_err() {
+        if self.settings.validate(&snapshot.description, criteria).is_err() {
             return None;
         }
         let limits = Limits {
@@ -214,7 +214,7 @@ impl Shared {
             self.tell_later(change, &server.pool);
         }
         let snapshot = self.publish(change, &next, || {
-            told.map(|outcome| sdam::events::change(self.id, &previous, &next, &outcome))
+            told.map(|outcome| sdam::events::change(self.id, &previous, &next, Some(&outcome)))
                 .unwrap_or_default()
         });
         for address in &check_now {
@@ -257,6 +257,12 @@ impl Shared {
         }
     }
 
+    fn tell_later(&self, change: &mut Change<'_>, pool: &Arc<Pool>) {
+        if self.settings.pool.listener.is_some() {
+            change.pools.push(Arc::clone(pool));
+        }
+    }
+
     /// Whether SRV records may still change which servers there are.
     pub(super) fn is_rescanned(&self) -> bool {
         !self.is_closed() && Rescan::applies_to(self.snapshot.load().description.kind)
@@ -281,16 +287,10 @@ impl Shared {
                 sdam::set_hosts(&mut next, &hosts);
                 let next = Arc::new(next);
                 self.publish(change, &next, || {
-                    sdam::events::membership(self.id, &previous, &next)
+                    sdam::events::change(self.id, &previous, &next, None)
                 });
             }
         });
-    }
-
-    fn tell_later(&self, change: &mut Change<'_>, pool: &Arc<Pool>) {
-        if self.settings.pool.listener.is_some() {
-            change.pools.push(Arc::clone(pool));
-        }
     }
 
     /// Closes the handles of servers that left, gives every new one a handle, and publishes both. The events are made after

@@ -126,6 +126,11 @@ impl<'a> Fields<'a> {
 
     /// Fails if there is a key that nobody looked at.
     pub fn finish(self) -> Result<(), String> {
+        self.unknown()
+    }
+
+    /// As [`finish`](Self::finish), before the end.
+    pub fn unknown(&self) -> Result<(), String> {
         let seen = self.seen.borrow();
         match self.map.keys().find(|key| !seen.contains(key.as_str())) {
             Some(key) => Err(format!("unknown key {}.{key}", self.path)),

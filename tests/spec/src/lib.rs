@@ -24,6 +24,9 @@ pub const SUITES: &[Collect] = &[
     machine::concern::collect,
     machine::corpus::collect,
     machine::vector::collect,
+    machine::selection::collect,
+    machine::discovery::collect,
+    machine::cmap::collect,
     seedlist::collect,
     |root| unified::collect(root, unified::Matrix::from_environment()),
 ];

@@ -46,6 +46,9 @@ impl<'a> Aggregate<'a> {
 
 impl<'a, T> Aggregate<'a, T> {
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many documents the server sends at a time.
         batch_size: plain = u32;
         /// Allow stages to use the disk.

@@ -26,6 +26,7 @@ pub struct CountDocuments<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct CountDocumentsOptions {
+    raw_data: Option<bool>,
     skip: Option<u64>,
     limit: Option<u64>,
     hint: Option<Hint>,
@@ -48,6 +49,9 @@ impl<'a> CountDocuments<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many matching documents are left out of the count.
         skip: plain = u64;
         /// Stop counting here.
@@ -87,6 +91,9 @@ impl<'a> CountDocuments<'a> {
         let options = self.options;
         if let Some(hint) = options.hint {
             aggregate = aggregate.hint(hint);
+        }
+        if let Some(raw_data) = options.raw_data {
+            aggregate = aggregate.raw_data(raw_data);
         }
         if let Some(collation) = options.collation {
             aggregate = aggregate.collation(collation);
@@ -133,6 +140,9 @@ impl<'a> EstimatedDocumentCount<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// A note that shows up in the server's logs and profiler.

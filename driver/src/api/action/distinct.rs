@@ -38,6 +38,9 @@ impl<'a> Distinct<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How strings compare.

@@ -80,6 +80,11 @@ impl<'a> DropIndex<'a> {
     }
 
     common_setters!();
+    setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
+    }
 
     session_setter!();
 

@@ -44,6 +44,9 @@ fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
 macro_rules! common_setters {
     () => {
         setters! {
+            /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+            #[doc(hidden)]
+            raw_data: plain = bool;
             /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`.
             sort: document;
             /// Which fields are returned.

@@ -49,6 +49,9 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Insert a document when none matches. No effect on a delete.
         upsert: plain = bool;
         /// Which of several matching documents is taken.

@@ -39,6 +39,9 @@ impl<'a> CreateIndexes<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How many members must be ready before the index is: a number, or `votingMembers`.
@@ -83,6 +86,12 @@ impl<'a> CreateIndex<'a> {
         Self(self.0.comment(value))
     }
 
+    /// As [`CreateIndexes::raw_data`].
+    #[doc(hidden)]
+    pub fn raw_data(self, value: bool) -> Self {
+        Self(self.0.raw_data(value))
+    }
+
     /// Runs in this session, and not in one of the operation's own.
     pub fn session(self, session: &'a mut crate::ClientSession) -> Self {
         Self(self.0.session(session))
@@ -116,6 +125,9 @@ impl<'a> ListIndexes<'a> {
 
 impl<'a, T> ListIndexes<'a, T> {
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many indexes the server sends at a time.
         batch_size: plain = u32;
         /// A note that shows up in the server's logs and profiler.

@@ -38,6 +38,9 @@ pub struct InsertMany<'a, T> {
 macro_rules! common_setters {
     () => {
         setters! {
+            /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+            #[doc(hidden)]
+            raw_data: plain = bool;
             /// Skip the collection's schema validation.
             bypass_document_validation: plain = bool;
             /// A note that shows up in the server's logs and profiler.

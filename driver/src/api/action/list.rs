@@ -41,6 +41,9 @@ impl<'a> ListCollections<'a> {
 
     common_setters!();
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// How many collections the server sends at a time.
         batch_size: plain = u32;
     }

@@ -4,6 +4,7 @@
 //! awaited. Nothing is sent before.
 
 pub(super) mod aggregate;
+pub(super) mod bulk_write;
 pub(super) mod count;
 pub(super) mod create;
 pub(super) mod delete;
@@ -14,7 +15,10 @@ pub(super) mod find_and_modify;
 pub(super) mod indexes;
 pub(super) mod insert;
 pub(super) mod list;
+pub(super) mod modify;
 pub(super) mod run_command;
+pub(super) mod run_cursor_command;
+pub(super) mod search_indexes;
 pub(super) mod update;
 
 use crate::{

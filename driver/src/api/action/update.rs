@@ -86,6 +86,9 @@ impl<'a> Update<'a> {
     }
 
     setters! {
+        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
+        #[doc(hidden)]
+        raw_data: plain = bool;
         /// Insert a document when none matches.
         upsert: plain = bool;
         /// The index the server must use, by name or by keys.

@@ -157,11 +157,10 @@ impl State {
             }
             "maxstalenessseconds" => {
                 let seconds = reader.integer(key, value, -1, i32::MAX);
-                let bound = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-                options.read_preference.max_staleness = match bound {
-                    Some(0..90) => reader.ignore(key, "-1, or at least 90"),
-                    bound => bound.map(Duration::from_secs),
-                };
+                // Whether it is large enough is known, and said, when a member of a replica set is selected.
+                options.read_preference.max_staleness = seconds
+                    .and_then(|seconds| u64::try_from(seconds).ok())
+                    .map(Duration::from_secs);
             }
             _ => return false,
         }

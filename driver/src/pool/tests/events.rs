@@ -6,7 +6,7 @@ use crate::proto::event::{EventListener, PoolEvent};
 type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Settings whose listener writes down the kind of each event with its connection and reason.
-fn listening(settings: PoolSettings) -> (PoolSettings, Heard) {
+fn listening(mut settings: PoolSettings) -> (PoolSettings, Heard) {
     let heard = Heard::default();
     let sink = Arc::clone(&heard);
     let listener = EventListener::new(move |event: &PoolEvent| {
@@ -35,10 +35,7 @@ fn listening(settings: PoolSettings) -> (PoolSettings, Heard) {
         };
         sink.lock().unwrap().push(text);
     });
-    let settings = PoolSettings {
-        listener: Some(listener),
-        ..settings
-    };
+    settings.listener = Some(listener);
     (settings, heard)
 }
 

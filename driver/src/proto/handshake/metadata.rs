@@ -7,7 +7,7 @@ const MAX_METADATA: usize = 512;
 
 /// What the driver tells the server about itself and the application.
 ///
-/// Over [`MAX_METADATA`] bytes, the less important parts go first, in the order the specification gives: every `os` field
+/// Over 512 bytes, which is what servers take, the less important parts go first, in the order the specification gives: every `os` field
 /// but `type`, then `os`, then `platform`. `app_name` is at most 128 bytes, so the rest always fits.
 pub fn client_metadata(app_name: Option<&str>) -> Result<RawDocumentBuf, EncodeError> {
     let mut metadata = Document::new();

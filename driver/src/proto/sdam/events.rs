@@ -31,12 +31,12 @@ pub fn opening(topology_id: ObjectId, initial: &Arc<TopologyDescription>) -> Vec
 /// The events of one outcome that [`apply`](super::apply) turned `previous` into `new` with: the descriptions that changed,
 /// that of the server itself first, then the servers that left and those that came, then the whole.
 ///
-/// A server that is removed because of what it said has said it before.
+/// A server that is removed because of what it said has said it before. There is no outcome when the hosts changed by name.
 pub fn change(
     topology_id: ObjectId,
     previous: &Arc<TopologyDescription>,
     new: &Arc<TopologyDescription>,
-    outcome: &ServerDescription,
+    outcome: Option<&ServerDescription>,
 ) -> Vec<SdamEvent> {
     let mut events = Vec::new();
     let mut described = |before: &ServerDescription, after: &ServerDescription| {
@@ -49,11 +49,13 @@ pub fn change(
             });
         }
     };
-    if let Some(before) = previous.servers.get(&outcome.address) {
+    if let Some(outcome) = outcome
+        && let Some(before) = previous.servers.get(&outcome.address)
+    {
         described(before, new.servers.get(&outcome.address).unwrap_or(outcome));
     }
     for (address, before) in &previous.servers {
-        if *address != outcome.address
+        if outcome.is_none_or(|outcome| *address != outcome.address)
             && let Some(after) = new.servers.get(address)
         {
             described(before, after);
@@ -63,8 +65,8 @@ pub fn change(
     events
 }
 
-/// The events of servers that left and came, and of the change of the whole: all there is when names alone changed.
-pub fn membership(
+/// The events of servers that left and came, and of the change of the whole.
+fn membership(
     topology_id: ObjectId,
     previous: &Arc<TopologyDescription>,
     new: &Arc<TopologyDescription>,
@@ -148,11 +150,11 @@ mod tests {
         events.iter().map(text).collect()
     }
 
-    fn applied(topology: &mut Arc<TopologyDescription>, outcome: ServerDescription) -> Vec<String> {
+    fn applied(topology: &mut Arc<TopologyDescription>, outcome: &ServerDescription) -> Vec<String> {
         let mut next = (**topology).clone();
         sdam::apply(&mut next, outcome.clone());
         let next = Arc::new(next);
-        let events = change(ObjectId::from_bytes([0; 12]), topology, &next, &outcome);
+        let events = change(ObjectId::from_bytes([0; 12]), topology, &next, Some(outcome));
         *topology = next;
         texts(&events)
     }
@@ -178,7 +180,7 @@ mod tests {
             ..HelloReply::default()
         };
         assert_eq!(
-            applied(&mut topology, said("a", primary())),
+            applied(&mut topology, &said("a", primary())),
             [
                 "a: Unknown -> RSPrimary",
                 "x closed",
@@ -186,9 +188,12 @@ mod tests {
                 "Unknown -> ReplicaSetWithPrimary"
             ]
         );
-        assert!(applied(&mut topology, said("a", primary())).is_empty(), "no news");
+        assert!(
+            applied(&mut topology, &said("a", primary())).is_empty(),
+            "no news"
+        );
         assert_eq!(
-            applied(&mut topology, said("b", primary())),
+            applied(&mut topology, &said("b", primary())),
             [
                 "b: Unknown -> RSPrimary",
                 "a: RSPrimary -> Unknown",
@@ -200,7 +205,7 @@ mod tests {
             ..primary()
         };
         assert_eq!(
-            applied(&mut topology, said("b", stranger)),
+            applied(&mut topology, &said("b", stranger)),
             [
                 "b: RSPrimary -> RSPrimary",
                 "b closed",
@@ -222,11 +227,11 @@ mod tests {
             ["opening", "Unknown -> LoadBalanced", "lb opening"]
         );
         assert_eq!(
-            applied(&mut topology, ServerDescription::load_balancer(address("lb"))),
+            applied(&mut topology, &ServerDescription::load_balancer(address("lb"))),
             ["lb: Unknown -> LoadBalancer", "LoadBalanced -> LoadBalanced"]
         );
         let error = crate::Error::protocol("nonsense");
         let failed = ServerDescription::failed(address("lb"), &error, None, Instant::now());
-        assert!(applied(&mut topology, failed).is_empty());
+        assert!(applied(&mut topology, &failed).is_empty());
     }
 }

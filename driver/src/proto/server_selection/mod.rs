@@ -5,12 +5,16 @@ mod staleness;
 mod suitable;
 
 pub use round_trip::RoundTripTime;
-pub use staleness::validate_max_staleness;
+use staleness::validate_max_staleness;
 pub use suitable::{choose, in_latency_window, suitable_servers};
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
-use crate::{ServerAddress, types::read_preference::ReadPreference};
+use crate::{
+    ServerAddress,
+    proto::description::{TopologyDescription, TopologyType},
+    types::read_preference::ReadPreference,
+};
 
 /// Where an operation may run.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,9 @@ pub enum Criteria<'a> {
     Writable,
     /// A server that this preference allows.
     Read(&'a ReadPreference),
+    /// A server that this preference allows, for a read that writes its results into a collection: a secondary can pass
+    /// the writes on from server 5.0 on, so while an older one is there it must be the primary.
+    WritingRead(&'a ReadPreference),
     /// This server, whatever it is.
     Address(&'a ServerAddress),
 }
@@ -28,9 +35,28 @@ impl Criteria<'_> {
     pub fn needs_primary(&self) -> bool {
         match self {
             Self::Writable => true,
-            Self::Read(preference) => preference.is_primary(),
+            Self::Read(preference) | Self::WritingRead(preference) => preference.is_primary(),
             Self::Address(_) => false,
         }
+    }
+}
+
+/// Refuses criteria that no server of the deployment can ever meet. How small a bound on staleness may be concerns
+/// replica sets only; elsewhere the bound has no effect.
+pub fn validate(
+    topology: &TopologyDescription,
+    criteria: Criteria<'_>,
+    heartbeat_frequency: Duration,
+) -> Result<(), String> {
+    let (Criteria::Read(preference) | Criteria::WritingRead(preference)) = criteria else {
+        return Ok(());
+    };
+    preference.validate()?;
+    match (topology.kind, preference.max_staleness) {
+        (TopologyType::ReplicaSetNoPrimary | TopologyType::ReplicaSetWithPrimary, Some(bound)) => {
+            validate_max_staleness(bound, heartbeat_frequency)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -39,7 +65,7 @@ impl fmt::Display for Criteria<'_> {
         match self {
             Self::Writable => f.write_str("a write"),
             Self::Address(address) => write!(f, "an operation bound to {address}"),
-            Self::Read(preference) => {
+            Self::Read(preference) | Self::WritingRead(preference) => {
                 write!(f, "a read with preference {}", preference.mode.as_str())?;
                 if !preference.tag_sets.is_empty() {
                     write!(f, ", tag sets {:?}", preference.tag_sets)?;

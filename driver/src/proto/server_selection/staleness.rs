@@ -10,7 +10,7 @@ const IDLE_WRITE_PERIOD: Duration = Duration::from_secs(10);
 const SMALLEST: Duration = Duration::from_secs(90);
 
 /// Refuses a bound that would rule out secondaries which are up to date.
-pub fn validate_max_staleness(bound: Duration, heartbeat_frequency: Duration) -> Result<(), String> {
+pub(super) fn validate_max_staleness(bound: Duration, heartbeat_frequency: Duration) -> Result<(), String> {
     let smallest = SMALLEST.max(heartbeat_frequency + IDLE_WRITE_PERIOD);
     if bound >= smallest {
         return Ok(());

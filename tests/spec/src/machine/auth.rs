@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use marula_driver::{internals, options::ClientOptions};
+use marula_driver::{
+    internals,
+    options::{AuthMechanism, ClientOptions},
+};
 use serde_json::Value;
 
 use crate::{
@@ -59,7 +62,7 @@ fn check(test: &Value) -> Result<(), String> {
         equal("the source", &made.source.as_deref(), &expected.text("source")?)?;
     }
     if expected.get("mechanism").is_some() {
-        let mechanism = made.mechanism.as_ref().map(|mechanism| mechanism.as_str());
+        let mechanism = made.mechanism.as_ref().map(AuthMechanism::as_str);
         equal("the mechanism", &mechanism, &expected.text("mechanism")?)?;
     }
     if let Some(properties) = expected.object("mechanism_properties")? {

@@ -14,6 +14,8 @@ use crate::{
     files,
 };
 
+type CheckFields = Box<dyn Fn(Fields<'_>) -> Result<(), String> + Send + Sync>;
+
 const FORMAT: &str = "bson-corpus";
 const DECIMAL128: u8 = 0x13;
 
@@ -42,7 +44,7 @@ fn cases(file: &str, content: &Value) -> Result<Vec<Case>, String> {
     fields.text("test_key")?;
     fields.flag("deprecated")?;
     let mut cases = Vec::new();
-    let mut add = |list: &str, run: Box<dyn Fn(Fields<'_>) -> Result<(), String> + Send + Sync>| {
+    let mut add = |list: &str, run: CheckFields| {
         let run = std::sync::Arc::new(run);
         for test in fields.list(list)?.unwrap_or_default() {
             let description = Fields::new(list, test)?.need_text("description")?.to_owned();
@@ -228,7 +230,7 @@ pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>, String> {
             .get(at..at + 2)
             .and_then(|pair| u8::from_str_radix(pair, 16).ok())
     };
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(format!("{digits} is an odd number of digits"));
     }
     (0..digits.len())

@@ -1,8 +1,11 @@
 //! The suites of the pure machines and of the codec, one file or folder each.
 
 pub mod auth;
+pub mod cmap;
 pub mod concern;
 pub mod corpus;
+pub mod discovery;
+pub mod selection;
 pub mod uri;
 pub mod vector;
 

@@ -17,22 +17,14 @@ pub(crate) fn topology_type(topology: &TopologyDescription) -> String {
 
 /// The primary's address.
 pub(crate) fn primary(topology: &TopologyDescription) -> Option<ServerAddress> {
-    topology
-        .servers()
-        .find(|server| server_type(server) == "RSPrimary")
-        .map(|server| server.address().clone())
+    topology.primary().map(|server| server.address().clone())
 }
 
 /// The servers that hold data.
 pub(crate) fn data_bearing(topology: &TopologyDescription) -> Vec<ServerAddress> {
     topology
         .servers()
-        .filter(|server| {
-            matches!(
-                server_type(server).as_str(),
-                "Standalone" | "Mongos" | "RSPrimary" | "RSSecondary" | "LoadBalancer"
-            )
-        })
+        .filter(|server| server.server_type().is_data_bearing())
         .map(|server| server.address().clone())
         .collect()
 }

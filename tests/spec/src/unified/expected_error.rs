@@ -1,5 +1,7 @@
 //! `expectError`: whether a driver's error is the one that a test expects.
 
+use std::collections::BTreeMap;
+
 use marula_driver::{
     Error, ErrorKind,
     bson::{Bson, Document, doc},
@@ -128,11 +130,20 @@ fn partial_result(error: &Error) -> Option<Document> {
     let ErrorKind::BulkWrite(bulk) = error.kind() else {
         return None;
     };
-    let count = i64::try_from(bulk.inserted_ids.len()).unwrap_or(i64::MAX);
-    let ids: Document = bulk
-        .inserted_ids
-        .iter()
-        .map(|(index, id)| (index.to_string(), id.clone()))
-        .collect();
-    Some(doc! { "insertedCount": count, "insertedIds": ids })
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let size = |ids: &BTreeMap<usize, Bson>| i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    let by_index = |ids: &BTreeMap<usize, Bson>| -> Document {
+        ids.iter()
+            .map(|(index, id)| (index.to_string(), id.clone()))
+            .collect()
+    };
+    Some(doc! {
+        "insertedCount": size(&bulk.inserted_ids),
+        "matchedCount": number(bulk.matched_count),
+        "modifiedCount": number(bulk.modified_count),
+        "deletedCount": number(bulk.deleted_count),
+        "upsertedCount": size(&bulk.upserted_ids),
+        "insertedIds": by_index(&bulk.inserted_ids),
+        "upsertedIds": by_index(&bulk.upserted_ids),
+    })
 }

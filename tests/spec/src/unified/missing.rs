@@ -11,6 +11,10 @@ pub(crate) const ENCRYPTION: &str = "clientEncryption";
 pub(crate) const LOGGING: &str = "logging";
 /// `expectTracingMessages`
 pub(crate) const TRACING: &str = "tracing";
+/// Transactions, and the assertions about them.
+pub(crate) const TRANSACTIONS: &str = "transactions";
+/// Whether a session met a network error.
+pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
 /// The client option `serverApi`.
 pub(crate) const SERVER_API: &str = "serverApi";
 
@@ -26,7 +30,6 @@ pub(crate) fn authentication() -> Option<String> {
 /// Types of entities that cannot be made.
 pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "session" => "session",
         "bucket" => "bucket",
         "clientEncryption" => ENCRYPTION,
         _ => return None,
@@ -37,20 +40,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
         "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
-        "database" => matches!(
-            name,
-            "createChangeStream" | "runCursorCommand" | "createCommandCursor"
-        ),
-        "collection" => matches!(
-            name,
-            "createChangeStream"
-                | "bulkWrite"
-                | "createSearchIndex"
-                | "createSearchIndexes"
-                | "dropSearchIndex"
-                | "updateSearchIndex"
-                | "listSearchIndexes"
-        ),
+        "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
 }
@@ -71,7 +61,7 @@ pub(crate) fn left_out(name: &str) -> Option<&'static str> {
 /// Arguments that the specifications have and the driver lacks.
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
     match name {
-        "session" | "timeoutMS" | "rawData" => true,
+        "session" | "timeoutMS" => true,
         "timeoutMode" => matches!(
             operation,
             "find"
@@ -85,6 +75,14 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,
         _ => false,
+    }
+}
+
+/// What a pending test is told to wait for: abilities of all operations have one name.
+pub(crate) fn argument_name(operation: &str, name: &str) -> String {
+    match name {
+        "session" | "timeoutMS" => name.to_owned(),
+        _ => format!("{operation}.{name}"),
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use futures_util::FutureExt;
 use marula_driver::{
     Client,
-    bson::{Bson, doc},
+    bson::{Bson, Document, doc},
     options::{ClientOptions, ReadPreference},
 };
 
@@ -38,6 +38,8 @@ pub(crate) struct TestRun {
     /// Sets up and looks after.
     pub(crate) internal: Client,
     pub(crate) entities: Entities,
+    /// `$clusterTime` after the initial data, on deployments with several mongos.
+    pub(crate) cluster_time: OnceLock<Document>,
     /// The names of the fail points that were set.
     pub(crate) fail_points: Mutex<BTreeSet<String>>,
 }
@@ -55,6 +57,7 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
         member_uris: deployment.member_uris.clone(),
         internal,
         entities: Entities::default(),
+        cluster_time: OnceLock::new(),
         fail_points: Mutex::default(),
     });
     let body = std::panic::AssertUnwindSafe(body(&run, file, test)).catch_unwind();
@@ -83,7 +86,14 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
+    if test.expects_logs {
+        return Err(Stop::Pending(missing::LOGGING.to_owned()));
+    }
+    if test.expects_traces {
+        return Err(Stop::Pending(missing::TRACING.to_owned()));
+    }
     data::prepare(run, &file.initial_data).await?;
+    remember_cluster_time(run).await;
     for entity in &file.entities {
         create(run, entity).await?;
     }
@@ -105,14 +115,24 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         event::check(list, &client.log, &run.entities)
             .map_err(|why| format!("expectEvents of {id}: {why}"))?;
     }
-    data::check_outcome(run, &test.outcome).await?;
-    if test.expects_logs {
-        return Err(Stop::Pending(missing::LOGGING.to_owned()));
+    data::check_outcome(run, &test.outcome).await
+}
+
+/// A mongos that has not heard of the initial data could refuse transactions on it.
+async fn remember_cluster_time(run: &TestRun) {
+    if !matches!(run.topology, Topology::Sharded | Topology::LoadBalanced) {
+        return;
     }
-    if test.expects_traces {
-        return Err(Stop::Pending(missing::TRACING.to_owned()));
+    if let Ok(reply) = run
+        .internal
+        .database("admin")
+        .run_command(doc! { "ping": 1 })
+        .await
+        && let Ok(time) = reply.get_document("$clusterTime")
+    {
+        // It is set once per run.
+        let _ = run.cluster_time.set(time.clone());
     }
-    Ok(())
 }
 
 async fn operations(run: &Arc<TestRun>, test: &Test) -> Step {
@@ -164,11 +184,21 @@ async fn switch_off_fail_points(run: &TestRun) {
 async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
     tokio::time::timeout(CLEANING * 4, async {
         switch_off_fail_points(run).await;
-        for entity in run.entities.clear() {
+        let (clients, others): (Vec<_>, Vec<_>) = run
+            .entities
+            .clear()
+            .into_iter()
+            .partition(|entity| matches!(entity, Entity::Client(_)));
+        for entity in others {
             match entity {
                 Entity::Cursor(cursor) => cursor.close().await,
-                Entity::Client(client) => client.client.shutdown().await,
+                Entity::Session(entity) => entity.session.lock().await.end(),
                 _ => {}
+            }
+        }
+        for entity in clients {
+            if let Entity::Client(client) = entity {
+                client.client.shutdown().await;
             }
         }
         run.internal.shutdown().await;

@@ -2,7 +2,9 @@
 
 use marula_driver::{
     internals,
-    options::{Acknowledgment, ClientOptions, Compressor, ServerMonitoringMode},
+    options::{
+        Acknowledgment, AuthMechanism, ClientOptions, Compressor, ReadConcernLevel, ServerMonitoringMode,
+    },
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,7 +23,7 @@ pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String
             json!(
                 credential
                     .and_then(|c| c.mechanism.as_ref())
-                    .map(|mechanism| mechanism.as_str())
+                    .map(AuthMechanism::as_str)
             )
         }
         "authmechanismproperties" => json!(credential.map(|c| &c.mechanism_properties)),
@@ -47,7 +49,7 @@ pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String
         "proxypassword" => json!(secrets.proxy_password),
         "proxyport" => json!(proxy.map(|proxy| proxy.port)),
         "proxyusername" => json!(proxy.map(|proxy| &proxy.username)),
-        "readconcernlevel" => json!(options.read_concern.level.as_ref().map(|level| level.as_str())),
+        "readconcernlevel" => json!(options.read_concern.level.as_ref().map(ReadConcernLevel::as_str)),
         "readpreference" => json!(options.read_preference.mode.as_str()),
         "readpreferencetags" => json!(options.read_preference.tag_sets),
         "replicaset" => json!(options.replica_set),

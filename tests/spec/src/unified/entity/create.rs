@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use marula_driver::bson::{Bson, Document};
 
-use super::{ClientEntity, Entity, ThreadEntity, client::client, settings};
+use super::{ClientEntity, Entity, ThreadEntity, client::client, session::session, settings};
 use crate::unified::{
     missing,
     run::TestRun,
@@ -63,20 +63,21 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
         }
         "thread" => Ok(Entity::Thread(Arc::new(ThreadEntity::new(run)))),
         "session" => {
-            entities.client(text(description, "client")?)?;
-            pending(kind)
+            let client = entities.client(text(description, "client")?)?;
+            session(run, &client, description).await
         }
         "bucket" => {
             entities.database(text(description, "database")?)?;
-            pending(kind)
+            lacking(kind)
         }
-        _ => pending(kind),
+        _ => lacking(kind),
     }
 }
 
-fn pending<T>(kind: &str) -> Step<T> {
+/// Tests that do not use it run nevertheless.
+fn lacking(kind: &str) -> Step<Entity> {
     match missing::entity(kind) {
-        Some(what) => Err(Stop::Pending(what.to_owned())),
+        Some(ability) => Ok(Entity::Lacking(ability)),
         None => failed(format!("unknown type of entity: {kind}")),
     }
 }

@@ -3,6 +3,7 @@
 mod client;
 mod create;
 mod cursor;
+mod session;
 pub(crate) mod settings;
 mod thread;
 
@@ -20,11 +21,12 @@ use marula_driver::{
 pub(crate) use client::{ClientEntity, connect};
 pub(crate) use create::create;
 pub(crate) use cursor::CursorEntity;
+pub(crate) use session::SessionEntity;
 pub(crate) use thread::ThreadEntity;
 
 use super::{
     matcher::Lookup,
-    stop::{Step, failed},
+    stop::{Step, Stop, failed},
 };
 
 /// A named thing. Clones are the same thing.
@@ -33,10 +35,13 @@ pub(crate) enum Entity {
     Client(Arc<ClientEntity>),
     Database(Database),
     Collection(Collection<Document>),
+    Session(Arc<SessionEntity>),
     Cursor(Arc<CursorEntity>),
     Thread(Arc<ThreadEntity>),
     Topology(Option<Arc<TopologyDescription>>),
     Value(Bson),
+    /// What the driver cannot make yet, by the name of the ability: whoever uses it is pending.
+    Lacking(&'static str),
 }
 
 impl Entity {
@@ -46,10 +51,12 @@ impl Entity {
             Self::Client(_) => "client",
             Self::Database(_) => "database",
             Self::Collection(_) => "collection",
+            Self::Session(_) => "session",
             Self::Cursor(_) => "cursor",
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",
+            Self::Lacking(ability) => ability,
         }
     }
 }
@@ -75,6 +82,7 @@ impl Entities {
 
     pub(crate) fn get(&self, id: &str) -> Step<Entity> {
         match self.map().get(id) {
+            Some(Entity::Lacking(ability)) => Err(Stop::Pending((*ability).to_owned())),
             Some(entity) => Ok(entity.clone()),
             None => failed(format!("there is no entity \"{id}\"")),
         }
@@ -99,6 +107,13 @@ impl Entities {
     pub(crate) fn database(&self, id: &str) -> Step<Database> {
         self.typed(id, "database", |entity| match entity {
             Entity::Database(database) => Some(database),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn session(&self, id: &str) -> Step<Arc<SessionEntity>> {
+        self.typed(id, "session", |entity| match entity {
+            Entity::Session(session) => Some(session),
             _ => None,
         })
     }
@@ -155,10 +170,11 @@ impl Lookup for Entities {
     }
 
     fn session_id(&self, id: &str) -> Result<Document, String> {
-        Err(self.map().get(id).map_or_else(
-            || format!("there is no entity \"{id}\""),
-            |other| format!("entity \"{id}\" is a {}, not a session", other.kind()),
-        ))
+        match self.map().get(id) {
+            Some(Entity::Session(session)) => Ok(session.id.clone()),
+            Some(other) => Err(format!("entity \"{id}\" is a {}, not a session", other.kind())),
+            None => Err(format!("there is no entity \"{id}\"")),
+        }
     }
 }
 
@@ -177,5 +193,8 @@ mod tests {
         assert!(entities.get("b").is_err());
         assert_eq!(entities.value("a"), Ok(Bson::Int32(1)));
         assert!(entities.session_id("a").is_err());
+        entities.add("s", Entity::Lacking("session")).expect("a new name");
+        assert!(matches!(entities.get("s"), Err(Stop::Pending(_))));
+        assert!(entities.session_id("s").is_err());
     }
 }

@@ -1,14 +1,17 @@
 //! The arguments of an operation: taken one by one, so that one that nobody took is noticed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use marula_driver::{
+    ClientSession,
     bson::{Bson, Document, from_document},
     options::{Collation, Hint, ReadConcern, ReadPreference, WriteConcern},
 };
 
+use tokio::sync::OwnedMutexGuard;
+
 use crate::unified::{
-    entity::settings,
+    entity::{Entities, settings},
     matcher::show,
     missing,
     stop::{Step, Stop, failed},
@@ -19,6 +22,7 @@ use crate::unified::{
 pub(crate) struct Args {
     operation: String,
     rest: Document,
+    session: Option<OwnedMutexGuard<ClientSession>>,
 }
 
 /// An update: operators or a pipeline.
@@ -32,7 +36,23 @@ impl Args {
         Self {
             operation: operation.to_owned(),
             rest: arguments,
+            session: None,
         }
+    }
+
+    /// Looks the argument `session` up, which is the name of an entity, and keeps others from using it meanwhile.
+    pub(crate) async fn resolve_session(&mut self, entities: &Entities) -> Step {
+        if let Some(Bson::String(id)) = self.rest.get("session") {
+            let entity = entities.session(id)?;
+            self.session = Some(Arc::clone(&entity.session).lock_owned().await);
+        }
+        Ok(())
+    }
+
+    /// The session that the operation runs in.
+    pub(crate) fn session(&mut self) -> Option<OwnedMutexGuard<ClientSession>> {
+        self.rest.remove("session");
+        self.session.take()
     }
 
     /// All arguments must have been taken now.
@@ -43,7 +63,7 @@ impl Args {
         let mut pending = None;
         for key in self.rest.keys() {
             if missing::argument(&self.operation, key) {
-                pending.get_or_insert_with(|| format!("{}.{key}", self.operation));
+                pending.get_or_insert_with(|| missing::argument_name(&self.operation, key));
             } else {
                 return failed(format!("{}: unknown argument \"{key}\"", self.operation));
             }
@@ -194,6 +214,17 @@ macro_rules! set {
     };
 }
 pub(crate) use set;
+
+/// Runs an action in a session, if there is one, once all arguments are known.
+macro_rules! finish {
+    ($action:ident, $args:ident, $session:ident) => {
+        if let Some(session) = $session.as_deref_mut() {
+            $action = $action.session(session);
+        }
+        $args.finish()?;
+    };
+}
+pub(crate) use finish;
 
 #[cfg(test)]
 mod tests {

@@ -4,33 +4,35 @@ use marula_driver::bson::Bson;
 
 use super::{
     Done, Output,
-    args::{Args, set},
+    args::{Args, finish, set},
     documents,
 };
 use crate::unified::{entity::ClientEntity, stop::Step};
 
 pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
+    let mut session = args.session();
     let client = &entity.client;
     Ok(Some(match name {
         "listDatabases" => {
             let mut action = client.list_databases();
             set!(action, args; filter <- document("filter"), comment <- bson("comment"),
                 authorized_databases <- boolean("authorizedDatabases"));
-            args.finish()?;
+            finish!(action, args, session);
             documents(action.await)
         }
         "listDatabaseNames" => {
             let mut action = client.list_database_names();
             set!(action, args; filter <- document("filter"));
-            args.finish()?;
+            finish!(action, args, session);
             action
                 .await
                 .map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
         }
         "dropDatabase" => {
             let database = client.database(&args.required("database", Args::string)?);
-            args.finish()?;
-            database.drop().await.map(|()| Output::Nothing)
+            let mut action = database.drop();
+            finish!(action, args, session);
+            action.await.map(|()| Output::Nothing)
         }
         "close" => {
             args.finish()?;

@@ -7,8 +7,8 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, set},
-    collected, index, modify, optional, write,
+    args::{Args, finish, set},
+    bulk, collected, index, modify, optional, write,
 };
 use crate::unified::stop::Step;
 
@@ -20,6 +20,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
         "aggregate" => collected(aggregate(collection, args).await?).await,
         "distinct" => distinct(collection, args).await?,
         "countDocuments" => count_documents(collection, args).await?,
+        "bulkWrite" => bulk::run(collection, args).await?,
         "estimatedDocumentCount" => estimated_document_count(collection, args).await?,
         _ => {
             if write::is_write(name) {
@@ -36,27 +37,29 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
 }
 
 async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<Cursor<Document>, Error>> {
+    let mut session = args.session();
     let mut action = collection.find(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), limit <- integer("limit"),
         batch_size <- u32("batchSize"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"),
         min <- document("min"), max <- document("max"), return_key <- boolean("returnKey"),
         show_record_id <- boolean("showRecordId"), allow_partial_results <- boolean("allowPartialResults"),
         allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await)
 }
 
 async fn find_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = collection.find_one(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         sort <- document("sort"), projection <- document("projection"), skip <- u64("skip"), hint <- hint("hint"),
         collation <- collation("collation"), comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"),
         let_vars <- document("let"), min <- document("min"), max <- document("max"),
         return_key <- boolean("returnKey"), show_record_id <- boolean("showRecordId"),
         allow_partial_results <- boolean("allowPartialResults"), allow_disk_use <- boolean("allowDiskUse"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(optional))
 }
 
@@ -64,39 +67,43 @@ async fn aggregate(
     collection: &Collection<Document>,
     mut args: Args,
 ) -> Step<Result<Cursor<Document>, Error>> {
+    let mut session = args.session();
     let mut action = collection.aggregate(args.required("pipeline", Args::documents)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), let_vars <- document("let"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await)
 }
 
 async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let field = args.required("fieldName", Args::string)?;
     let mut action = collection.distinct(field, args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         max_time <- milliseconds("maxTimeMS"), collation <- collation("collation"), comment <- bson("comment"),
         hint <- hint("hint"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(Output::Values))
 }
 
 async fn count_documents(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = collection.count_documents(args.required("filter", Args::document)?);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         skip <- u64("skip"), limit <- u64("limit"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(count))
 }
 
 async fn estimated_document_count(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = collection.estimated_document_count();
-    set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-    args.finish()?;
+    set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    finish!(action, args, session);
     Ok(action.await.map(count))
 }
 

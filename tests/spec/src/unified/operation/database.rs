@@ -1,24 +1,23 @@
 //! Operations on databases.
 
 use marula_driver::{
-    Database,
+    Cursor, Database, Error,
     bson::{Bson, Document},
 };
 
 use super::{
     Done, Output,
-    args::{Args, set},
+    args::{Args, finish, set},
     collected, documents,
 };
-use crate::unified::{
-    run::TestRun,
-    stop::{Step, failed},
-};
+use crate::unified::stop::{Step, Stop, failed};
 
-pub(super) async fn run(run: &TestRun, database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
-    let _ = run;
+pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
     Ok(Some(match name {
         "runCommand" => run_command(database, args).await?,
+        "runCursorCommand" => collected(run_cursor_command(database, args).await?).await,
+        "createCommandCursor" => run_cursor_command(database, args).await?.map(Output::Cursor),
+        "modifyCollection" => modify_collection(database, args).await?,
         "aggregate" => aggregate(database, args).await?,
         "listCollections" => list_collections(database, args).await?,
         "listCollectionNames" => list_collection_names(database, args).await?,
@@ -44,29 +43,65 @@ fn command(args: &mut Args) -> Step<Document> {
 }
 
 async fn run_command(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = database.run_command(command(&mut args)?);
     set!(action, args; read_preference <- read_preference("readPreference"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|reply| Output::Value(Bson::Document(reply))))
 }
 
-async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
-    let mut action = database.aggregate(args.required("pipeline", Args::documents)?);
+async fn run_cursor_command(database: &Database, mut args: Args) -> Step<Result<Cursor<Document>, Error>> {
+    let mut session = args.session();
+    let mut action = database.run_cursor_command(command(&mut args)?);
     set!(action, args;
+        read_preference <- read_preference("readPreference"), batch_size <- u32("batchSize"),
+        max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    // It only tells how a time limit applies to the cursor.
+    match args.string("cursorType")?.as_deref() {
+        None | Some("nonTailable") => {}
+        Some("tailable" | "tailableAwait") => {
+            args.finish()?;
+            return Err(Stop::Pending("runCursorCommand.cursorType".to_owned()));
+        }
+        Some(other) => return failed(format!("cursorType cannot be \"{other}\"")),
+    }
+    finish!(action, args, session);
+    Ok(action.await)
+}
+
+async fn modify_collection(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
+    let name = args.required("collection", Args::string)?;
+    let mut action = database.modify_collection(&name);
+    set!(action, args;
+        index <- document("index"), validator <- document("validator"),
+        validation_level <- string("validationLevel"), validation_action <- string("validationAction"),
+        view_on <- string("viewOn"), pipeline <- documents("pipeline"), timeseries <- document("timeseries"),
+        expire_after_seconds <- seconds("expireAfterSeconds"),
+        change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"), comment <- bson("comment"));
+    finish!(action, args, session);
+    Ok(action.await.map(|()| Output::Nothing))
+}
+
+async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
+    let mut action = database.aggregate(args.required("pipeline", Args::documents)?);
+    set!(action, args; raw_data <- boolean("rawData"),
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), let_vars <- document("let"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(collected(action.await).await)
 }
 
 async fn list_collections(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = database.list_collections();
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         filter <- document("filter"), batch_size <- u32("batchSize"), comment <- bson("comment"),
         authorized_collections <- boolean("authorizedCollections"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(match action.await {
         Ok(cursor) => documents(cursor.try_collect().await),
         Err(error) => Err(error),
@@ -74,16 +109,18 @@ async fn list_collections(database: &Database, mut args: Args) -> Step<Done> {
 }
 
 async fn list_collection_names(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let mut action = database.list_collection_names();
     set!(action, args;
         filter <- document("filter"), comment <- bson("comment"),
         authorized_collections <- boolean("authorizedCollections"));
-    args.finish()?;
+    finish!(action, args, session);
     let names = action.await;
     Ok(names.map(|names| Output::Values(names.into_iter().map(Bson::String).collect())))
 }
 
 async fn create_collection(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let name = args.required("collection", Args::string)?;
     let mut action = database.create_collection(&name);
     set!(action, args;
@@ -95,16 +132,17 @@ async fn create_collection(database: &Database, mut args: Args) -> Step<Done> {
         clustered_index <- document("clusteredIndex"),
         change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"),
         index_option_defaults <- document("indexOptionDefaults"), comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action
         .await
         .map(|()| Output::Collection(database.collection(&name))))
 }
 
 async fn drop_collection(database: &Database, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let collection = database.collection::<Document>(&args.required("collection", Args::string)?);
     let mut action = collection.drop();
     set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|()| Output::Nothing))
 }

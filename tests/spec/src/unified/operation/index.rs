@@ -1,13 +1,13 @@
-//! Operations on a collection's indexes.
+//! Operations on a collection's indexes, and on the collection as a whole.
 
 use marula_driver::{
-    Collection, IndexModel,
+    Collection, IndexModel, SearchIndexModel,
     bson::{Bson, Document, from_document},
 };
 
 use super::{
     Done, Output,
-    args::{Args, set},
+    args::{Args, finish, set},
     collected,
 };
 use crate::unified::stop::{Step, failed};
@@ -37,41 +37,102 @@ const OPTIONS: [&str; 20] = [
 ];
 
 pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args: Args) -> Step<Option<Done>> {
+    let mut session = args.session();
     Ok(Some(match name {
         "createIndex" => {
             let model = model(&mut args)?;
             let mut action = collection.create_index(model);
-            set!(action, args;
+            set!(action, args; raw_data <- boolean("rawData"),
                 max_time <- milliseconds("maxTimeMS"), commit_quorum <- bson("commitQuorum"),
                 comment <- bson("comment"));
-            args.finish()?;
+            finish!(action, args, session);
             action.await.map(|name| Output::Value(Bson::String(name)))
         }
         "dropIndex" => {
             let mut action = collection.drop_index(args.required("name", Args::string)?);
-            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-            args.finish()?;
+            set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
         }
         "dropIndexes" => {
             let mut action = collection.drop_indexes();
-            set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-            args.finish()?;
+            set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
         }
         "listIndexes" => {
             let mut action = collection.list_indexes().with_type::<Document>();
-            set!(action, args; batch_size <- u32("batchSize"), comment <- bson("comment"));
-            args.finish()?;
+            set!(action, args; raw_data <- boolean("rawData"), batch_size <- u32("batchSize"), comment <- bson("comment"));
+            finish!(action, args, session);
             collected(action.await).await
         }
         "listIndexNames" => {
-            args.finish()?;
-            let names = collection.list_index_names().await;
-            names.map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+            let mut action = collection.list_index_names();
+            finish!(action, args, session);
+            action
+                .await
+                .map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+        }
+        "createSearchIndex" => {
+            let model = search_model(&args.required("model", Args::document)?)?;
+            let mut action = collection.create_search_index(model);
+            finish!(action, args, session);
+            action.await.map(|name| Output::Value(Bson::String(name)))
+        }
+        "createSearchIndexes" => {
+            let models = args.required("models", Args::documents)?;
+            let models = models.iter().map(search_model).collect::<Step<Vec<_>>>()?;
+            let mut action = collection.create_search_indexes(models);
+            finish!(action, args, session);
+            action
+                .await
+                .map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
+        }
+        "updateSearchIndex" => {
+            let index = args.required("name", Args::string)?;
+            let definition = args.required("definition", Args::document)?;
+            let mut action = collection.update_search_index(index, definition);
+            finish!(action, args, session);
+            action.await.map(|()| Output::Nothing)
+        }
+        "dropSearchIndex" => {
+            let index = args.required("name", Args::string)?;
+            let mut action = collection.drop_search_index(index);
+            finish!(action, args, session);
+            action.await.map(|()| Output::Nothing)
+        }
+        "listSearchIndexes" => {
+            let index = args.string("name")?;
+            let mut action = collection.list_search_indexes(index.as_deref());
+            let options = args.document("aggregationOptions")?.unwrap_or_default();
+            let mut options = Args::new("listSearchIndexes", options);
+            set!(action, options;
+                batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
+                max_time <- milliseconds("maxTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
+                comment <- bson("comment"), let_vars <- document("let"));
+            options.finish()?;
+            finish!(action, args, session);
+            collected(action.await).await
+        }
+        "rename" => {
+            let to = args.required("to", Args::string)?;
+            let mut action = collection.rename(&to);
+            set!(action, args; drop_target <- boolean("dropTarget"), comment <- bson("comment"));
+            finish!(action, args, session);
+            action.await.map(|()| Output::Nothing)
         }
         _ => return Ok(None),
     }))
+}
+
+fn search_model(description: &Document) -> Step<SearchIndexModel> {
+    if let Some(key) = description
+        .keys()
+        .find(|key| !matches!(key.as_str(), "definition" | "name" | "type"))
+    {
+        return failed(format!("a search index has no \"{key}\""));
+    }
+    from_document(description).or_else(|error| failed(format!("this is no search index: {error}")))
 }
 
 fn model(args: &mut Args) -> Step<IndexModel> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod assertion;
+mod bulk;
 mod client;
 mod collection;
 mod cursor;
@@ -9,6 +10,7 @@ mod database;
 mod index;
 mod modify;
 mod output;
+mod session;
 mod test_runner;
 mod write;
 
@@ -47,7 +49,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
     };
     let (name, object) = (text("name")?, text("object")?);
     let place = |stop: Stop| stop.within(format!("{object}.{name}"));
-    let args = Args::new(
+    let mut args = Args::new(
         name,
         operation.get_document("arguments").cloned().unwrap_or_default(),
     );
@@ -64,13 +66,14 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
         }
         return test_runner::run(run, name, args).await.map_err(place);
     }
-    let done = dispatch(run, &run.entities.get(object)?, name, args)
+    args.resolve_session(&run.entities).await.map_err(place)?;
+    let done = dispatch(&run.entities.get(object)?, name, args)
         .await
         .map_err(place)?;
     check(run, operation, done).map_err(place)
 }
 
-async fn dispatch(run: &TestRun, object: &Entity, name: &str, args: Args) -> Step<Done> {
+async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
     if let Some(reason) = missing::left_out(name) {
         return Err(Stop::Skipped(reason.to_owned()));
     }
@@ -79,9 +82,10 @@ async fn dispatch(run: &TestRun, object: &Entity, name: &str, args: Args) -> Ste
     }
     let known = match object {
         Entity::Client(entity) => client::run(entity, name, args).await?,
-        Entity::Database(database) => database::run(run, database, name, args).await?,
+        Entity::Database(database) => database::run(database, name, args).await?,
         Entity::Collection(collection) => collection::run(collection, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
+        Entity::Session(entity) => session::run(entity, name, args).await?,
         _ => None,
     };
     known.map_or_else(

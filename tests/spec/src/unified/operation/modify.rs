@@ -4,14 +4,14 @@ use marula_driver::{Collection, bson::Document};
 
 use super::{
     Done,
-    args::{Args, UpdateArgument, set},
+    args::{Args, UpdateArgument, finish, set},
     optional, return_document,
 };
 use crate::unified::stop::Step;
 
 macro_rules! common {
     ($action:ident, $args:ident) => {
-        set!($action, $args;
+        set!($action, $args; raw_data <- boolean("rawData"),
             sort <- document("sort"), projection <- document("projection"), hint <- hint("hint"),
             collation <- collation("collation"), let_vars <- document("let"), max_time <- milliseconds("maxTimeMS"),
             comment <- bson("comment"));
@@ -30,6 +30,7 @@ macro_rules! changing {
 }
 
 pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args: Args) -> Step<Option<Done>> {
+    let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
     let done = match name {
         "findOneAndUpdate" => {
@@ -39,20 +40,20 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
             };
             changing!(action, args);
             set!(action, args; array_filters <- documents("arrayFilters"));
-            args.finish()?;
+            finish!(action, args, session);
             action.await
         }
         "findOneAndReplace" => {
             let replacement = args.required("replacement", Args::document)?;
             let mut action = collection.find_one_and_replace(filter, &replacement);
             changing!(action, args);
-            args.finish()?;
+            finish!(action, args, session);
             action.await
         }
         "findOneAndDelete" => {
             let mut action = collection.find_one_and_delete(filter);
             common!(action, args);
-            args.finish()?;
+            finish!(action, args, session);
             action.await
         }
         _ => return Ok(None),

@@ -92,18 +92,20 @@ pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step 
         | "assertSessionPinned"
         | "assertSessionUnpinned"
         | "assertSessionDirty"
-        | "assertSessionNotDirty" => session_operation(run, args),
+        | "assertSessionNotDirty" => session_operation(run, name, args),
         _ => assertion::run(run, name, args).await,
     }
 }
 
-/// All of these need a session entity, which must be there before the missing ability counts.
-fn session_operation(run: &TestRun, mut args: Args) -> Step {
-    run.entities.get(&args.required("session", Args::string)?)?;
-    match missing::entity("session") {
-        Some(what) => Err(Stop::Pending(what.to_owned())),
-        None => failed("sessions are not known to the runner"),
-    }
+/// What the driver does not tell of sessions yet.
+fn session_operation(run: &TestRun, name: &str, mut args: Args) -> Step {
+    run.entities.session(&args.required("session", Args::string)?)?;
+    let lacking = if name.ends_with("Dirty") {
+        missing::SESSION_DIRTY
+    } else {
+        missing::TRANSACTIONS
+    };
+    Err(Stop::Pending(lacking.to_owned()))
 }
 
 async fn fail_point(run: &TestRun, mut args: Args) -> Step {

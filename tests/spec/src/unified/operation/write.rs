@@ -7,7 +7,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, UpdateArgument, set},
+    args::{Args, UpdateArgument, finish, set},
 };
 use crate::unified::stop::Step;
 
@@ -33,23 +33,25 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
 }
 
 async fn insert_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let document = args.required("document", Args::document)?;
     let mut action = collection.insert_one(&document);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action
         .await
         .map(|result| Output::Value(Bson::Document(doc! { "insertedId": result.inserted_id }))))
 }
 
 async fn insert_many(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let documents = args.required("documents", Args::documents)?;
     let mut action = collection.insert_many(&documents);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|result| {
         let count = count(result.inserted_ids.len());
         Output::Value(Bson::Document(
@@ -70,6 +72,7 @@ pub(super) fn count(number: usize) -> i64 {
 }
 
 async fn update(collection: &Collection<Document>, mut args: Args, many: bool) -> Step<Done> {
+    let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
     let mut action = match (args.required("update", Args::update)?, many) {
         (UpdateArgument::Operators(update), false) => collection.update_one(filter, update),
@@ -77,26 +80,27 @@ async fn update(collection: &Collection<Document>, mut args: Args, many: bool) -
         (UpdateArgument::Pipeline(stages), false) => collection.update_one(filter, stages),
         (UpdateArgument::Pipeline(stages), true) => collection.update_many(filter, stages),
     };
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
         let_vars <- document("let"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"), array_filters <- documents("arrayFilters"));
     if !many {
         set!(action, args; sort <- document("sort"));
     }
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
 
 async fn replace(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
     let replacement = args.required("replacement", Args::document)?;
     let mut action = collection.replace_one(filter, &replacement);
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
         sort <- document("sort"), let_vars <- document("let"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
 
@@ -114,16 +118,17 @@ fn updated(result: &UpdateResult) -> Output {
 }
 
 async fn delete(collection: &Collection<Document>, mut args: Args, many: bool) -> Step<Done> {
+    let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
     let mut action = if many {
         collection.delete_many(filter)
     } else {
         collection.delete_one(filter)
     };
-    set!(action, args;
+    set!(action, args; raw_data <- boolean("rawData"),
         hint <- hint("hint"), collation <- collation("collation"), let_vars <- document("let"),
         comment <- bson("comment"));
-    args.finish()?;
+    finish!(action, args, session);
     Ok(action.await.map(|result| {
         let count = i64::try_from(result.deleted_count).unwrap_or(i64::MAX);
         Output::Value(Bson::Document(doc! { "deletedCount": count }))

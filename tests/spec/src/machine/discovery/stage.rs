@@ -1,0 +1,151 @@
+//! The client's knowledge of a deployment without sockets: the machines `sdam` and `cmap`, joined as the shell joins them.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use marula_driver::{
+    Error, ServerAddress,
+    bson::ObjectId,
+    event::{SdamEvent, ServerDescription, TopologyDescription, TopologyType},
+    internals::{
+        cmap::{Clear, ConnectionPool, PoolLimits},
+        description::HelloReply,
+        sdam::{self, ApplicationError, Phase, Verdict},
+    },
+    options::ClientOptions,
+};
+
+type Pool = ConnectionPool<(), (), Error>;
+
+pub(super) struct Stage {
+    pub(super) topology: Arc<TopologyDescription>,
+    pools: BTreeMap<ServerAddress, Pool>,
+    pub(super) id: ObjectId,
+    /// Told since they were last taken.
+    pub(super) events: Vec<SdamEvent>,
+}
+
+impl Stage {
+    pub(super) fn new(options: &ClientOptions) -> Result<Self, String> {
+        let initial = match (options.load_balanced, options.hosts.as_slice()) {
+            (true, [host]) => TopologyDescription::load_balanced(host.clone()),
+            _ => TopologyDescription::initial(
+                options.hosts.iter().cloned(),
+                options.direct_connection == Some(true),
+                options.replica_set.clone(),
+            ),
+        };
+        let id = ObjectId::new();
+        let topology = Arc::new(initial);
+        let mut stage = Self {
+            events: sdam::events::opening(id, &topology),
+            topology,
+            pools: BTreeMap::new(),
+            id,
+        };
+        stage.keep_pools();
+        if stage.topology.topology_type() == TopologyType::LoadBalanced {
+            for host in &options.hosts {
+                stage.take(&ServerDescription::load_balancer(host.clone()));
+            }
+        }
+        Ok(stage)
+    }
+
+    /// A server answered a check.
+    pub(super) fn check_succeeded(&mut self, server: &ServerAddress, hello: HelloReply) {
+        self.take(&ServerDescription::from_hello(
+            server.clone(),
+            hello,
+            Duration::from_millis(1),
+            Instant::now(),
+        ));
+    }
+
+    /// A check failed.
+    pub(super) fn check_failed(&mut self, server: &ServerAddress, error: &Error) {
+        self.execute(server, sdam::judge_check(error), error);
+    }
+
+    /// An operation failed on a connection of this generation, else of the pool's own.
+    pub(super) fn operation_failed(
+        &mut self,
+        server: &ServerAddress,
+        generation: Option<u64>,
+        phase: Phase,
+        error: &Error,
+    ) {
+        let pool_generation = self.generation(server).unwrap_or_default();
+        let failure = ApplicationError {
+            error,
+            phase,
+            generation: generation.unwrap_or(pool_generation),
+            pool_generation,
+            service_id: None,
+        };
+        let verdict = sdam::judge(&self.topology, server, &failure);
+        self.execute(server, verdict, error);
+    }
+
+    /// The generation of a server's pool.
+    pub(super) fn generation(&self, server: &ServerAddress) -> Option<u64> {
+        Some(self.pools.get(server)?.generation(None))
+    }
+
+    fn execute(&mut self, server: &ServerAddress, verdict: Verdict, error: &Error) {
+        if verdict.mark_unknown {
+            self.take(&ServerDescription::failed(
+                server.clone(),
+                error,
+                verdict.topology_version,
+                Instant::now(),
+            ));
+        }
+        if verdict.clear_pool
+            && let Some(pool) = self.pools.get_mut(server)
+        {
+            let clear = Clear {
+                cause: error.clone(),
+                service_id: None,
+                interrupt_in_use: verdict.interrupt_in_use,
+            };
+            pool.clear(clear, Instant::now());
+        }
+    }
+
+    fn take(&mut self, outcome: &ServerDescription) {
+        let previous = Arc::clone(&self.topology);
+        let mut next = (*previous).clone();
+        sdam::apply(&mut next, outcome.clone());
+        self.topology = Arc::new(next);
+        let events = sdam::events::change(self.id, &previous, &self.topology, Some(outcome));
+        self.events.extend(events);
+        self.keep_pools();
+        let server = self.topology.server(outcome.address());
+        if server.is_some_and(|server| server.server_type().is_data_bearing())
+            && let Some(pool) = self.pools.get_mut(outcome.address())
+        {
+            pool.ready();
+        }
+    }
+
+    /// One pool per server.
+    fn keep_pools(&mut self) {
+        let limits = PoolLimits {
+            max_pool_size: 1,
+            min_pool_size: 0,
+            max_connecting: 1,
+            max_idle_time: None,
+        };
+        let topology = &self.topology;
+        self.pools.retain(|address, _| topology.server(address).is_some());
+        for server in topology.servers() {
+            self.pools
+                .entry(server.address().clone())
+                .or_insert_with(|| Pool::new(limits, false));
+        }
+    }
+}

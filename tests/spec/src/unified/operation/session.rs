@@ -1,0 +1,31 @@
+//! Operations on sessions.
+
+use marula_driver::bson::Bson;
+
+use super::{Done, Output, args::Args};
+use crate::unified::{
+    entity::SessionEntity,
+    missing,
+    stop::{Step, Stop, failed},
+};
+
+pub(super) async fn run(entity: &SessionEntity, name: &str, args: Args) -> Step<Option<Done>> {
+    match name {
+        "endSession" => {
+            args.finish()?;
+            entity.session.lock().await.end();
+            Ok(Some(Ok(Output::Nothing)))
+        }
+        "getSnapshotTime" => {
+            args.finish()?;
+            match entity.session.lock().await.snapshot_time() {
+                Some(time) => Ok(Some(Ok(Output::Value(Bson::Timestamp(time))))),
+                None => failed("the session has no snapshot time"),
+            }
+        }
+        "startTransaction" | "commitTransaction" | "abortTransaction" | "withTransaction" => {
+            Err(Stop::Pending(missing::TRANSACTIONS.to_owned()))
+        }
+        _ => Ok(None),
+    }
+}
