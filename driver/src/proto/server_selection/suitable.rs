@@ -68,10 +68,12 @@ fn filter<'t>(
 
 /// A server before 5.0, whose secondaries refuse to write.
 fn knows_old_server(topology: &TopologyDescription) -> bool {
-    topology
-        .servers
-        .values()
-        .any(|server| server.kind.is_data_bearing() && server.max_wire_version() < FIRST_WRITING_SECONDARIES)
+    topology.servers.values().any(|server| {
+        server.kind.is_data_bearing()
+            && server
+                .max_wire_version()
+                .is_some_and(|newest| newest < FIRST_WRITING_SECONDARIES)
+    })
 }
 
 fn by_preference<'t>(
