@@ -14,7 +14,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Client;
 use crate::{
-    Error, Namespace, Result,
+    Error, Namespace, Result, SYSTEM_OVERLOADED_ERROR,
     bson::{Bson, RawDocument},
     execution::ExplicitSession,
     operation::{
@@ -320,8 +320,9 @@ impl State {
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                // The server knows the cursor no more after an error reply; after anything else it is freed on drop.
-                if error.code().is_some() {
+                // The server knows the cursor no more after an error reply, unless it was too busy to look at the command.
+                // After anything else the cursor is freed on drop.
+                if error.code().is_some() && !error.contains_label(SYSTEM_OVERLOADED_ERROR) {
                     self.reply.id = 0;
                 }
                 if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
