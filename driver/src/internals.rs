@@ -30,7 +30,8 @@ pub use crate::{
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        cmap, command, description, event, handshake, retry, sdam, server_selection, session, srv, wire,
+        cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection, session,
+        srv, wire,
     },
     types::deadline::Deadline,
 };

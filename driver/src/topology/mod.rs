@@ -5,6 +5,7 @@
 //! cleared under the same lock, so nobody can see a healthy description with a dead pool's connections in use.
 
 mod monitor;
+mod round_trip;
 mod server;
 mod settings;
 mod shared;
@@ -169,6 +170,7 @@ mod tests {
             server_selection_timeout: Duration::from_secs(3600),
             local_threshold: Duration::from_millis(15),
             heartbeat_frequency: Duration::from_secs(10),
+            streaming: true,
             connection: ConnectionSettings::new(Duration::from_secs(10), client_metadata(None).unwrap()),
             srv: None,
             pool: PoolSettings {
