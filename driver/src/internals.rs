@@ -23,7 +23,7 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,

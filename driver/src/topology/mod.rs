@@ -20,7 +20,11 @@ use tokio::runtime::Handle;
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     error::ServerSelectionError,
-    proto::{cmap::ConnectionKey, description::TopologyType, server_selection::Criteria},
+    proto::{
+        cmap::ConnectionKey,
+        description::{TopologyDescription, TopologyType},
+        server_selection::Criteria,
+    },
     types::deadline::Deadline,
 };
 pub(crate) use server::SelectedServer;
@@ -134,6 +138,15 @@ impl Topology {
     )]
     pub(crate) fn describe(&self) -> String {
         self.shared.snapshot.load().description.to_string()
+    }
+
+    /// What is known of the deployment.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn description(&self) -> Arc<TopologyDescription> {
+        Arc::clone(&self.shared.snapshot.load().description)
     }
 
     /// Tells that something of the deployment changed.
