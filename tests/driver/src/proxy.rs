@@ -130,10 +130,14 @@ impl Proxy {
         }
     }
 
-    /// A connection string for it, with options such as `maxPoolSize=1`.
+    /// A connection string for it, with options such as `maxPoolSize=1`. The server is polled, so that its monitor has one
+    /// connection.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
-        format!("mongodb://{}/?directConnection=true&{options}", self.address)
+        format!(
+            "mongodb://{}/?directConnection=true&serverMonitoringMode=poll&{options}",
+            self.address
+        )
     }
 
     /// Decides from now on what becomes of each exchange.

@@ -89,8 +89,8 @@ async fn sixty_four_tasks(deployment: &Deployment) -> usize {
     for task in tasks {
         ahead = ahead.max(in_time(task).await.expect("no panic"));
     }
-    // The pool and the monitor of this client, and those of the deployment's own, which has only a monitor.
-    in_time(deployment.server.wait_for_open_connections(4 + 1 + 1)).await;
+    // The pool of this client, and for it and the deployment's own the stream of the monitor and the round trips.
+    in_time(deployment.server.wait_for_open_connections(4 + 2 + 2)).await;
     ahead
 }
 
