@@ -146,7 +146,9 @@ impl Monitor {
             }
             (Check::Next, Some(connection)) => connection.next_hello(deadline).await?,
             (Check::Handshake, _) | (_, None) => {
-                let connection = Connection::establish(&self.address, &self.connection_settings).await?;
+                // Boxed, since it is large and rare.
+                let establish = Connection::establish(&self.address, &self.connection_settings);
+                let connection = Box::pin(establish).await?;
                 let outcome = (connection.hello().clone(), connection.handshake_time());
                 self.connection = Some(connection);
                 return Ok(outcome);
@@ -227,6 +229,6 @@ impl Monitor {
 async fn next(cancellations: &mut Receiver<()>) {
     if cancellations.changed().await.is_err() {
         // Whoever could cancel is gone, and ends this task.
-        pending().await
+        pending::<()>().await;
     }
 }

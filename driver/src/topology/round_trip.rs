@@ -87,7 +87,8 @@ impl Meter {
             connection.run_hello(deadline).await?;
             return Ok(started.elapsed());
         }
-        let opened = Connection::establish(&self.address, &self.settings).await?;
+        // Boxed, since it is large and rare.
+        let opened = Box::pin(Connection::establish(&self.address, &self.settings)).await?;
         let sample = opened.handshake_time();
         *connection = Some(opened);
         Ok(sample)

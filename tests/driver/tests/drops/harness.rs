@@ -87,9 +87,12 @@ impl Harness {
         let client = Client::connect(proxy.uri("maxPoolSize=1"))
             .await
             .expect("a client");
-        let direct = Client::connect(format!("{}?maxPoolSize=1&serverMonitoringMode=poll", server.uri()))
-            .await
-            .expect("a client");
+        let direct = Client::connect(format!(
+            "{}?maxPoolSize=1&serverMonitoringMode=poll",
+            server.uri()
+        ))
+        .await
+        .expect("a client");
         let harness = Self {
             server,
             proxy,

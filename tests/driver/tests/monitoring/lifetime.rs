@@ -46,7 +46,7 @@ async fn a_closed_client_leaves_no_task_and_no_connection() {
             let log = Log::default();
             let client = log.client(&server.uri(), |_| {});
             let things = client.database("d").collection::<Document>("c");
-            things.insert_one(&doc! {}).await.unwrap();
+            things.insert_one(&doc! {}).await.expect("stored");
             // Per server a stream and one for the round trips, and one for the insertion.
             server.wait_for_open_connections(2 * servers + 1).await;
             assert!(Handle::current().metrics().num_alive_tasks() > tasks);
@@ -146,8 +146,8 @@ async fn a_cancelled_stream_begins_anew() {
 
 /// A server that can stream but only listens: it notes what it is asked, and answers the first hello of each connection.
 async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let uri = format!("mongodb://{}/", listener.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let uri = format!("mongodb://{}/", listener.local_addr().expect("an address"));
     let asked: Arc<Mutex<Vec<Document>>> = Arc::default();
     let notes = Arc::clone(&asked);
     tokio::spawn(async move {
@@ -156,7 +156,7 @@ async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
             tokio::spawn(async move {
                 while let Ok((request, command)) = read_request(&mut stream).await {
                     let awaited = command.contains_key("maxAwaitTimeMS");
-                    notes.lock().unwrap().push(command);
+                    notes.lock().expect("nobody panics").push(command);
                     let version = doc! { "processId": ObjectId::from_bytes([1; 12]), "counter": 7_i64 };
                     let hello = doc! {
                         "ok": 1, "isWritablePrimary": true, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 25,
@@ -228,7 +228,11 @@ async fn monitors_ask_for_nothing_but_hello() {
 
 #[tokio::test]
 async fn a_client_that_is_dropped_at_once_leaves_nothing() {
-    let server = TestServer::builder().standalone().start().await.unwrap();
+    let server = TestServer::builder()
+        .standalone()
+        .start()
+        .await
+        .expect("a server");
     let tasks = Handle::current().metrics().num_alive_tasks();
     for _ in 0..20 {
         drop(Client::connect(server.uri()).await.unwrap());

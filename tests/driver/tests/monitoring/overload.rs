@@ -31,8 +31,8 @@ struct Limiter {
 
 impl Limiter {
     async fn start(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
         let places = Arc::new(AtomicUsize::new(usize::MAX));
         let left = Arc::clone(&places);
         let task = tokio::spawn(async move {
@@ -73,7 +73,11 @@ async fn server_discovery_and_monitoring_prose_10_connection_pool_backpressure_w
 }
 
 async fn check(tls: bool) {
-    let server = TestServer::builder().standalone().start().await.unwrap();
+    let server = TestServer::builder()
+        .standalone()
+        .start()
+        .await
+        .expect("a server");
     let target = server.addresses()[0];
     let (authority, files) = (Authority::new(), Files::new());
     let front = TlsFront::start(&authority.issue(&["127.0.0.1"]), target).await;
@@ -86,7 +90,7 @@ async fn check(tls: bool) {
     let log = Log::default();
     let client = log.client(&uri, |_| {});
     let things = client.database("test").collection::<Document>("test");
-    things.insert_one(&doc! {}).await.unwrap();
+    things.insert_one(&doc! {}).await.expect("stored");
     limiter.places.store(20, Ordering::SeqCst);
     let mut readers = JoinSet::new();
     for _ in 0..100 {
