@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn outcome(operations: Value, error: Value, events: Value) -> Outcome {
+    fn outcome(operations: &Value, error: &Value, events: &Value) -> Outcome {
         run(
             &json!({ "version": 1, "style": "unit", "description": "d", "operations": operations, "error": error,
             "events": events, "ignore": ["ConnectionPoolCreated"] }),
@@ -316,10 +316,14 @@ mod tests {
                 json!([{ "type": "ConnectionPoolReady" }]),
             ),
         ] {
-            let outcome = outcome(close_and_check_out.clone(), expected, events);
+            let outcome = outcome(&close_and_check_out, &expected, &events);
             assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
         }
-        let outcome = outcome(json!([{ "name": "ready" }]), error("PoolClosedError"), json!([]));
+        let outcome = outcome(
+            &json!([{ "name": "ready" }]),
+            &error("PoolClosedError"),
+            &json!([]),
+        );
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
     }
 
