@@ -301,11 +301,7 @@ mod tests {
         let error = |kind: &str| json!({ "type": kind });
         let closed = json!([{ "type": "ConnectionPoolClosed", "address": 42 }]);
         assert_eq!(
-            outcome(
-                close_and_check_out.clone(),
-                error("PoolClosedError"),
-                closed.clone()
-            ),
+            outcome(&close_and_check_out, &error("PoolClosedError"), &closed),
             Outcome::Passed
         );
         for (expected, events) in [
@@ -319,11 +315,8 @@ mod tests {
             let outcome = outcome(&close_and_check_out, &expected, &events);
             assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
         }
-        let outcome = outcome(
-            &json!([{ "name": "ready" }]),
-            &error("PoolClosedError"),
-            &json!([]),
-        );
+        let ready = json!([{ "name": "ready" }]);
+        let outcome = outcome(&ready, &error("PoolClosedError"), &json!([]));
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
     }
 
