@@ -15,7 +15,7 @@ pub mod describe;
 pub mod errors;
 
 use crate::{
-    Error, NetworkPhase, Result,
+    Error, ErrorKind, NetworkPhase, Result,
     options::{ClientOptions, Credential, WriteConcern},
     types::secret::Secret,
 };
@@ -23,7 +23,7 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
@@ -38,6 +38,11 @@ pub use crate::{
 /// A socket that failed, as the shells report it to the machines.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
     Error::network(phase, error)
+}
+
+/// An error of this kind, as the layers make them.
+pub fn error(kind: ErrorKind) -> Error {
+    Error::new(kind)
 }
 
 /// The error with labels that a server or the pool put on it.

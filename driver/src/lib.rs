@@ -13,6 +13,16 @@
 //! let adults = people.count_documents(doc! { "age": { "$gte": 18 } }).await?;
 //! # Ok(()) }
 //! ```
+//!
+//! # Features
+//!
+//! | name | default | |
+//! |---|---|---|
+//! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
+//! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
+//!
+//! Without a feature, what needs it is refused when a client is made.
 
 mod api;
 pub mod bson;

@@ -14,7 +14,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Client;
 use crate::{
-    Error, Namespace, Result, SYSTEM_OVERLOADED_ERROR,
+    Error, Namespace, RETRYABLE_ERROR, Result,
     bson::{Bson, RawDocument},
     execution::ExplicitSession,
     operation::{
@@ -211,17 +211,7 @@ impl<T> Cursor<T> {
             return;
         };
         if state.reply.id != 0 {
-            let reply = &state.reply;
-            kill(
-                &state.client,
-                reply.id,
-                &reply.namespace,
-                &reply.address,
-                reply.session.as_ref(),
-                state.session.as_ref(),
-            )
-            .await;
-            state.reply.id = 0;
+            state.kill().await;
         }
     }
 
@@ -320,9 +310,11 @@ impl State {
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                // The server knows the cursor no more after an error reply, unless it was too busy to look at the command.
-                // After anything else the cursor is freed on drop.
-                if error.code().is_some() && !error.contains_label(SYSTEM_OVERLOADED_ERROR) {
+                // The server knows the cursor no more after an error reply, unless it did nothing of the command; after
+                // anything else the cursor is freed on drop.
+                if error.contains_label(RETRYABLE_ERROR) && error.code().is_some() {
+                    self.kill().await;
+                } else if error.code().is_some() {
                     self.reply.id = 0;
                 }
                 if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
@@ -338,6 +330,24 @@ impl State {
             self.client.executor().give_back(self.reply.session.take());
         }
         Ok(())
+    }
+}
+
+impl State {
+    /// Frees the cursor on the server.
+    async fn kill(&mut self) {
+        let reply = &self.reply;
+        let explicit = self.session.as_ref();
+        kill(
+            &self.client,
+            reply.id,
+            &reply.namespace,
+            &reply.address,
+            reply.session.as_ref(),
+            explicit,
+        )
+        .await;
+        self.reply.id = 0;
     }
 }
 

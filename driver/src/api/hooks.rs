@@ -40,14 +40,14 @@ pub async fn wait_for_hosts(client: &Client, suit: impl Fn(&[String]) -> bool) -
     wait(client, hosts, |now| suit(now)).await
 }
 
+/// The text that describes the deployment in errors.
+pub fn describe(client: &Client) -> String {
+    client.executor().topology().describe()
+}
+
 /// Waits until the text that describes the deployment in errors suits, and returns it.
 pub async fn wait_for_description(client: &Client, suit: impl Fn(&str) -> bool) -> String {
-    wait(
-        client,
-        |client| client.executor().topology().describe(),
-        |now| suit(now),
-    )
-    .await
+    wait(client, describe, |now| suit(now)).await
 }
 
 async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T) -> bool) -> T {

@@ -83,6 +83,7 @@ async fn ask<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Result
     match deadline.run(lookup).await {
         Ok(Ok(records)) => Ok(Some(records)),
         Ok(Err(LookupError::NoRecords(_))) => Ok(None),
+        Ok(Err(LookupError::Unavailable(why))) => Err(Error::unsupported(why)),
         Ok(Err(LookupError::Failed(why))) => unanswered(io::ErrorKind::Other, why),
         Err(_) => unanswered(
             io::ErrorKind::TimedOut,

@@ -8,16 +8,17 @@ use crate::proto::srv::{SrvRecord, TxtRecord};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupError {
     /// There are none, says an answer.
-    #[cfg_attr(not(feature = "dns"), expect(dead_code, reason = "nobody is asked"))]
     NoRecords(String),
     /// There is no answer.
     Failed(String),
+    /// The driver was built without the means to ask.
+    Unavailable(String),
 }
 
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoRecords(why) | Self::Failed(why) => f.write_str(why),
+            Self::NoRecords(why) | Self::Failed(why) | Self::Unavailable(why) => f.write_str(why),
         }
     }
 }

@@ -18,5 +18,5 @@ impl DnsLookup for Resolver {
 }
 
 fn refusal() -> LookupError {
-    LookupError::Failed("marula-driver was built without its feature dns, which mongodb+srv needs".into())
+    LookupError::Unavailable("mongodb+srv: marula-driver was built without its feature dns".into())
 }

@@ -134,13 +134,11 @@ impl<'a> Attempt<'a> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = hello.is_mongos() || hello.is_replica_set_member();
-        if let Some(explicit) = self.explicit.filter(|_| has_clock) {
-            command.set_read_time(explicit.lock().read_time());
+        if let Some(explicit) = self.explicit {
+            command.set_read_time(explicit.lock().read_time_for(O::NAME, has_clock));
         }
         operation.build(&mut command, hello)?;
-        if CAUSAL_WRITES.contains(&O::NAME) {
-            command.remaining_read_time();
-        }
+        command.remaining_read_time();
         if let Some(id) = &self.lsid {
             let start = command.begin_document("lsid");
             command.binary("id", BinarySubtype::Uuid, id);
@@ -185,8 +183,11 @@ impl<'a> Attempt<'a> {
         hello: &HelloReply,
         command: &mut CommandBuilder<'_>,
     ) {
-        let Criteria::Read(preference) = criteria else {
-            return;
+        let preference = match criteria {
+            Criteria::Read(preference) => preference,
+            // An older server takes such reads for writes, which have no preference.
+            Criteria::WritingRead(preference) if hello.is_5_0() => preference,
+            _ => return,
         };
         if hello.is_mongos() {
             if !preference.is_primary() {
@@ -241,20 +242,6 @@ impl<'a> Attempt<'a> {
         (accepted, result)
     }
 }
-
-/// The writes that a causally consistent session orders after what it has seen.
-const CAUSAL_WRITES: [&str; 10] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "bulkWrite",
-    "create",
-    "createIndexes",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-];
 
 /// Takes the times of a reply, failed or not, into the session.
 fn remember(session: &ExplicitSession, reply: &Reply<'_>) {

@@ -52,7 +52,7 @@ impl ExplicitSession {
         if hello.session_timeout().is_none() {
             return Err(Error::unsupported("sessions are not supported by this server"));
         }
-        if state.is_snapshot() && !hello.has_snapshot_reads() {
+        if state.is_snapshot() && !hello.is_5_0() {
             return Err(Error::unsupported("snapshot reads require MongoDB 5.0 or later"));
         }
         Ok(server.id)

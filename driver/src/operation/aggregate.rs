@@ -60,7 +60,7 @@ impl Operation for Aggregate<'_> {
 
     fn target(&self) -> Criteria<'_> {
         if self.options.writes() {
-            Criteria::Writable
+            Criteria::WritingRead(self.scope.read_preference)
         } else {
             Criteria::Read(self.scope.read_preference)
         }

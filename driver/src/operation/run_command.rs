@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{Operation, ReplyContext, cursor};
 use crate::{
     Result,
-    bson::{RawDocument, RawElement, RawElements},
+    bson::{RawDocument, RawElement, RawElements, find_element},
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
@@ -73,6 +73,9 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         self.validate()?;
         command.elements_of(self.command);
+        if find_element(self.command.as_bytes(), "readConcern")?.is_some() {
+            command.waive_read_time();
+        }
         Ok(())
     }
 

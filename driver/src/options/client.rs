@@ -105,7 +105,7 @@ pub struct ClientOptions {
     pub replica_set: Option<String>,
     /// `directConnection`: use the one server given, whatever it is. Default: no.
     pub direct_connection: Option<bool>,
-    /// `loadBalanced`: the host is a load balancer. Not supported by this version.
+    /// `loadBalanced`: the host is a load balancer, with services behind it that support that. Default: no.
     pub load_balanced: bool,
     /// `connectTimeoutMS`: limits opening a connection, handshake included. Default 10 s; zero means no limit.
     pub connect_timeout: Duration,
@@ -314,7 +314,6 @@ impl ClientOptions {
                 "authentication (a user name or authMechanism)",
             ),
             (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
-            (self.load_balanced, "loadBalanced=true"),
             (
                 self.timeout.is_some_and(|timeout| !timeout.is_zero()),
                 "timeoutMS",

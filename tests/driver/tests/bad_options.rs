@@ -31,7 +31,6 @@ async fn malformed_strings_name_the_part() {
 async fn what_is_not_built_yet_is_refused_by_name() {
     for (uri, part) in [
         ("mongodb://u:p@h", "authentication"),
-        ("mongodb://h/?loadBalanced=true", "loadBalanced"),
         ("mongodb://h/?timeoutMS=5", "timeoutMS"),
         ("mongodb://h/?proxyHost=p", "proxyHost"),
     ] {

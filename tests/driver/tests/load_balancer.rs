@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Error, ErrorKind, ServerAddress,
-    internals::{Connection, ConnectionSettings, handshake::client_metadata},
+    Client, Error, ErrorKind, ServerAddress,
+    bson::{Document, doc},
+    internals::{Connection, ConnectionSettings, describe, handshake::client_metadata},
 };
 use marula_driver_tests::MockMongos;
 use marula_test_server::TestServer;
@@ -38,6 +39,28 @@ async fn a_service_behind_a_load_balancer_says_which_it_is() {
         .await
         .expect_err("the mode is not asked for");
     assert_eq!(plain.code_name(), Some("LoadBalancerSupportMismatch"));
+}
+
+#[tokio::test]
+async fn operations_run_through_the_load_balancer() {
+    let server = TestServer::builder()
+        .load_balanced()
+        .start()
+        .await
+        .expect("the server starts");
+    let client = Client::connect(server.uri()).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    let written: Vec<Document> = (0..20).map(|n| doc! { "_id": n }).collect();
+    things.insert_many(&written).await.expect("a write");
+    let found = things.find_one(doc! { "_id": 7 }).await.expect("a read");
+    assert_eq!(found, Some(doc! { "_id": 7 }));
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 20);
+    let text = describe(&client);
+    assert!(
+        text.starts_with("LoadBalanced") && text.contains("LoadBalancer"),
+        "{text}"
+    );
+    assert_eq!(server.connections_created(), 1, "nothing is monitored");
 }
 
 #[tokio::test]

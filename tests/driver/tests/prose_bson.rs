@@ -17,13 +17,13 @@ const REPRESENTATIONS: [UuidRepresentation; 4] = [
 ];
 
 fn uuid() -> Uuid {
-    Uuid::parse_str(TEXT).unwrap()
+    Uuid::parse_str(TEXT).expect("well-formed")
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len())
         .step_by(2)
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("well-formed"))
         .collect()
 }
 
@@ -88,7 +88,9 @@ fn bson_binary_uuid_prose_explicit_decode_1() {
 fn decodes_as_legacy(hex: &str, representation: UuidRepresentation) {
     let stored = binary(BinarySubtype::UuidOld, hex);
     assert_eq!(
-        stored.to_uuid_with_representation(representation).unwrap(),
+        stored
+            .to_uuid_with_representation(representation)
+            .expect("well-formed"),
         uuid()
     );
     assert!(stored.to_uuid().is_err());

@@ -9,19 +9,19 @@ struct Holder {
 }
 
 fn id() -> ObjectId {
-    ObjectId::parse_str("60a6fe9a54f4180c86309efa").unwrap()
+    ObjectId::parse_str("60a6fe9a54f4180c86309efa").expect("well-formed")
 }
 
 fn encoded(document: &Document) -> Vec<u8> {
     let mut bytes = Vec::new();
-    append_document(document, &mut bytes).unwrap();
+    append_document(document, &mut bytes).expect("well-formed");
     bytes
 }
 
 /// The reference that the document is, by both ways of decoding.
 fn decoded(document: &Document) -> DbRef {
-    let explicit = DbRef::try_from(document.clone()).unwrap();
-    let implicit: Holder = from_slice(&encoded(&doc! { "at": document.clone() })).unwrap();
+    let explicit = DbRef::try_from(document.clone()).expect("well-formed");
+    let implicit: Holder = from_slice(&encoded(&doc! { "at": document.clone() })).expect("well-formed");
     assert_eq!(implicit.at, explicit);
     for (key, value) in document {
         let part = match key.as_str() {
@@ -45,7 +45,7 @@ fn is_none(document: &Document) {
     struct Plain {
         at: Document,
     }
-    assert_eq!(from_slice::<Plain>(&bytes).unwrap().at, *document);
+    assert_eq!(from_slice::<Plain>(&bytes).expect("well-formed").at, *document);
 }
 
 /// Encodes by both ways, and expects these fields in this order.
@@ -57,7 +57,7 @@ fn encodes_as(reference: &DbRef, expected: &Document) {
         at: reference.clone(),
     };
     assert_eq!(
-        to_vec(&holder).unwrap(),
+        to_vec(&holder).expect("well-formed"),
         encoded(&doc! { "at": expected.clone() })
     );
 }

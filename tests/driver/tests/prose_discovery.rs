@@ -71,5 +71,5 @@ fn server_discovery_and_monitoring_prose_6() {
 }
 
 fn raw(document: &Document) -> RawDocumentBuf {
-    to_raw_document(document).unwrap()
+    to_raw_document(document).expect("well-formed")
 }

@@ -28,7 +28,10 @@ impl Heard {
     fn listener(self: &Arc<Self>) -> EventListener<PoolEvent> {
         let own = Arc::clone(self);
         EventListener::new(move |event: &PoolEvent| {
-            own.events.lock().unwrap().push(event.clone());
+            own.events
+                .lock()
+                .expect("no other test panics")
+                .push(event.clone());
             own.more.notify_waiters();
         })
     }
@@ -36,9 +39,14 @@ impl Heard {
     fn names(&self) -> BTreeSet<String> {
         let name = |event: &PoolEvent| {
             let text = format!("{event:?}");
-            text.split([' ', '{']).next().unwrap().to_owned()
+            text.split([' ', '{']).next().expect("well-formed").to_owned()
         };
-        self.events.lock().unwrap().iter().map(name).collect()
+        self.events
+            .lock()
+            .expect("no other test panics")
+            .iter()
+            .map(name)
+            .collect()
     }
 
     async fn until(&self, fits: impl Fn(&Self) -> bool) {
@@ -54,7 +62,7 @@ impl Heard {
     }
 
     fn created(&self) -> Vec<PoolOptions> {
-        let events = self.events.lock().unwrap();
+        let events = self.events.lock().expect("no other test panics");
         events
             .iter()
             .filter_map(|event| match event {

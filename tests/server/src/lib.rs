@@ -1,6 +1,8 @@
 //! An in-process, in-memory MongoDB-compatible server for tests, examples and other clients.
 //!
-//! It speaks OP_MSG on loopback ports and plays a standalone or a three-member replica set at a chosen server version.
+//! It speaks OP_MSG on loopback ports and plays a standalone, a three-member replica set, a sharded cluster of two mongos or such a
+//! cluster behind load balancers, at a chosen server version. Transactions, change streams and fail points are served on all of them
+//! that can have them.
 //! Where it answers it behaves as MongoDB does; what it does not have it refuses with a typed error, never with a silent
 //! wrong answer. Nothing is stored on disk.
 //!

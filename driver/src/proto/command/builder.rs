@@ -118,11 +118,16 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// The `afterClusterTime` of a write, whose read concern holds nothing else.
+    /// For commands that have no read concern of their own: the session's wish alone.
     pub fn remaining_read_time(&mut self) {
-        if matches!(self.read_time, Some(ReadTime::After(_))) {
+        if self.read_time.is_some() {
             self.read_concern(&ReadConcern::default());
         }
+    }
+
+    /// The command says what it wants to read by itself.
+    pub fn waive_read_time(&mut self) {
+        self.read_time = None;
     }
 
     /// Left out when it is the server's default.

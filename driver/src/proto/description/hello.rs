@@ -90,7 +90,7 @@ impl HelloReply {
     }
 
     /// Server 5.0 or newer.
-    pub fn has_snapshot_reads(&self) -> bool {
+    pub fn is_5_0(&self) -> bool {
         self.max_wire_version >= 13
     }
 

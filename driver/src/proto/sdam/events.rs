@@ -61,6 +61,17 @@ pub fn change(
             described(before, after);
         }
     }
+    events.extend(membership(topology_id, previous, new));
+    events
+}
+
+/// The events of servers that left and came, and of the change of the whole.
+fn membership(
+    topology_id: ObjectId,
+    previous: &Arc<TopologyDescription>,
+    new: &Arc<TopologyDescription>,
+) -> Vec<SdamEvent> {
+    let mut events = Vec::new();
     let missing_in = |other: &TopologyDescription, own: &TopologyDescription| {
         let missing = own
             .servers

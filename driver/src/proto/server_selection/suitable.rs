@@ -9,6 +9,9 @@ use crate::{
     types::read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
 };
 
+/// The wire version of server 5.0.
+const FIRST_WRITING_SECONDARIES: i32 = 13;
+
 /// The servers that suit the criteria. Those in `avoid`, the deprioritised ones, are left out as long as others suit: only
 /// their addresses count, whatever became of them since.
 pub fn suitable_servers<'t>(
@@ -39,6 +42,11 @@ fn filter<'t>(
     criteria: Criteria<'_>,
     heartbeat_frequency: Duration,
 ) -> Vec<&'t ServerDescription> {
+    let criteria = match criteria {
+        Criteria::WritingRead(_) if knows_old_server(topology) => Criteria::Writable,
+        Criteria::WritingRead(preference) => Criteria::Read(preference),
+        other => other,
+    };
     match (topology.kind, criteria) {
         (TopologyType::Unknown, _) => candidates.clear(),
         (TopologyType::LoadBalanced, _) => {
@@ -51,11 +59,18 @@ fn filter<'t>(
         }
         (TopologyType::Sharded, _) => candidates.retain(|server| server.kind == ServerType::Mongos),
         (_, Criteria::Writable) => candidates.retain(|server| server.kind == ServerType::RsPrimary),
-        (_, Criteria::Read(preference)) => {
+        (_, Criteria::Read(preference) | Criteria::WritingRead(preference)) => {
             return by_preference(topology, &candidates, preference, heartbeat_frequency);
         }
     }
     candidates
+}
+
+/// A server before 5.0, whose secondaries refuse to write.
+fn knows_old_server(topology: &TopologyDescription) -> bool {
+    topology.servers.values().any(|server| {
+        server.kind.is_data_bearing() && server.max_wire_version() < Some(FIRST_WRITING_SECONDARIES)
+    })
 }
 
 fn by_preference<'t>(
@@ -225,6 +240,27 @@ mod tests {
         let address = ServerAddress::tcp("h", 1);
         let found = suitable_servers(&topology, Criteria::Address(&address), &[], BEAT);
         assert_eq!(names(&found), ["h"], "as for the query that opened it");
+    }
+
+    #[test]
+    fn a_read_that_writes_goes_to_a_secondary_of_new_servers_only() {
+        let preference = ReadPreference::new(ReadPreferenceMode::Secondary);
+        let mut topology = set(vec![member("p", true, "x", 1), member("s", false, "y", 1)]);
+        let found = |topology: &TopologyDescription| {
+            let criteria = Criteria::WritingRead(&preference);
+            names(&suitable_servers(topology, criteria, &[], BEAT))
+        };
+        assert_eq!(found(&topology), ["s"]);
+        let old = HelloReply {
+            set_name: Some("rs".into()),
+            secondary: true,
+            max_wire_version: 9,
+            ..HelloReply::default()
+        };
+        let address = ServerAddress::tcp("old", 1);
+        let old = ServerDescription::from_hello(address.clone(), old, Duration::ZERO, Instant::now());
+        topology.servers.insert(address, old);
+        assert_eq!(found(&topology), ["p"]);
     }
 
     #[test]

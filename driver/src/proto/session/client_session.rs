@@ -31,6 +31,26 @@ impl SessionOptions {
     }
 }
 
+/// They go on with what another command began.
+const CURSOR_COMMANDS: [&str; 2] = ["getMore", "killCursors"];
+
+/// The reads that a causally consistent session orders after what it has seen ...
+const READS: [&str; 4] = ["find", "aggregate", "count", "distinct"];
+
+/// ... and the writes.
+const CAUSAL_WRITES: [&str; 10] = [
+    "insert",
+    "update",
+    "delete",
+    "findAndModify",
+    "bulkWrite",
+    "create",
+    "createIndexes",
+    "drop",
+    "dropDatabase",
+    "dropIndexes",
+];
+
 /// What the read concern of a command in a session says about time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadTime {
@@ -78,13 +98,18 @@ impl SessionState {
         self.snapshot_time
     }
 
-    /// What the next command's read concern must say.
-    pub fn read_time(&self) -> Option<ReadTime> {
+    /// What the read concern of this command must say. A snapshot is asked for with every command, since it is the server
+    /// that knows which can read from one; only what belongs to an open cursor has no read concern.
+    pub fn read_time_for(&self, command: &str, has_clock: bool) -> Option<ReadTime> {
+        if CURSOR_COMMANDS.contains(&command) {
+            return None;
+        }
         if self.options.snapshot {
             return Some(ReadTime::Snapshot(self.snapshot_time));
         }
+        let ordered = has_clock && (READS.contains(&command) || CAUSAL_WRITES.contains(&command));
         self.operation_time
-            .filter(|_| self.options.is_causal())
+            .filter(|_| ordered && self.options.is_causal())
             .map(ReadTime::After)
     }
 
@@ -147,16 +172,25 @@ mod tests {
     #[test]
     fn a_causal_session_reads_after_its_newest_operation() {
         let mut session = state(SessionOptions::default());
-        assert_eq!(session.read_time(), None, "nothing happened yet");
+        assert_eq!(session.read_time_for("find", true), None, "nothing happened yet");
         session.advance_operation_time(time(5));
         session.advance_operation_time(time(3));
-        assert_eq!(session.read_time(), Some(ReadTime::After(time(5))));
+        let after = Some(ReadTime::After(time(5)));
+        for (command, has_clock, expected) in [
+            ("find", true, after),
+            ("insert", true, after),
+            ("find", false, None),
+            ("getMore", true, None),
+            ("listCollections", true, None),
+        ] {
+            assert_eq!(session.read_time_for(command, has_clock), expected, "{command}");
+        }
         let mut session = state(SessionOptions {
             causal_consistency: Some(false),
             ..SessionOptions::default()
         });
         session.advance_operation_time(time(5));
-        assert_eq!(session.read_time(), None);
+        assert_eq!(session.read_time_for("find", true), None);
     }
 
     #[test]
@@ -165,10 +199,15 @@ mod tests {
             snapshot: true,
             ..SessionOptions::default()
         });
-        assert_eq!(session.read_time(), Some(ReadTime::Snapshot(None)));
+        assert_eq!(
+            session.read_time_for("ping", false),
+            Some(ReadTime::Snapshot(None))
+        );
+        assert_eq!(session.read_time_for("getMore", false), None);
         session.fix_snapshot(time(7));
         session.fix_snapshot(time(9));
-        assert_eq!(session.read_time(), Some(ReadTime::Snapshot(Some(time(7)))));
+        let fixed = Some(ReadTime::Snapshot(Some(time(7))));
+        assert_eq!(session.read_time_for("find", true), fixed);
     }
 
     #[test]

@@ -66,6 +66,12 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         }
         let target = output.namespace(call.db)?;
         view::refuse(&catalog, &target)?;
+        if call.isolated.is_some() && !call.body.contains_key("autocommit") {
+            return Err(Error::new(
+                code::INVALID_OPTIONS,
+                "$out and $merge cannot be used with a 'snapshot' read concern level",
+            ));
+        }
         if call.body.contains_key("autocommit") {
             return Err(Error::new(
                 code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,

@@ -215,6 +215,8 @@ async fn snapshot_reads_see_one_time() {
     assert_eq!(code(&client.run(concern(Some(past))).await), 246);
     let refused = on("db", doc! {"count": "c", "readConcern": {"level": "snapshot"}});
     assert_eq!(code(&client.run(refused).await), 72);
+    let out = doc! {"aggregate": "c", "pipeline": [{"$out": "d"}], "cursor": {}, "readConcern": {"level": "snapshot"}};
+    assert_eq!(code(&client.run(on("db", out)).await), 72);
 }
 
 #[tokio::test]

@@ -7,10 +7,10 @@ mod stage;
 use std::path::Path;
 
 use marula_driver::{
-    Error, ErrorKind, WriteFailure,
+    BulkWriteError, Error, ErrorKind,
     bson::{Document, RawDocumentBuf, append_document, from_extended_json},
     internals::{
-        command::{Reply, write_concern_error},
+        command::{Reply, write_concern_error, write_errors},
         errors, handshake,
         sdam::Phase,
     },
@@ -121,14 +121,14 @@ fn command_error(response: &Value) -> Result<Error, String> {
     if let Some(error) = reply.command_error() {
         return Ok(error);
     }
-    match write_concern_error(&reply).map_err(|error| error.to_string())? {
-        Some(concern) => Ok(
-            reply.decorate(errors::of_kind(ErrorKind::Write(WriteFailure::WriteConcern(
-                concern,
-            )))),
-        ),
-        None => Err(format!("{response} is no error")),
+    let mut failure = BulkWriteError::default();
+    failure.write_errors = write_errors(&reply, 0).map_err(|error| error.to_string())?;
+    failure.write_concern_error = write_concern_error(&reply).map_err(|error| error.to_string())?;
+    if failure.write_errors.is_empty() && failure.write_concern_error.is_none() {
+        return Err(format!("{response} is no error"));
     }
+    let error = errors::of_kind(ErrorKind::BulkWrite(Box::new(failure)));
+    Ok(reply.decorate(error))
 }
 
 fn document(value: &Value) -> Result<Document, String> {
