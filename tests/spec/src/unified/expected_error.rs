@@ -155,20 +155,20 @@ mod tests {
     use super::*;
     use crate::unified::entity::Entities;
 
-    fn checked(expected: Document) -> Result<(), String> {
+    fn checked(expected: &Document) -> Result<(), String> {
         let error = ClientOptions::parse("mongodb://a:0").expect_err("a bad port");
-        check(&expected, &error, &Entities::default())
+        check(expected, &error, &Entities::default())
     }
 
     #[test]
     fn a_clients_error_is_no_servers() {
         assert_eq!(
-            checked(doc! { "isError": true, "isClientError": true, "isTimeoutError": false }),
+            checked(&doc! { "isError": true, "isClientError": true, "isTimeoutError": false }),
             Ok(())
         );
-        assert_eq!(checked(doc! { "errorContains": "BETWEEN 1 and 65535" }), Ok(()));
+        assert_eq!(checked(&doc! { "errorContains": "BETWEEN 1 and 65535" }), Ok(()));
         assert_eq!(
-            checked(doc! { "errorLabelsOmit": ["RetryableWriteError"] }),
+            checked(&doc! { "errorLabelsOmit": ["RetryableWriteError"] }),
             Ok(())
         );
         for wrong in [
@@ -183,7 +183,7 @@ mod tests {
             doc! { "writeErrors": {} },
             doc! { "writeConcernErrors": [] },
         ] {
-            let why = checked(wrong.clone()).expect_err("does not fit");
+            let why = checked(&wrong).expect_err("does not fit");
             assert!(why.contains("65535"), "{wrong}: {why}");
         }
     }
