@@ -5,9 +5,9 @@ use crate::{
     Result,
     connection::{ConnectionSettings, TlsConfig},
     execution::ExecutionSettings,
-    options::ClientOptions,
+    options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
-    proto::{handshake::client_metadata, retry::RetryOptions, srv::Rescan},
+    proto::{handshake::client_metadata, monitoring::is_faas, retry::RetryOptions, srv::Rescan},
     topology::{SrvPolling, TopologySettings},
 };
 
@@ -41,6 +41,11 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
         server_selection_timeout: options.server_selection_timeout,
         local_threshold: options.local_threshold,
         heartbeat_frequency: options.heartbeat_frequency,
+        streaming: match options.server_monitoring_mode {
+            ServerMonitoringMode::Stream => true,
+            ServerMonitoringMode::Poll => false,
+            ServerMonitoringMode::Auto => !is_faas(|variable| std::env::var(variable).ok()),
+        },
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,

@@ -105,6 +105,11 @@ impl Connection {
 
     async fn hello_round_trip(&mut self, deadline: Deadline) -> Result<HelloReply> {
         self.send(deadline).await?;
+        self.receive_hello(deadline).await
+    }
+
+    /// The reply to a hello.
+    pub(super) async fn receive_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let body = self.receive(deadline).await?;
         self.hello_body = body.clone();
         let parsed = parse_hello(self.reply(body));

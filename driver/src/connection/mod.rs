@@ -6,6 +6,7 @@
 mod dialer;
 mod dns;
 mod establish;
+mod hello_stream;
 mod interruption;
 mod read_buffer;
 #[cfg(feature = "dns")]
