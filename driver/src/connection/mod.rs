@@ -7,6 +7,8 @@ mod dialer;
 mod dns;
 mod establish;
 mod interruption;
+mod keys;
+mod login;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -33,8 +35,9 @@ use crate::{
 };
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
-pub use establish::ConnectionSettings;
+pub use establish::{ConnectionSettings, Greeted};
 pub use interruption::Interruption;
+pub use login::LoginSettings;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

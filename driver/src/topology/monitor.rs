@@ -43,7 +43,7 @@ impl Monitor {
             address,
             topology: Arc::downgrade(topology),
             watch,
-            settings: topology.settings.connection.clone(),
+            settings: topology.settings.connection.for_monitors(),
             heartbeat_frequency: topology.settings.heartbeat_frequency,
             connection: None,
             connection_id: 0,
