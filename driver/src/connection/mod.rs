@@ -35,7 +35,7 @@ use crate::{
 };
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
-pub use establish::{ConnectionSettings, Greeted};
+pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
 pub use login::LoginSettings;
 use read_buffer::ReadBuffer;
