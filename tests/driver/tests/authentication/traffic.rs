@@ -184,7 +184,7 @@ async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
         if let SdamEvent::ServerDescriptionChanged { new, .. } = event {
             sdam.lock()
                 .unwrap()
-                .push(format!("{:?} {:?}", new.kind, new.error));
+                .push(format!("{:?} {:?}", new.server_type(), new.error()));
         }
     }));
     let client = Client::with_options(options).unwrap();
