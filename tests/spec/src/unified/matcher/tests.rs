@@ -1,5 +1,10 @@
 //! Values that fit, and values that do not.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "the values are written where they are passed"
+)]
+
 use marula_driver::bson::{Binary, Bson, Decimal128, Document, bson, doc, spec::BinarySubtype};
 
 use super::{Lookup, matches};

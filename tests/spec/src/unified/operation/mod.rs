@@ -140,7 +140,18 @@ fn documents<T: serde::Serialize>(models: Result<Vec<T>, Error>) -> Done {
     documents.map(Output::Documents)
 }
 
-/// What is left of a cursor.
+/// What is left of a cursor. One that fails is closed here, so that its end belongs to the operation.
 async fn collected(cursor: Result<Cursor<Document>, Error>) -> Done {
-    cursor?.try_collect().await.map(Output::Documents)
+    let mut cursor = cursor?;
+    let mut documents = Vec::new();
+    loop {
+        match cursor.try_next().await {
+            Ok(Some(document)) => documents.push(document),
+            Ok(None) => return Ok(Output::Documents(documents)),
+            Err(error) => {
+                cursor.close().await;
+                return Err(error);
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-pub(super) async fn run(entity: &SessionEntity, name: &str, args: Args) -> Step<Option<Done>> {
+pub(super) async fn run(entity: &SessionEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
     match name {
         "endSession" => {
             args.finish()?;
@@ -23,9 +23,23 @@ pub(super) async fn run(entity: &SessionEntity, name: &str, args: Args) -> Step<
                 None => failed("the session has no snapshot time"),
             }
         }
-        "startTransaction" | "commitTransaction" | "abortTransaction" | "withTransaction" => {
+        "startTransaction" => {
+            transaction_options(&mut args)?;
+            args.finish()?;
+            Err(Stop::Pending(missing::TRANSACTIONS.to_owned()))
+        }
+        "commitTransaction" | "abortTransaction" | "withTransaction" => {
             Err(Stop::Pending(missing::TRANSACTIONS.to_owned()))
         }
         _ => Ok(None),
     }
+}
+
+/// Reads the options of a transaction.
+fn transaction_options(args: &mut Args) -> Step {
+    args.read_concern("readConcern")?;
+    args.read_preference("readPreference")?;
+    args.write_concern("writeConcern")?;
+    args.milliseconds("maxCommitTimeMS")?;
+    Ok(())
 }
