@@ -26,11 +26,12 @@ pub use crate::{
         hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
     },
     connection::{
-        Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
+        Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
+        TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection, session,
+        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection, session,
         srv, wire,
     },
     types::deadline::Deadline,

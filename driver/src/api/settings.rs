@@ -3,7 +3,7 @@
 use super::Environment;
 use crate::{
     Result,
-    connection::{ConnectionSettings, TlsConfig},
+    connection::{ConnectionSettings, LoginSettings, TlsConfig},
     execution::ExecutionSettings,
     options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
@@ -50,6 +50,7 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
             tls,
             load_balanced: options.load_balanced,
             dialer: environment.dialer.clone(),
+            login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(
                 options.connect_timeout,
                 client_metadata(options.app_name.as_deref())?,

@@ -8,6 +8,8 @@ mod dns;
 mod establish;
 mod hello_stream;
 mod interruption;
+mod keys;
+mod login;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -36,6 +38,7 @@ pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
+pub use login::LoginSettings;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

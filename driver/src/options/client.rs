@@ -308,12 +308,8 @@ impl ClientOptions {
 
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
-        self.resolved_credential()?;
+        self.identity()?;
         for (given, what) in [
-            (
-                self.credential.is_some(),
-                "authentication (a user name or authMechanism)",
-            ),
             (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
             (
                 self.timeout.is_some_and(|timeout| !timeout.is_zero()),
