@@ -23,6 +23,7 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
         },
         overload_retargeting: options.enable_overload_retargeting,
         jitter: options.jitter,
+        server_api: options.server_api,
         command_listener: options.command_listener.clone(),
         socket_timeout: options.socket_timeout,
     }
@@ -44,6 +45,7 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,
+            server_api: options.server_api,
             dialer: environment.dialer.clone(),
             ..ConnectionSettings::new(
                 options.connect_timeout,

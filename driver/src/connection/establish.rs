@@ -15,7 +15,7 @@ use crate::{
         description::HelloReply,
         handshake::{self, parse_hello},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 
 /// What every connection of a client has in common.
@@ -29,6 +29,8 @@ pub struct ConnectionSettings {
     pub tls: Option<TlsConfig>,
     /// `loadBalanced`: the handshake says so, and the server must name its service.
     pub load_balanced: bool,
+    /// The declared version of the server's interface: the connection's own commands carry it.
+    pub server_api: Option<ServerApi>,
     /// Opens the sockets.
     pub dialer: Dialer,
 }
@@ -41,6 +43,7 @@ impl ConnectionSettings {
             metadata,
             tls: None,
             load_balanced: false,
+            server_api: None,
             dialer: Dialer::default(),
         }
     }
@@ -59,6 +62,7 @@ impl Connection {
             address: address.clone(),
             stream,
             hello: HelloReply::default(),
+            server_api: settings.server_api,
             handshake_time: Duration::ZERO,
             write: Vec::new(),
             read: ReadBuffer::default(),
@@ -82,7 +86,12 @@ impl Connection {
     async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::first_hello(&mut command, &settings.metadata, settings.load_balanced);
+        handshake::first_hello(
+            &mut command,
+            &settings.metadata,
+            settings.load_balanced,
+            settings.server_api,
+        );
         command.finish("admin")?;
         message.finish()?;
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
@@ -94,10 +103,10 @@ impl Connection {
 
     /// Asks the server for its state, as monitors do.
     pub async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
-        let hello_ok = self.hello.hello_ok;
+        let (hello_ok, server_api) = (self.hello.hello_ok, self.server_api);
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::hello(&mut command, hello_ok);
+        handshake::hello(&mut command, hello_ok, server_api);
         command.finish("admin")?;
         message.finish()?;
         self.hello_round_trip(deadline).await

@@ -29,7 +29,7 @@ use crate::{
         description::HelloReply,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer, parse_op_msg},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
@@ -49,6 +49,8 @@ pub struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
+    /// The declared version of the server's interface.
+    server_api: Option<ServerApi>,
     handshake_time: Duration,
     write: Vec<u8>,
     read: ReadBuffer,

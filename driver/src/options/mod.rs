@@ -12,6 +12,7 @@ pub use crate::types::{
     hint::Hint,
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
     return_document::ReturnDocument,
+    server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};

@@ -10,3 +10,4 @@ pub(crate) mod race;
 pub(crate) mod read_preference;
 pub(crate) mod return_document;
 pub(crate) mod secret;
+pub(crate) mod server_api;

@@ -15,8 +15,6 @@ pub(crate) const TRACING: &str = "tracing";
 pub(crate) const TRANSACTIONS: &str = "transactions";
 /// Whether a session met a network error.
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
-/// The client option `serverApi`.
-pub(crate) const SERVER_API: &str = "serverApi";
 
 /// Deployments whose users must authenticate.
 #[expect(
