@@ -32,7 +32,7 @@ pub use crate::{
     proto::{
         cmap, command, description, event, handshake, retry, sdam, server_selection, session, srv, wire,
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, variables::Variables},
 };
 
 /// A socket that failed, as the shells report it to the machines.

@@ -3,11 +3,15 @@
 use super::Environment;
 use crate::{
     Result,
-    connection::{ConnectionSettings, TlsConfig},
+    connection::{ConnectionSettings, SharedMetadata, TlsConfig},
     execution::ExecutionSettings,
     options::ClientOptions,
     pool::PoolSettings,
-    proto::{handshake::client_metadata, retry::RetryOptions, srv::Rescan},
+    proto::{
+        handshake::{ClientMetadata, Surroundings},
+        retry::RetryOptions,
+        srv::Rescan,
+    },
     topology::{SrvPolling, TopologySettings},
 };
 
@@ -29,8 +33,23 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
     }
 }
 
+/// What the client's connections tell of it.
+pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
+    let docker = environment.docker_marker.exists();
+    let surroundings = Surroundings::detect(&environment.variables, docker);
+    let mut metadata = ClientMetadata::new(options.app_name.as_deref(), surroundings)?;
+    if let Some(info) = &options.driver_info {
+        metadata.append(info.clone())?;
+    }
+    Ok(metadata.into())
+}
+
 /// Reads the files that the `tls…` options name.
-pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Result<TopologySettings> {
+pub(super) fn topology(
+    options: &ClientOptions,
+    environment: &Environment,
+    metadata: &SharedMetadata,
+) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
         _ => None,
@@ -47,10 +66,7 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
             load_balanced: options.load_balanced,
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
-            ..ConnectionSettings::new(
-                options.connect_timeout,
-                client_metadata(options.app_name.as_deref())?,
-            )
+            ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
         pool: pool(options),
         listener: options.sdam_listener.clone(),

@@ -5,10 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, State, dialer::Dialer, read_buffer::ReadBuffer, stream::Stream, tls::TlsConfig};
+use super::{
+    Connection, SharedMetadata, State, dialer::Dialer, read_buffer::ReadBuffer, stream::Stream,
+    tls::TlsConfig,
+};
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    bson::RawDocumentBuf,
     error::NetworkPhase,
     proto::{
         command::CommandBuilder,
@@ -24,7 +26,7 @@ pub struct ConnectionSettings {
     /// `connectTimeoutMS`: bounds resolving, connecting and the handshake together; zero means no limit.
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
-    pub metadata: RawDocumentBuf,
+    pub metadata: SharedMetadata,
     /// How connections are encrypted; `None`: not at all.
     pub tls: Option<TlsConfig>,
     /// `loadBalanced`: the handshake says so, and the server must name its service.
@@ -37,10 +39,10 @@ pub struct ConnectionSettings {
 
 impl ConnectionSettings {
     /// Connections in the clear, through the system's sockets.
-    pub fn new(connect_timeout: Duration, metadata: RawDocumentBuf) -> Self {
+    pub fn new(connect_timeout: Duration, metadata: impl Into<SharedMetadata>) -> Self {
         Self {
             connect_timeout,
-            metadata,
+            metadata: metadata.into(),
             tls: None,
             load_balanced: false,
             server_api: None,
@@ -88,7 +90,7 @@ impl Connection {
         let mut command = CommandBuilder::new(message.buffer);
         handshake::first_hello(
             &mut command,
-            &settings.metadata,
+            &settings.metadata.document(),
             settings.load_balanced,
             settings.server_api,
         );

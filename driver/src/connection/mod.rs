@@ -7,6 +7,7 @@ mod dialer;
 mod dns;
 mod establish;
 mod interruption;
+mod metadata;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -35,6 +36,7 @@ pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
+pub use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

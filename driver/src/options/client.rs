@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Credential, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
+use super::{Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
 use crate::{
     Error, Result, ServerAddress,
     proto::{
@@ -147,6 +147,9 @@ pub struct ClientOptions {
     /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
     /// retries always do.
     pub enable_overload_retargeting: bool,
+    /// The library that wraps the driver, if one does: servers show it beside the driver's name. Default: none. More can be
+    /// appended later, see [`Client::append_metadata`](crate::Client::append_metadata).
+    pub driver_info: Option<DriverInfo>,
     /// The version of the server's interface that the application is written for. Default: none is declared.
     pub server_api: Option<ServerApi>,
     /// Is told of every command. Default: nobody. See [`event`](crate::event).
@@ -213,6 +216,7 @@ impl Default for ClientOptions {
             retry_writes: true,
             max_adaptive_retries: None,
             enable_overload_retargeting: false,
+            driver_info: None,
             server_api: None,
             command_listener: None,
             pool_listener: None,

@@ -9,6 +9,7 @@ mod tls;
 pub use crate::types::{
     collation::Collation,
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+    driver_info::DriverInfo,
     hint::Hint,
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
     return_document::ReturnDocument,

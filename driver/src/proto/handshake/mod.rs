@@ -1,8 +1,10 @@
 //! The first exchange on every connection (MongoDB Handshake specification).
 
 mod metadata;
+mod surroundings;
 
-pub use metadata::client_metadata;
+pub use metadata::{ClientMetadata, client_metadata};
+pub use surroundings::Surroundings;
 
 use crate::{
     Result,

@@ -37,7 +37,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Operations that the driver lacks, by the type of their object.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
+        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
         "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
