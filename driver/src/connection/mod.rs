@@ -100,12 +100,16 @@ impl Connection {
 
     /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
     pub fn is_reusable(&self) -> bool {
-        self.state == State::Idle && !self.read.interruption().is_some_and(Interruption::is_interrupted)
+        self.state == State::Idle && !self.is_interrupted()
     }
 
-    /// What broke the connection, where that is known.
+    fn is_interrupted(&self) -> bool {
+        self.read.interruption().is_some_and(Interruption::is_interrupted)
+    }
+
+    /// What broke the connection by itself, where that is known.
     pub fn failure(&self) -> Option<&Error> {
-        self.failure.as_ref()
+        self.failure.as_ref().filter(|_| !self.is_interrupted())
     }
 
     /// The means to stop what another task does with this connection.

@@ -18,7 +18,8 @@ use std::{
 
 use crate::{
     Error, Result, ServerAddress,
-    operation::{Operation, Retry},
+    operation::{Operation, Pinned, Retry},
+    pool::PooledConnection,
     proto::{
         event::{CommandEvent, EventListener},
         retry::{self, Next, Retries, RetryOptions},
@@ -102,8 +103,9 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut tries).await {
                 Ok(mut output) => {
-                    if let Some(used) = tries.session.take() {
-                        self.give_back(O::attach_session(&mut output, used));
+                    match O::open_cursor(&mut output) {
+                        Some(cursor) => cursor.session = tries.session.take(),
+                        None => self.give_back(tries.session.take()),
                     }
                     return Ok(output);
                 }
@@ -140,19 +142,11 @@ impl Executor {
             .select(operation.target(), &tries.avoid)
             .await
             .map_err(Failure::nowhere)?;
-        let checked_out = match server.try_check_out() {
-            Some(connection) => Ok(connection),
-            None => server.check_out(Deadline::NEVER).await,
-        };
-        let mut connection = match checked_out {
-            Ok(connection) => connection,
-            Err(error) => {
-                let error = match operation.retry() {
-                    Retry::Write => retry::label_write_failure(error),
-                    _ => error,
-                };
-                return Err(Failure::at(&server, error));
-            }
+        let pinned = operation.pin().and_then(Option::take).and_then(unpin);
+        let is_pinned = pinned.is_some();
+        let mut connection = match pinned {
+            Some(connection) => connection,
+            None => self.check_out(operation, &server).await?,
         };
         let attempt = Attempt::new(self, &server, operation, &connection, tries)
             .map_err(|error| Failure::at(&server, error))?;
@@ -162,9 +156,39 @@ impl Executor {
             return Err(Failure::at(&server, error));
         }
         let result = attempt.run(operation, &mut connection).await;
-        result.map_err(|error| {
+        let result = result.map_err(|error| {
             self.topology.handle_error(&server, connection.key(), &error);
             Failure::at(&server, error)
+        });
+        if is_pinned {
+            if let Some(place) = operation.pin() {
+                *place = Some(Pinned(Box::new(connection)));
+            }
+            return result;
+        }
+        let mut output = result?;
+        if server.is_load_balancer()
+            && let Some(cursor) = O::open_cursor(&mut output)
+        {
+            cursor.pin = Some(Pinned(Box::new(connection)));
+        }
+        Ok(output)
+    }
+
+    async fn check_out<O: Operation>(
+        &self,
+        operation: &O,
+        server: &SelectedServer,
+    ) -> Result<PooledConnection, Failure> {
+        if let Some(connection) = server.try_check_out() {
+            return Ok(connection);
+        }
+        server.check_out(Deadline::NEVER).await.map_err(|error| {
+            let error = match operation.retry() {
+                Retry::Write => retry::label_write_failure(error),
+                _ => error,
+            };
+            Failure::at(server, error)
         })
     }
 
@@ -199,6 +223,11 @@ impl Executor {
     pub(crate) fn drain_sessions(&self) -> Vec<[u8; 16]> {
         self.sessions.drain()
     }
+}
+
+/// The connection that a cursor held on to.
+fn unpin(pinned: Pinned) -> Option<PooledConnection> {
+    pinned.0.downcast().ok().map(|connection| *connection)
 }
 
 /// What the tries of one operation share.

@@ -14,7 +14,6 @@ use crate::{
         description::HelloReply,
         retry::Intent,
         server_selection::Criteria,
-        session::ServerSession,
         wire::ReplyBuffer,
     },
     types::read_preference::ReadPreference,
@@ -119,7 +118,7 @@ impl Operation for RunCursorCommand<'_> {
         cursor::attach(output, take);
     }
 
-    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-        cursor::attach_session(output, session)
+    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        output.if_open()
     }
 }

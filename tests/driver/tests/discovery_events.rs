@@ -40,19 +40,19 @@ fn client(uri: &str) -> (Client, Log, Log) {
     options.heartbeat_frequency = Duration::from_secs(3600);
     let sink = Arc::clone(&sdam);
     options.sdam_listener = Some(EventListener::new(move |event| {
-        sink.lock().unwrap().push(name(event));
+        sink.lock().expect("no panic").push(name(event));
     }));
     let sink = Arc::clone(&pool);
     options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
         let text = format!("{event:?}");
         let end = text.find([' ', '{']).unwrap_or(text.len());
-        sink.lock().unwrap().push(text[..end].to_owned());
+        sink.lock().expect("no panic").push(text[..end].to_owned());
     }));
     (Client::with_options(options).expect("a client"), sdam, pool)
 }
 
 fn take(log: &Log) -> Vec<String> {
-    std::mem::take(&mut *log.lock().unwrap())
+    std::mem::take(&mut *log.lock().expect("no panic"))
 }
 
 #[tokio::test]

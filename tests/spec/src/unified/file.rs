@@ -87,6 +87,31 @@ impl Test {
     }
 }
 
+impl Test {
+    /// Whether one of its operations, or of those that they run, has one of these names.
+    pub(crate) fn uses(&self, names: &[&str]) -> bool {
+        self.operations.iter().any(|operation| uses(operation, names))
+    }
+}
+
+fn uses(operation: &Document, names: &[&str]) -> bool {
+    if operation.get_str("name").is_ok_and(|name| names.contains(&name)) {
+        return true;
+    }
+    let Ok(arguments) = operation.get_document("arguments") else {
+        return false;
+    };
+    let nested = |value: &Bson| {
+        value
+            .as_document()
+            .is_some_and(|operation| uses(operation, names))
+    };
+    arguments.get("operation").is_some_and(nested)
+        || arguments
+            .get_array("callback")
+            .is_ok_and(|operations| operations.iter().any(nested))
+}
+
 /// The documents of an array, which the schema has checked.
 fn documents(parent: &mut Document, key: &str) -> Vec<Document> {
     let Some(Bson::Array(elements)) = parent.remove(key) else {
@@ -123,6 +148,20 @@ mod tests {
             let error = TestFile::new(file(version)).expect_err("unsupported");
             assert!(error.contains("not supported"), "{error}");
         }
+    }
+
+    #[test]
+    fn operations_within_operations_are_found() {
+        let test = Test::new(doc! { "description": "t", "operations": [
+            { "name": "withTransaction", "object": "s", "arguments": { "callback": [
+                { "name": "distinct", "object": "c" },
+            ] } },
+            { "name": "runOnThread", "object": "testRunner", "arguments": {
+                "operation": { "name": "find", "object": "c" },
+            } },
+        ] });
+        assert!(test.uses(&["distinct"]) && test.uses(&["find"]) && test.uses(&["withTransaction"]));
+        assert!(!test.uses(&["insertOne"]));
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
                 | "listCollections"
                 | "listIndexes"
                 | "runCursorCommand"
+                | "createCommandCursor"
         ),
         "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),

@@ -258,10 +258,8 @@ fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
             return (Err(stop), Some(deployment));
         }
         let (result, clean) = run::run(&deployment, file, test).await;
-        if real.is_some() && result.is_err() {
-            for uri in &deployment.member_uris {
-                run::kill_all_sessions(uri).await;
-            }
+        if test.uses(&run::TRANSACTIONS) || (real.is_some() && result.is_err()) {
+            run::kill_all_sessions(&deployment).await;
         }
         (result, clean.then_some(deployment))
     });

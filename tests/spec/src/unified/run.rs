@@ -28,6 +28,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How long cleaning up may wait for a server.
 const CLEANING: Duration = Duration::from_secs(5);
 
+/// Operations that begin transactions.
+pub(crate) const TRANSACTIONS: [&str; 2] = ["startTransaction", "withTransaction"];
+
 /// What the operations of a run share.
 #[derive(Debug)]
 pub(crate) struct TestRun {
@@ -94,6 +97,9 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
     }
     data::prepare(run, &file.initial_data).await?;
     remember_cluster_time(run).await;
+    if run.topology == Topology::Sharded && test.uses(&["distinct"]) && test.uses(&TRANSACTIONS) {
+        data::prepare_distinct(run, &file.initial_data).await?;
+    }
     for entity in &file.entities {
         create(run, entity).await?;
     }
@@ -206,13 +212,20 @@ async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
     .await
 }
 
-/// Ends all sessions, and with them transactions that a test left open.
-pub(crate) async fn kill_all_sessions(uri: &str) {
-    let Ok(client) = Client::connect(uri).await else {
-        return;
+/// Ends all sessions on the primary or on each mongos, and with them transactions that a test left open.
+pub(crate) async fn kill_all_sessions(deployment: &Deployment) {
+    let whole = std::slice::from_ref(&deployment.uri);
+    let uris = match deployment.place.topology {
+        Topology::Sharded | Topology::LoadBalanced => deployment.member_uris.as_slice(),
+        Topology::Single | Topology::ReplicaSet => whole,
     };
-    let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
-    // It may kill itself (11601), and is refused to users without the right to it (13).
-    let _ = client.database("admin").run_command(command).await;
-    client.shutdown().await;
+    for uri in uris {
+        let Ok(client) = Client::connect(uri).await else {
+            continue;
+        };
+        let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
+        // It may kill itself (11601), and is refused to users without the right to it (13).
+        let _ = client.database("admin").run_command(command).await;
+        client.shutdown().await;
+    }
 }
