@@ -31,10 +31,10 @@ pub use crate::{
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection, session,
-        srv, wire,
+        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection,
+        session, srv, wire,
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, variables::Variables},
 };
 
 /// A socket that failed, as the shells report it to the machines.

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
+use super::{Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
 use crate::{
     Error, Result, ServerAddress,
     proto::{
@@ -148,6 +148,11 @@ pub struct ClientOptions {
     /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
     /// retries always do.
     pub enable_overload_retargeting: bool,
+    /// The library that wraps the driver, if one does: servers show it beside the driver's name. Default: none. More can be
+    /// appended later, see [`Client::append_metadata`](crate::Client::append_metadata).
+    pub driver_info: Option<DriverInfo>,
+    /// The version of the server's interface that the application is written for. Default: none is declared.
+    pub server_api: Option<ServerApi>,
     /// Is told of every command. Default: nobody. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
     /// Is told what happens in the connection pools. Default: nobody.
@@ -212,6 +217,8 @@ impl Default for ClientOptions {
             retry_writes: true,
             max_adaptive_retries: None,
             enable_overload_retargeting: false,
+            driver_info: None,
+            server_api: None,
             command_listener: None,
             pool_listener: None,
             sdam_listener: None,

@@ -15,8 +15,6 @@ pub(crate) const TRACING: &str = "tracing";
 pub(crate) const TRANSACTIONS: &str = "transactions";
 /// Whether a session met a network error.
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
-/// The client option `serverApi`.
-pub(crate) const SERVER_API: &str = "serverApi";
 
 /// Deployments whose users must authenticate.
 #[expect(
@@ -39,7 +37,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Operations that the driver lacks, by the type of their object.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
+        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
         "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
