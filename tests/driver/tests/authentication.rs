@@ -44,7 +44,10 @@ fn uri_of(server: &TestServer, user: &str, options: &str) -> String {
 
 /// A command that needs a user.
 async fn try_out(client: &Client) -> Result<Document, Error> {
-    client.database("db").run_command(doc! { "listCollections": 1 }).await
+    client
+        .database("db")
+        .run_command(doc! { "listCollections": 1 })
+        .await
 }
 
 async fn log_in(uri: &str) -> Result<(), Error> {
