@@ -14,6 +14,9 @@ use tracing::Level;
 use super::{Message, level, subscriber};
 use crate::unified::stop::{Step, failed};
 
+/// More than any document of a test has.
+const MAX_DOCUMENT_LENGTH: usize = 1_000_000;
+
 /// The messages of one client that the test observes.
 #[derive(Debug)]
 pub(crate) struct Collector {
@@ -45,6 +48,8 @@ impl Collector {
             levels,
             state: Mutex::default(),
         });
+        // Tests read documents from messages, which must be whole.
+        options.max_log_document_length = Some(MAX_DOCUMENT_LENGTH);
         tag_logs(options, &collector.tag);
         subscriber::register(&collector);
         Ok(collector)
