@@ -23,14 +23,16 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
     },
     connection::{
-        Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
+        Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
+        TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        cmap, command, description, event, handshake, retry, sdam, server_selection, session, srv, wire,
+        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection,
+        session, srv, wire,
     },
     types::{deadline::Deadline, variables::Variables},
 };

@@ -3,9 +3,9 @@
 use super::Environment;
 use crate::{
     Result,
-    connection::{ConnectionSettings, SharedMetadata, TlsConfig},
+    connection::{ConnectionSettings, LoginSettings, SharedMetadata, TlsConfig},
     execution::ExecutionSettings,
-    options::ClientOptions,
+    options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
     proto::{
         handshake::{ClientMetadata, Surroundings},
@@ -80,11 +80,17 @@ pub(super) fn topology(
         server_selection_timeout: options.server_selection_timeout,
         local_threshold: options.local_threshold,
         heartbeat_frequency: options.heartbeat_frequency,
+        streaming: match options.server_monitoring_mode {
+            ServerMonitoringMode::Stream => true,
+            ServerMonitoringMode::Poll => false,
+            ServerMonitoringMode::Auto => !Surroundings::detect(&environment.variables, false).is_faas(),
+        },
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
+            login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
         pool: PoolSettings {

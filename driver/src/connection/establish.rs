@@ -1,4 +1,4 @@
-//! Opening a connection: resolve, connect, agree on encryption, handshake.
+//! Opening a connection: resolve, connect, agree on encryption, handshake, login.
 
 use std::{
     io,
@@ -6,13 +6,19 @@ use std::{
 };
 
 use super::{
-    Connection, SharedMetadata, State, dialer::Dialer, read_buffer::ReadBuffer, stream::Stream,
+    Connection, SharedMetadata, State,
+    dialer::Dialer,
+    login::{LoginSettings, as_login_error},
+    read_buffer::ReadBuffer,
+    stream::Stream,
     tls::TlsConfig,
 };
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
+    bson::ObjectId,
     error::NetworkPhase,
     proto::{
+        auth::Login,
         command::CommandBuilder,
         description::HelloReply,
         handshake::{self, parse_hello},
@@ -23,7 +29,7 @@ use crate::{
 /// What every connection of a client has in common.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
-    /// `connectTimeoutMS`: bounds resolving, connecting and the handshake together; zero means no limit.
+    /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero means no limit.
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
     pub metadata: SharedMetadata,
@@ -35,6 +41,16 @@ pub struct ConnectionSettings {
     pub server_api: Option<ServerApi>,
     /// Opens the sockets.
     pub dialer: Dialer,
+    /// Who logs in; `None`: nobody. Monitors never do.
+    pub login: Option<LoginSettings>,
+}
+
+/// A connection that has exchanged the handshake, and on which the user has yet to log in.
+#[derive(Debug)]
+pub struct Greeted {
+    connection: Connection,
+    login: Option<Login>,
+    deadline: Deadline,
 }
 
 impl ConnectionSettings {
@@ -47,15 +63,51 @@ impl ConnectionSettings {
             load_balanced: false,
             server_api: None,
             dialer: Dialer::default(),
+            login: None,
+        }
+    }
+
+    /// The same without a login.
+    pub fn for_monitors(&self) -> Self {
+        Self {
+            login: None,
+            ..self.clone()
         }
     }
 }
 
+impl Greeted {
+    /// The service behind the load balancer, in load-balanced mode.
+    pub fn service_id(&self) -> Option<ObjectId> {
+        self.connection.hello.service_id
+    }
+
+    /// Logs the user in, if there is one.
+    pub async fn log_in(mut self, settings: &ConnectionSettings) -> Result<Connection> {
+        if let (Some(login), Some(user)) = (self.login, &settings.login) {
+            let logged_in = self.deadline.run(self.connection.log_in(login, user)).await;
+            let outcome = match logged_in {
+                Ok(outcome) => outcome.map_err(as_login_error),
+                Err(_) => Err(timed_out(NetworkPhase::Authentication, settings)),
+            };
+            outcome.map_err(|error| error.with_address(&self.connection.address))?;
+        }
+        Ok(self.connection)
+    }
+}
+
 impl Connection {
-    /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
+    /// Opens a connection, exchanges the handshake and logs in, all within `connectTimeoutMS`.
     ///
     /// Dropping the future closes the socket.
     pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
+        Self::greet(address, settings).await?.log_in(settings).await
+    }
+
+    /// The same as far as the handshake, which begins the login.
+    pub async fn greet(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Greeted> {
+        let login = settings.login.as_ref().map(LoginSettings::begin).transpose();
+        let login = login.map_err(|error| error.with_address(address))?;
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let stream = open(address, settings, deadline)
             .await
@@ -75,17 +127,27 @@ impl Connection {
             failure: None,
         };
         let started = Instant::now();
-        let greeted = deadline.run(connection.shake_hands(settings)).await;
+        let greeted = deadline
+            .run(connection.shake_hands(settings, login.as_ref()))
+            .await;
         match greeted {
             Ok(Ok(hello)) => connection.hello = hello,
-            Ok(Err(error)) => return Err(as_handshake_error(error).with_address(address)),
+            Ok(Err(error)) => return Err(in_phase(error, NetworkPhase::Handshake).with_address(address)),
             Err(_) => return Err(timed_out(NetworkPhase::Handshake, settings).with_address(address)),
         }
         connection.handshake_time = started.elapsed();
-        Ok(connection)
+        Ok(Greeted {
+            connection,
+            login,
+            deadline,
+        })
     }
 
-    async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
+    async fn shake_hands(
+        &mut self,
+        settings: &ConnectionSettings,
+        login: Option<&Login>,
+    ) -> Result<HelloReply> {
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
         handshake::first_hello(
@@ -94,6 +156,9 @@ impl Connection {
             settings.load_balanced,
             settings.server_api,
         );
+        if let Some(login) = login {
+            login.write_hello(&mut command);
+        }
         command.finish("admin")?;
         message.finish()?;
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
@@ -116,6 +181,11 @@ impl Connection {
 
     async fn hello_round_trip(&mut self, deadline: Deadline) -> Result<HelloReply> {
         self.send(deadline).await?;
+        self.receive_hello(deadline).await
+    }
+
+    /// The reply to a hello.
+    pub(super) async fn receive_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let body = self.receive(deadline).await?;
         self.hello_body = body.clone();
         let parsed = parse_hello(self.reply(body));
@@ -151,12 +221,12 @@ fn timed_out(phase: NetworkPhase, settings: &ConnectionSettings) -> Error {
     Error::network(phase, io::Error::new(io::ErrorKind::TimedOut, message))
 }
 
-/// A socket that fails during the handshake fails before any command of the application was sent.
-fn as_handshake_error(error: Error) -> Error {
+/// A socket that fails before the connection is established fails before any command of the application was sent.
+pub(super) fn in_phase(error: Error, phase: NetworkPhase) -> Error {
     match error.kind() {
         ErrorKind::Network(network) => {
             let copy = io::Error::new(network.io_kind(), network.to_string());
-            Error::network(NetworkPhase::Handshake, copy)
+            Error::network(phase, copy)
         }
         _ => error,
     }

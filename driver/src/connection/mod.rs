@@ -6,7 +6,10 @@
 mod dialer;
 mod dns;
 mod establish;
+mod hello_stream;
 mod interruption;
+mod keys;
+mod login;
 mod metadata;
 mod read_buffer;
 #[cfg(feature = "dns")]
@@ -36,6 +39,7 @@ pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
+pub use login::LoginSettings;
 pub use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;

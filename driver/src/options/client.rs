@@ -18,12 +18,13 @@ const DEFAULT_SRV_SERVICE: &str = "mongodb";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerMonitoringMode {
-    /// Stream where the server and the environment allow it. The default. This version polls.
+    /// As `Stream`, but on a Function-as-a-Service platform as `Poll`: news pile up while such a platform suspends the
+    /// client. The default.
     #[default]
     Auto,
-    /// Always stream where the server can. This version polls.
+    /// Let servers from 4.4 on tell of changes at once, over a connection more per server. Older ones are polled.
     Stream,
-    /// Ask again and again.
+    /// Ask every `heartbeatFrequencyMS`.
     Poll,
 }
 
@@ -119,7 +120,7 @@ pub struct ClientOptions {
     pub local_threshold: Duration,
     /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms, at most 2³¹ - 1 ms.
     pub heartbeat_frequency: Duration,
-    /// `serverMonitoringMode`
+    /// `serverMonitoringMode`: how changes of the servers are noticed. Default: `auto`.
     pub server_monitoring_mode: ServerMonitoringMode,
     /// `maxPoolSize`: most connections per server. Default 100; 0 means no limit.
     pub max_pool_size: u32,
@@ -321,12 +322,8 @@ impl ClientOptions {
 
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
-        self.resolved_credential()?;
+        self.identity()?;
         for (given, what) in [
-            (
-                self.credential.is_some(),
-                "authentication (a user name or authMechanism)",
-            ),
             (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
             (
                 self.timeout.is_some_and(|timeout| !timeout.is_zero()),

@@ -1,10 +1,12 @@
 //! The specifications' machines: no I/O, no clock and no randomness of their own.
 
+pub mod auth;
 pub mod cmap;
 pub mod command;
 pub mod description;
 pub mod event;
 pub mod handshake;
+pub mod monitoring;
 pub mod retry;
 pub mod sdam;
 pub mod server_selection;

@@ -3,6 +3,8 @@
 mod metadata;
 mod surroundings;
 
+use std::time::Duration;
+
 pub use metadata::{ClientMetadata, client_metadata};
 pub use surroundings::Surroundings;
 
@@ -10,7 +12,10 @@ use crate::{
     Result,
     bson::{RawDocument, RawDocumentBuf, from_slice},
     error::{CommandError, Error, ErrorKind},
-    proto::{command::CommandBuilder, description::HelloReply},
+    proto::{
+        command::CommandBuilder,
+        description::{HelloReply, TopologyVersion},
+    },
     types::server_api::ServerApi,
 };
 
@@ -61,6 +66,16 @@ pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool, server_api: Optio
     }
 }
 
+/// Makes a later hello awaitable: it is answered once the server's state is no longer `known`, or after `limit`.
+pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, limit: Duration) {
+    let version = command.begin_document("topologyVersion");
+    command.object_id("processId", known.process_id);
+    command.i64("counter", known.counter);
+    command.end(version);
+    let millis = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
+    command.i64("maxAwaitTimeMS", millis);
+}
+
 /// Reads the reply to either.
 pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
     #[derive(serde::Deserialize)]
@@ -94,6 +109,25 @@ mod tests {
         bson::{decode_document, doc, rawdoc},
         types::server_api::ServerApiVersion,
     };
+
+    #[test]
+    fn a_hello_may_wait_for_a_change() {
+        let mut buffer = Vec::new();
+        let mut command = CommandBuilder::new(&mut buffer);
+        hello(&mut command, true, None);
+        let known = TopologyVersion {
+            process_id: crate::bson::ObjectId::from_bytes([3; 12]),
+            counter: 5,
+        };
+        await_change(&mut command, known, Duration::from_secs(10));
+        command.finish("admin").unwrap();
+        let written = decode_document(&buffer).unwrap();
+        assert_eq!(written.keys().next().unwrap(), "hello");
+        let version = written.get_document("topologyVersion").unwrap();
+        assert_eq!(version.get_object_id("processId").unwrap(), known.process_id);
+        assert_eq!(version.get_i64("counter").unwrap(), 5);
+        assert_eq!(written.get_i64("maxAwaitTimeMS").unwrap(), 10_000);
+    }
 
     #[test]
     fn the_first_hello_tells_of_backpressure_and_of_the_load_balancer() {
