@@ -41,7 +41,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
         ),
         PoolEvent::PoolReady { .. } => message!("Connection pool ready"),
         PoolEvent::PoolCleared { service_id, .. } => {
-            let service = service_id.map(|id| id.to_hex());
+            let service = service_id.map(crate::bson::ObjectId::to_hex);
             message!("Connection pool cleared", serviceId = service.as_deref());
         }
         PoolEvent::PoolClosed { .. } => message!("Connection pool closed"),
