@@ -26,14 +26,15 @@ pub use crate::{
         hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
     },
     connection::{
-        Connection, ConnectionSettings, Dialer, DnsLookup, Lookup, LookupError, Resolver, TlsConfig,
+        Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
+        TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection, session,
-        srv, wire,
+        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection,
+        session, srv, wire,
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, variables::Variables},
 };
 
 /// A socket that failed, as the shells report it to the machines.
@@ -100,4 +101,9 @@ pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
 /// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
 pub fn fix_jitter(options: &mut ClientOptions, jitter: f64) {
     options.jitter = Some(jitter);
+}
+
+/// Adds a field `clientTag` to each log message of clients with these options, so that a test finds them among others.
+pub fn tag_logs(options: &mut ClientOptions, tag: impl Into<String>) {
+    options.log_tag = Some(tag.into());
 }

@@ -18,6 +18,7 @@ use crate::{
     bson::{Bson, RawDocument},
     execution::ExplicitSession,
     operation::{
+        Pinned,
         cursor::{Batch, CursorReply},
         decode, decode_owned,
         get_more::GetMore,
@@ -106,6 +107,7 @@ impl<T> Cursor<T> {
             batch: Batch::default(),
             address: crate::ServerAddress::tcp("", 0),
             session: None,
+            pin: None,
         };
         Self::new(client, reply, None, None)
     }
@@ -211,7 +213,7 @@ impl<T> Cursor<T> {
             return;
         };
         if state.reply.id != 0 {
-            state.kill().await;
+            state.remains().free().await;
         }
     }
 
@@ -297,6 +299,7 @@ impl State {
             namespace: &self.reply.namespace,
             address: &self.reply.address,
             session: self.reply.session.as_ref(),
+            pin: &mut self.reply.pin,
             batch_size,
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
@@ -310,11 +313,13 @@ impl State {
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                // The server knows the cursor no more after an error reply, unless it did nothing of the command; after
-                // anything else the cursor is freed on drop.
-                if error.contains_label(RETRYABLE_ERROR) && error.code().is_some() {
-                    self.kill().await;
-                } else if error.code().is_some() {
+                let answered = error.code().is_some();
+                if answered && error.contains_label(RETRYABLE_ERROR) {
+                    // The server did nothing of the command, so it still has the cursor.
+                    self.remains().free().await;
+                } else if answered != self.reply.pin.is_some() {
+                    // The server knows the cursor no more after an error reply, unless it is a load balancer's; and what
+                    // is behind one is lost with the socket. Other cursors are freed on drop.
                     self.reply.id = 0;
                 }
                 if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
@@ -327,6 +332,7 @@ impl State {
         self.reply.batch = next.batch;
         self.failed = false;
         if self.reply.id == 0 {
+            self.reply.pin = None;
             self.client.executor().give_back(self.reply.session.take());
         }
         Ok(())
@@ -334,69 +340,59 @@ impl State {
 }
 
 impl State {
-    /// Frees the cursor on the server.
-    async fn kill(&mut self) {
-        let reply = &self.reply;
-        let explicit = self.session.as_ref();
-        kill(
-            &self.client,
-            reply.id,
-            &reply.namespace,
-            &reply.address,
-            reply.session.as_ref(),
-            explicit,
-        )
-        .await;
-        self.reply.id = 0;
+    /// Takes everything that freeing the server's cursor needs. The state has no cursor any more.
+    fn remains(&mut self) -> Remains {
+        Remains {
+            client: self.client.clone(),
+            id: std::mem::take(&mut self.reply.id),
+            namespace: self.reply.namespace.clone(),
+            address: self.reply.address.clone(),
+            session: self.reply.session.take(),
+            explicit: self.session.take(),
+            pin: self.reply.pin.take(),
+        }
     }
 }
 
 impl Drop for State {
-    /// Frees an open cursor in the background, then gives its session back. The client's runtime does it, since a cursor
-    /// can be dropped on any thread.
+    /// Frees an open cursor in the background. The client's runtime does it, since a cursor can be dropped on any thread.
     fn drop(&mut self) {
-        let session = self.reply.session.take();
-        let client = self.client.clone();
         if self.reply.id == 0 {
-            client.executor().give_back(session);
+            self.client.executor().give_back(self.reply.session.take());
             return;
         }
-        let runtime = client.executor().topology().runtime().clone();
-        let (id, namespace) = (self.reply.id, self.reply.namespace.clone());
-        let address = self.reply.address.clone();
-        let explicit = self.session.take();
-        runtime.spawn(async move {
-            kill(
-                &client,
-                id,
-                &namespace,
-                &address,
-                session.as_ref(),
-                explicit.as_ref(),
-            )
-            .await;
-            client.executor().give_back(session);
-        });
+        let runtime = self.client.executor().topology().runtime().clone();
+        runtime.spawn(self.remains().free());
     }
 }
 
-async fn kill(
-    client: &Client,
+/// What is left of a cursor that nobody reads any more.
+struct Remains {
+    client: Client,
     id: i64,
-    namespace: &Namespace,
-    address: &crate::ServerAddress,
-    session: Option<&ServerSession>,
-    explicit: Option<&Arc<ExplicitSession>>,
-) {
-    let mut operation = KillCursors {
-        id,
-        namespace,
-        address,
-        session,
-    };
-    // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
-    let explicit = explicit.filter(|session| !session.has_ended());
-    let _ = client.executor().run_in(explicit, &mut operation).await;
+    namespace: Namespace,
+    address: crate::ServerAddress,
+    session: Option<ServerSession>,
+    explicit: Option<Arc<ExplicitSession>>,
+    pin: Option<Pinned>,
+}
+
+impl Remains {
+    /// Frees the cursor on the server, then gives back what it held.
+    async fn free(mut self) {
+        let mut operation = KillCursors {
+            id: self.id,
+            namespace: &self.namespace,
+            address: &self.address,
+            session: self.session.as_ref(),
+            pin: &mut self.pin,
+        };
+        let explicit = self.explicit.as_ref().filter(|session| !session.has_ended());
+        // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
+        let _ = self.client.executor().run_in(explicit, &mut operation).await;
+        drop(self.pin.take());
+        self.client.executor().give_back(self.session.take());
+    }
 }
 
 impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {

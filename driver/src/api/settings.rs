@@ -3,18 +3,39 @@
 use super::Environment;
 use crate::{
     Result,
-    connection::{ConnectionSettings, TlsConfig},
+    connection::{ConnectionSettings, LoginSettings, SharedMetadata, TlsConfig},
     execution::ExecutionSettings,
     options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
-    proto::{handshake::client_metadata, monitoring::is_faas, retry::RetryOptions, srv::Rescan},
+    proto::{
+        handshake::{ClientMetadata, Surroundings},
+        retry::RetryOptions,
+        srv::Rescan,
+    },
+    telemetry::{self, Listeners, LogSettings},
     topology::{SrvPolling, TopologySettings},
 };
 
 /// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
 const DEFAULT_ADAPTIVE_RETRIES: u32 = 2;
 
-pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
+/// Those of the application, with logs behind them.
+pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> Listeners {
+    let own = Listeners {
+        command: options.command_listener.clone(),
+        pool: options.pool_listener.clone(),
+        sdam: options.sdam_listener.clone(),
+        selection: None,
+    };
+    let settings = LogSettings {
+        variables: environment.variables.clone(),
+        max_document_length: options.max_log_document_length,
+        tag: options.log_tag.clone(),
+    };
+    telemetry::attach(own, settings)
+}
+
+pub(super) fn execution(options: &ClientOptions, listeners: &Listeners) -> ExecutionSettings {
     ExecutionSettings {
         retry: RetryOptions {
             reads: options.retry_reads,
@@ -23,13 +44,31 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
         },
         overload_retargeting: options.enable_overload_retargeting,
         jitter: options.jitter,
-        command_listener: options.command_listener.clone(),
+        server_api: options.server_api,
+        command_listener: listeners.command.clone(),
+        selection_listener: listeners.selection.clone(),
         socket_timeout: options.socket_timeout,
     }
 }
 
+/// What the client's connections tell of it.
+pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
+    let docker = environment.docker_marker.exists();
+    let surroundings = Surroundings::detect(&environment.variables, docker);
+    let mut metadata = ClientMetadata::new(options.app_name.as_deref(), surroundings)?;
+    if let Some(info) = &options.driver_info {
+        metadata.append(info.clone())?;
+    }
+    Ok(metadata.into())
+}
+
 /// Reads the files that the `tls…` options name.
-pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Result<TopologySettings> {
+pub(super) fn topology(
+    options: &ClientOptions,
+    environment: &Environment,
+    metadata: &SharedMetadata,
+    listeners: &Listeners,
+) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
         _ => None,
@@ -44,19 +83,21 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
         streaming: match options.server_monitoring_mode {
             ServerMonitoringMode::Stream => true,
             ServerMonitoringMode::Poll => false,
-            ServerMonitoringMode::Auto => !is_faas(|variable| std::env::var(variable).ok()),
+            ServerMonitoringMode::Auto => !Surroundings::detect(&environment.variables, false).is_faas(),
         },
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,
+            server_api: options.server_api,
             dialer: environment.dialer.clone(),
-            ..ConnectionSettings::new(
-                options.connect_timeout,
-                client_metadata(options.app_name.as_deref())?,
-            )
+            login: options.identity()?.map(LoginSettings::new),
+            ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
-        pool: pool(options),
-        listener: options.sdam_listener.clone(),
+        pool: PoolSettings {
+            listener: listeners.pool.clone(),
+            ..pool(options)
+        },
+        listener: listeners.sdam.clone(),
         srv: srv(options, environment),
     })
 }
@@ -84,7 +125,6 @@ fn pool(options: &ClientOptions) -> PoolSettings {
         max_connecting: options.max_connecting,
         max_idle_time: options.max_idle_time,
         wait_queue_timeout: options.wait_queue_timeout,
-        listener: options.pool_listener.clone(),
         ..PoolSettings::default()
     }
 }

@@ -34,6 +34,7 @@
 
 #![warn(clippy::indexing_slicing)]
 
+pub(crate) mod base64;
 mod convert;
 mod db_ref;
 mod de;

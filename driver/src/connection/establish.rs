@@ -1,56 +1,115 @@
-//! Opening a connection: resolve, connect, agree on encryption, handshake.
+//! Opening a connection: resolve, connect, agree on encryption, handshake, login.
 
 use std::{
     io,
     time::{Duration, Instant},
 };
 
-use super::{Connection, State, dialer::Dialer, read_buffer::ReadBuffer, stream::Stream, tls::TlsConfig};
+use super::{
+    Connection, SharedMetadata, State,
+    dialer::Dialer,
+    login::{LoginSettings, as_login_error},
+    read_buffer::ReadBuffer,
+    stream::Stream,
+    tls::TlsConfig,
+};
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    bson::RawDocumentBuf,
+    bson::ObjectId,
     error::NetworkPhase,
     proto::{
+        auth::Login,
         command::CommandBuilder,
         description::HelloReply,
         handshake::{self, parse_hello},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 
 /// What every connection of a client has in common.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
-    /// `connectTimeoutMS`: bounds resolving, connecting and the handshake together; zero means no limit.
+    /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero means no limit.
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
-    pub metadata: RawDocumentBuf,
+    pub metadata: SharedMetadata,
     /// How connections are encrypted; `None`: not at all.
     pub tls: Option<TlsConfig>,
     /// `loadBalanced`: the handshake says so, and the server must name its service.
     pub load_balanced: bool,
+    /// The declared version of the server's interface: the connection's own commands carry it.
+    pub server_api: Option<ServerApi>,
     /// Opens the sockets.
     pub dialer: Dialer,
+    /// Who logs in; `None`: nobody. Monitors never do.
+    pub login: Option<LoginSettings>,
+}
+
+/// A connection that has exchanged the handshake, and on which the user has yet to log in.
+#[derive(Debug)]
+pub struct Greeted {
+    connection: Connection,
+    login: Option<Login>,
+    deadline: Deadline,
 }
 
 impl ConnectionSettings {
     /// Connections in the clear, through the system's sockets.
-    pub fn new(connect_timeout: Duration, metadata: RawDocumentBuf) -> Self {
+    pub fn new(connect_timeout: Duration, metadata: impl Into<SharedMetadata>) -> Self {
         Self {
             connect_timeout,
-            metadata,
+            metadata: metadata.into(),
             tls: None,
             load_balanced: false,
+            server_api: None,
             dialer: Dialer::default(),
+            login: None,
+        }
+    }
+
+    /// The same without a login.
+    pub fn for_monitors(&self) -> Self {
+        Self {
+            login: None,
+            ..self.clone()
         }
     }
 }
 
+impl Greeted {
+    /// The service behind the load balancer, in load-balanced mode.
+    pub fn service_id(&self) -> Option<ObjectId> {
+        self.connection.hello.service_id
+    }
+
+    /// Logs the user in, if there is one.
+    pub async fn log_in(mut self, settings: &ConnectionSettings) -> Result<Connection> {
+        if let (Some(login), Some(user)) = (self.login, &settings.login) {
+            let logged_in = self.deadline.run(self.connection.log_in(login, user)).await;
+            let outcome = match logged_in {
+                Ok(outcome) => outcome.map_err(as_login_error),
+                Err(_) => Err(timed_out(NetworkPhase::Authentication, settings)),
+            };
+            outcome.map_err(|error| error.with_address(&self.connection.address))?;
+        }
+        Ok(self.connection)
+    }
+}
+
 impl Connection {
-    /// Opens a connection and exchanges the handshake, all within `connectTimeoutMS`.
+    /// Opens a connection, exchanges the handshake and logs in, all within `connectTimeoutMS`.
     ///
     /// Dropping the future closes the socket.
     pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
+        // Boxed: large, needed once, and part of tasks that live as long as the client.
+        let greeted = Box::pin(Self::greet(address, settings)).await?;
+        Box::pin(greeted.log_in(settings)).await
+    }
+
+    /// The same as far as the handshake, which begins the login.
+    pub async fn greet(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Greeted> {
+        let login = settings.login.as_ref().map(LoginSettings::begin).transpose();
+        let login = login.map_err(|error| error.with_address(address))?;
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let stream = open(address, settings, deadline)
             .await
@@ -59,6 +118,7 @@ impl Connection {
             address: address.clone(),
             stream,
             hello: HelloReply::default(),
+            server_api: settings.server_api,
             handshake_time: Duration::ZERO,
             write: Vec::new(),
             read: ReadBuffer::default(),
@@ -69,20 +129,38 @@ impl Connection {
             failure: None,
         };
         let started = Instant::now();
-        let greeted = deadline.run(connection.shake_hands(settings)).await;
+        let greeted = deadline
+            .run(connection.shake_hands(settings, login.as_ref()))
+            .await;
         match greeted {
             Ok(Ok(hello)) => connection.hello = hello,
-            Ok(Err(error)) => return Err(as_handshake_error(error).with_address(address)),
+            Ok(Err(error)) => return Err(in_phase(error, NetworkPhase::Handshake).with_address(address)),
             Err(_) => return Err(timed_out(NetworkPhase::Handshake, settings).with_address(address)),
         }
         connection.handshake_time = started.elapsed();
-        Ok(connection)
+        Ok(Greeted {
+            connection,
+            login,
+            deadline,
+        })
     }
 
-    async fn shake_hands(&mut self, settings: &ConnectionSettings) -> Result<HelloReply> {
+    async fn shake_hands(
+        &mut self,
+        settings: &ConnectionSettings,
+        login: Option<&Login>,
+    ) -> Result<HelloReply> {
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::first_hello(&mut command, &settings.metadata, settings.load_balanced);
+        handshake::first_hello(
+            &mut command,
+            &settings.metadata.document(),
+            settings.load_balanced,
+            settings.server_api,
+        );
+        if let Some(login) = login {
+            login.write_hello(&mut command);
+        }
         command.finish("admin")?;
         message.finish()?;
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
@@ -94,10 +172,10 @@ impl Connection {
 
     /// Asks the server for its state, as monitors do.
     pub async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
-        let hello_ok = self.hello.hello_ok;
+        let (hello_ok, server_api) = (self.hello.hello_ok, self.server_api);
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::hello(&mut command, hello_ok);
+        handshake::hello(&mut command, hello_ok, server_api);
         command.finish("admin")?;
         message.finish()?;
         self.hello_round_trip(deadline).await
@@ -145,12 +223,12 @@ fn timed_out(phase: NetworkPhase, settings: &ConnectionSettings) -> Error {
     Error::network(phase, io::Error::new(io::ErrorKind::TimedOut, message))
 }
 
-/// A socket that fails during the handshake fails before any command of the application was sent.
-fn as_handshake_error(error: Error) -> Error {
+/// A socket that fails before the connection is established fails before any command of the application was sent.
+pub(super) fn in_phase(error: Error, phase: NetworkPhase) -> Error {
     match error.kind() {
         ErrorKind::Network(network) => {
             let copy = io::Error::new(network.io_kind(), network.to_string());
-            Error::network(NetworkPhase::Handshake, copy)
+            Error::network(phase, copy)
         }
         _ => error,
     }

@@ -22,11 +22,11 @@ impl Connection {
         limit: Duration,
         deadline: Deadline,
     ) -> Result<HelloReply> {
-        let hello_ok = self.hello.hello_ok;
+        let (hello_ok, server_api) = (self.hello.hello_ok, self.server_api);
         let (mut message, _) = self.begin();
         message.allow_exhaust();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::hello(&mut command, hello_ok);
+        handshake::hello(&mut command, hello_ok, server_api);
         handshake::await_change(&mut command, known, limit);
         command.finish("admin")?;
         message.finish()?;

@@ -8,6 +8,9 @@ mod dns;
 mod establish;
 mod hello_stream;
 mod interruption;
+mod keys;
+mod login;
+mod metadata;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -30,12 +33,14 @@ use crate::{
         description::HelloReply,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer, parse_op_msg},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
+pub use login::LoginSettings;
+pub use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;
@@ -50,6 +55,8 @@ pub struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
+    /// The declared version of the server's interface.
+    server_api: Option<ServerApi>,
     handshake_time: Duration,
     write: Vec<u8>,
     read: ReadBuffer,
@@ -97,12 +104,16 @@ impl Connection {
 
     /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
     pub fn is_reusable(&self) -> bool {
-        self.state == State::Idle && !self.read.interruption().is_some_and(Interruption::is_interrupted)
+        self.state == State::Idle && !self.is_interrupted()
     }
 
-    /// What broke the connection, where that is known.
+    fn is_interrupted(&self) -> bool {
+        self.read.interruption().is_some_and(Interruption::is_interrupted)
+    }
+
+    /// What broke the connection by itself, where that is known.
     pub fn failure(&self) -> Option<&Error> {
-        self.failure.as_ref()
+        self.failure.as_ref().filter(|_| !self.is_interrupted())
     }
 
     /// The means to stop what another task does with this connection.

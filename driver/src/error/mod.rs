@@ -2,6 +2,7 @@
 //!
 //! [`Error`] clones cheaply. Match on [`Error::kind`], or ask one of the predicates (`is_*`).
 
+mod authentication;
 mod command;
 mod network;
 mod pool;
@@ -10,6 +11,7 @@ mod write;
 
 use std::{fmt, sync::Arc};
 
+pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use command::CommandError;
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::PoolError;
@@ -82,6 +84,9 @@ pub enum ErrorKind {
     Protocol(String),
     /// The server refused a command.
     Command(CommandError),
+    /// The user could not be logged in on a new connection. A socket that failed meanwhile is a
+    /// [`Network`](Self::Network) error of the phase [`Authentication`](NetworkPhase::Authentication).
+    Authentication(AuthenticationError),
     /// The server ran a single write and reported an error for it.
     Write(WriteFailure),
     /// Some statements of a write of many failed.
@@ -192,6 +197,7 @@ impl Error {
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
             ErrorKind::Command(e) => Some(e.code),
+            ErrorKind::Authentication(e) => e.refusal().map(|e| e.code),
             ErrorKind::Write(WriteFailure::Write(e)) => Some(e.code),
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e.code),
             ErrorKind::BulkWrite(e) => e
@@ -209,6 +215,7 @@ impl Error {
     pub fn code_name(&self) -> Option<&str> {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
+            ErrorKind::Authentication(e) => &e.refusal()?.code_name,
             ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
             ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => match &e.write_concern_error {
                 Some(concern) => &concern.code_name,
@@ -277,6 +284,7 @@ impl Error {
     pub(crate) fn is_state_change(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => e.is_state_change(),
+            ErrorKind::Authentication(e) => e.refusal().is_some_and(CommandError::is_state_change),
             _ => self
                 .write_concern_error()
                 .is_some_and(|e| command::is_state_change_code(e.code)),
@@ -287,6 +295,7 @@ impl Error {
     pub(crate) fn is_server_shutdown(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => command::is_shutdown_code(e.code),
+            ErrorKind::Authentication(e) => e.refusal().is_some_and(|e| command::is_shutdown_code(e.code)),
             _ => self
                 .write_concern_error()
                 .is_some_and(|e| command::is_shutdown_code(e.code)),
@@ -301,6 +310,12 @@ impl Error {
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
             _ => None,
         }
+    }
+}
+
+impl From<AuthenticationError> for Error {
+    fn from(error: AuthenticationError) -> Self {
+        Self::new(ErrorKind::Authentication(error))
     }
 }
 
@@ -330,6 +345,7 @@ impl fmt::Display for ErrorKind {
             Self::Pool(e) => write!(f, "{e}"),
             Self::Protocol(message) => write!(f, "the server broke the wire protocol: {message}"),
             Self::Command(e) => write!(f, "{e}"),
+            Self::Authentication(e) => write!(f, "{e}"),
             Self::Write(e) => write!(f, "{e}"),
             Self::BulkWrite(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),

@@ -16,6 +16,8 @@ pub enum NetworkPhase {
     TlsHandshake,
     /// Exchanging the handshake.
     Handshake,
+    /// Logging in, after the handshake.
+    Authentication,
     /// Sending a command.
     Write,
     /// Waiting for or reading a reply.
@@ -61,14 +63,16 @@ impl NetworkError {
                 | NetworkPhase::Connect
                 | NetworkPhase::TlsHandshake
                 | NetworkPhase::Handshake
+                | NetworkPhase::Authentication
         )
     }
 
     /// While a connection is established: whether an overloaded server may be behind the failure. It drops sockets; it
-    /// neither changes host names nor certificates. What TLS refuses shows up during the first exchange too, where a client
+    /// neither changes host names nor certificates, and once it has greeted it is not overloaded. What TLS refuses shows up during the first exchange too, where a client
     /// certificate is refused.
     pub(crate) fn may_be_overload(&self) -> bool {
-        self.phase != NetworkPhase::Resolve && self.source.kind() != io::ErrorKind::InvalidData
+        !matches!(self.phase, NetworkPhase::Resolve | NetworkPhase::Authentication)
+            && self.source.kind() != io::ErrorKind::InvalidData
     }
 }
 
@@ -79,6 +83,7 @@ impl fmt::Display for NetworkError {
             NetworkPhase::Connect => "the connection could not be opened",
             NetworkPhase::TlsHandshake => "the connection could not be encrypted",
             NetworkPhase::Handshake => "the connection failed during the handshake",
+            NetworkPhase::Authentication => "the connection failed during the login",
             NetworkPhase::Write => "the connection failed while a command was sent",
             NetworkPhase::Read => "the connection failed while a reply was awaited",
         };

@@ -5,6 +5,7 @@ mod attempt;
 mod cluster_clock;
 mod explicit;
 mod monitoring;
+mod selection;
 mod sessions;
 
 use std::{
@@ -18,19 +19,21 @@ use std::{
 
 use crate::{
     Error, Result, ServerAddress,
-    operation::{Operation, Retry},
+    operation::{Operation, Pinned, Retry},
+    pool::PooledConnection,
     proto::{
-        event::{CommandEvent, EventListener},
+        event::{CommandEvent, EventListener, ServerSelectionEvent},
         retry::{self, Next, Retries, RetryOptions},
         server_selection::Criteria,
         session::ServerSession,
     },
     topology::{SelectedServer, Topology},
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+use selection::Wanted;
 use sessions::SessionPool;
 
 /// What the executor needs of the client's options.
@@ -41,7 +44,11 @@ pub(crate) struct ExecutionSettings {
     pub(crate) overload_retargeting: bool,
     /// Takes the place of the random factor of pauses, in tests.
     pub(crate) jitter: Option<f64>,
+    /// Every command carries it.
+    pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
+    /// Is told how servers are chosen.
+    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -100,8 +107,9 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut tries).await {
                 Ok(mut output) => {
-                    if let Some(used) = tries.session.take() {
-                        self.give_back(O::attach_session(&mut output, used));
+                    match O::open_cursor(&mut output) {
+                        Some(cursor) => cursor.session = tries.session.take(),
+                        None => self.give_back(tries.session.take()),
                     }
                     return Ok(output);
                 }
@@ -135,22 +143,19 @@ impl Executor {
         tries: &mut Tries<'_>,
     ) -> Result<O::Output, Failure> {
         let server = self
-            .select(operation.target(), &tries.avoid)
+            .select(Wanted {
+                operation: operation.command_name(),
+                operation_id: tries.operation_id,
+                criteria: operation.target(),
+                avoid: &tries.avoid,
+            })
             .await
             .map_err(Failure::nowhere)?;
-        let checked_out = match server.try_check_out() {
-            Some(connection) => Ok(connection),
-            None => server.check_out(Deadline::NEVER).await,
-        };
-        let mut connection = match checked_out {
-            Ok(connection) => connection,
-            Err(error) => {
-                let error = match operation.retry() {
-                    Retry::Write => retry::label_write_failure(error),
-                    _ => error,
-                };
-                return Err(Failure::at(&server, error));
-            }
+        let pinned = operation.pin().and_then(Option::take).and_then(unpin);
+        let is_pinned = pinned.is_some();
+        let mut connection = match pinned {
+            Some(connection) => connection,
+            None => self.check_out(operation, &server).await?,
         };
         let attempt = Attempt::new(self, &server, operation, &connection, tries)
             .map_err(|error| Failure::at(&server, error))?;
@@ -160,9 +165,39 @@ impl Executor {
             return Err(Failure::at(&server, error));
         }
         let result = attempt.run(operation, &mut connection).await;
-        result.map_err(|error| {
+        let result = result.map_err(|error| {
             self.topology.handle_error(&server, connection.key(), &error);
             Failure::at(&server, error)
+        });
+        if is_pinned {
+            if let Some(place) = operation.pin() {
+                *place = Some(Pinned(Box::new(connection)));
+            }
+            return result;
+        }
+        let mut output = result?;
+        if server.is_load_balancer()
+            && let Some(cursor) = O::open_cursor(&mut output)
+        {
+            cursor.pin = Some(Pinned(Box::new(connection)));
+        }
+        Ok(output)
+    }
+
+    async fn check_out<O: Operation>(
+        &self,
+        operation: &O,
+        server: &SelectedServer,
+    ) -> Result<PooledConnection, Failure> {
+        if let Some(connection) = server.try_check_out() {
+            return Ok(connection);
+        }
+        server.check_out(Deadline::NEVER).await.map_err(|error| {
+            let error = match operation.retry() {
+                Retry::Write => retry::label_write_failure(error),
+                _ => error,
+            };
+            Failure::at(server, error)
         })
     }
 
@@ -171,13 +206,6 @@ impl Executor {
         self.settings
             .jitter
             .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
-    async fn select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Result<SelectedServer> {
-        match self.topology.try_select(criteria, avoid) {
-            Some(server) => Ok(server),
-            None => self.topology.select(criteria, avoid, Deadline::NEVER).await,
-        }
     }
 
     /// Returns a session to the pool.
@@ -197,6 +225,11 @@ impl Executor {
     pub(crate) fn drain_sessions(&self) -> Vec<[u8; 16]> {
         self.sessions.drain()
     }
+}
+
+/// The connection that a cursor held on to.
+fn unpin(pinned: Pinned) -> Option<PooledConnection> {
+    pinned.0.downcast().ok().map(|connection| *connection)
 }
 
 /// What the tries of one operation share.

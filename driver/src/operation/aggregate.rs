@@ -11,7 +11,6 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
-        session::ServerSession,
         wire::ReplyBuffer,
     },
     types::{collation::Collation, concern::WriteConcern, hint::Hint},
@@ -112,7 +111,7 @@ impl Operation for Aggregate<'_> {
         cursor::attach(output, take);
     }
 
-    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-        cursor::attach_session(output, session)
+    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        output.if_open()
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::{
     Error, Result, ServerAddress,
     bson::{RawDocument, RawElement, RawElements, find_element},
-    operation::ReplyContext,
+    operation::{Pinned, ReplyContext},
     proto::{
         command::{Reply, array_bytes, document_bytes},
         session::ServerSession,
@@ -28,6 +28,15 @@ pub(crate) struct CursorReply {
     pub(crate) address: ServerAddress,
     /// The session that getMore must use.
     pub(crate) session: Option<ServerSession>,
+    /// The connection that getMore must use: behind a load balancer, another one may lead to another server.
+    pub(crate) pin: Option<Pinned>,
+}
+
+impl CursorReply {
+    /// Itself, if the server has more.
+    pub(crate) fn if_open(&mut self) -> Option<&mut Self> {
+        (self.id != 0).then_some(self)
+    }
 }
 
 /// A batch of documents: the reply's bytes and a position in them. Nothing is decoded before it is asked for.
@@ -112,6 +121,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
         },
         address: context.address.clone(),
         session: None,
+        pin: None,
     })
 }
 
@@ -120,15 +130,6 @@ pub(crate) fn attach(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffe
     if !output.batch.is_empty() {
         output.batch.attach(take());
     }
-}
-
-/// Keeps the session while the server's cursor is open.
-pub(crate) fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-    if output.id == 0 {
-        return Some(session);
-    }
-    output.session = Some(session);
-    None
 }
 
 /// The first document of a reply's first batch, for operations that want one document only.

@@ -13,7 +13,6 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
-        session::ServerSession,
         wire::ReplyBuffer,
     },
     types::{collation::Collation, concern::ReadConcern, hint::Hint, read_preference::ReadPreference},
@@ -136,8 +135,8 @@ impl Operation for Find<'_> {
         cursor::attach(output, take);
     }
 
-    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-        cursor::attach_session(output, session)
+    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        output.if_open()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, cursor};
+use super::{Operation, Pinned, ReplyContext, cursor};
 use crate::{
     Namespace, Result, ServerAddress,
     bson::Bson,
@@ -23,6 +23,7 @@ pub(crate) struct GetMore<'a> {
     pub(crate) namespace: &'a Namespace,
     pub(crate) address: &'a ServerAddress,
     pub(crate) session: Option<&'a ServerSession>,
+    pub(crate) pin: &'a mut Option<Pinned>,
     pub(crate) batch_size: Option<u32>,
     pub(crate) max_await_time: Option<Duration>,
     pub(crate) comment: Option<&'a Bson>,
@@ -42,6 +43,10 @@ impl Operation for GetMore<'_> {
 
     fn session(&self) -> Option<&ServerSession> {
         self.session
+    }
+
+    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+        Some(self.pin)
     }
 
     fn uses_session(&self) -> bool {
@@ -88,6 +93,7 @@ mod tests {
                 namespace: &Namespace::new("d", "c"),
                 address: &address,
                 session: None,
+                pin: &mut None,
                 batch_size: Some(3),
                 max_await_time: None,
                 comment: Some(&comment),

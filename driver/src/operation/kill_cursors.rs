@@ -1,6 +1,6 @@
 //! `killCursors`: frees a cursor that was not read to its end.
 
-use super::{Operation, ReplyContext};
+use super::{Operation, Pinned, ReplyContext};
 use crate::{
     Namespace, Result, ServerAddress,
     proto::{
@@ -17,6 +17,7 @@ pub(crate) struct KillCursors<'a> {
     pub(crate) namespace: &'a Namespace,
     pub(crate) address: &'a ServerAddress,
     pub(crate) session: Option<&'a ServerSession>,
+    pub(crate) pin: &'a mut Option<Pinned>,
 }
 
 impl Operation for KillCursors<'_> {
@@ -33,6 +34,10 @@ impl Operation for KillCursors<'_> {
 
     fn session(&self) -> Option<&ServerSession> {
         self.session
+    }
+
+    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+        Some(self.pin)
     }
 
     fn uses_session(&self) -> bool {

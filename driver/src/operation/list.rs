@@ -9,7 +9,6 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Criteria,
-        session::ServerSession,
         wire::ReplyBuffer,
     },
     types::read_preference::ReadPreference,
@@ -111,8 +110,8 @@ impl Operation for ListCollections<'_> {
         cursor::attach(output, take);
     }
 
-    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-        cursor::attach_session(output, session)
+    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        output.if_open()
     }
 }
 
@@ -163,11 +162,8 @@ impl Operation for ListIndexes<'_> {
         }
     }
 
-    fn attach_session(output: &mut Option<CursorReply>, session: ServerSession) -> Option<ServerSession> {
-        match output {
-            Some(output) => cursor::attach_session(output, session),
-            None => Some(session),
-        }
+    fn open_cursor(output: &mut Option<CursorReply>) -> Option<&mut CursorReply> {
+        output.as_mut().and_then(CursorReply::if_open)
     }
 }
 

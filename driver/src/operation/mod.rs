@@ -21,6 +21,10 @@ pub(crate) mod search_indexes;
 pub(crate) mod update;
 pub(crate) mod write_result;
 
+use std::{any::Any, fmt};
+
+use cursor::CursorReply;
+
 use crate::{
     Result, ServerAddress,
     proto::{
@@ -52,6 +56,11 @@ pub(crate) trait Operation {
 
     /// The command's name.
     const NAME: &'static str;
+
+    /// The same of this one command, where the application names it.
+    fn command_name(&self) -> &str {
+        Self::NAME
+    }
 
     /// The database the command is addressed to.
     fn database(&self) -> &str;
@@ -119,9 +128,25 @@ pub(crate) trait Operation {
     /// Lets an output that needs the reply's bytes take them out of the connection.
     fn attach_reply(_output: &mut Self::Output, _take: impl FnOnce() -> ReplyBuffer) {}
 
-    /// Lets an output that lives on, such as an open cursor, keep the session; else it is given back.
-    fn attach_session(_output: &mut Self::Output, session: ServerSession) -> Option<ServerSession> {
-        Some(session)
+    /// The cursor that the output is, if the server has more for it: it keeps the session, and behind a load balancer the
+    /// connection.
+    fn open_cursor(_output: &mut Self::Output) -> Option<&mut CursorReply> {
+        None
+    }
+
+    /// Where the cursor that this operation continues keeps its connection, if it has one. It is taken for the time of the
+    /// operation.
+    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+        None
+    }
+}
+
+/// A connection that somebody holds on to. This layer does not know connections, so it cannot look inside.
+pub(crate) struct Pinned(pub(crate) Box<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pinned")
     }
 }
 

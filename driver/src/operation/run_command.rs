@@ -14,7 +14,6 @@ use crate::{
         description::HelloReply,
         retry::Intent,
         server_selection::Criteria,
-        session::ServerSession,
         wire::ReplyBuffer,
     },
     types::read_preference::ReadPreference,
@@ -31,6 +30,12 @@ pub(crate) struct RunCommand<'a, T> {
 }
 
 impl<T> RunCommand<'_, T> {
+    /// The name that the command begins with, if it is one.
+    fn name(&self) -> Option<&str> {
+        let mut elements = RawElements::new(self.command.as_bytes()).ok()?;
+        Some(elements.next_element().ok()??.key)
+    }
+
     /// Refuses an empty command, and fields that the driver writes itself.
     fn validate(&self) -> Result<()> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
@@ -53,6 +58,10 @@ impl<T> RunCommand<'_, T> {
 impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
     type Output = T;
     const NAME: &'static str = "runCommand";
+
+    fn command_name(&self) -> &str {
+        self.name().unwrap_or(Self::NAME)
+    }
 
     fn database(&self) -> &str {
         self.database
@@ -91,6 +100,10 @@ impl Operation for RunCursorCommand<'_> {
     type Output = CursorReply;
     const NAME: &'static str = "runCursorCommand";
 
+    fn command_name(&self) -> &str {
+        self.0.command_name()
+    }
+
     fn database(&self) -> &str {
         self.0.database()
     }
@@ -119,7 +132,7 @@ impl Operation for RunCursorCommand<'_> {
         cursor::attach(output, take);
     }
 
-    fn attach_session(output: &mut CursorReply, session: ServerSession) -> Option<ServerSession> {
-        cursor::attach_session(output, session)
+    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        output.if_open()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
+use super::{Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
 use crate::{
     Error, Result, ServerAddress,
     proto::{
@@ -148,12 +148,22 @@ pub struct ClientOptions {
     /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
     /// retries always do.
     pub enable_overload_retargeting: bool,
+    /// The library that wraps the driver, if one does: servers show it beside the driver's name. Default: none. More can be
+    /// appended later, see [`Client::append_metadata`](crate::Client::append_metadata).
+    pub driver_info: Option<DriverInfo>,
+    /// The version of the server's interface that the application is written for. Default: none is declared.
+    pub server_api: Option<ServerApi>,
     /// Is told of every command. Default: nobody. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
     /// Is told what happens in the connection pools. Default: nobody.
     pub pool_listener: Option<EventListener<PoolEvent>>,
     /// Is told of discovery and monitoring. Default: nobody.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
+    /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
+    /// feature `tracing` nothing is logged.
+    pub max_log_document_length: Option<usize>,
+    /// A field of each log message of the client, in tests.
+    pub(crate) log_tag: Option<String>,
     /// Takes the place of the random factor of the pauses before retries, in tests.
     pub(crate) jitter: Option<f64>,
     pub(crate) warnings: Vec<String>,
@@ -212,9 +222,13 @@ impl Default for ClientOptions {
             retry_writes: true,
             max_adaptive_retries: None,
             enable_overload_retargeting: false,
+            driver_info: None,
+            server_api: None,
             command_listener: None,
             pool_listener: None,
             sdam_listener: None,
+            max_log_document_length: None,
+            log_tag: None,
             jitter: None,
             warnings: Vec::new(),
             auth_source: None,
@@ -308,12 +322,8 @@ impl ClientOptions {
 
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
-        self.resolved_credential()?;
+        self.identity()?;
         for (given, what) in [
-            (
-                self.credential.is_some(),
-                "authentication (a user name or authMechanism)",
-            ),
             (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
             (
                 self.timeout.is_some_and(|timeout| !timeout.is_zero()),

@@ -81,13 +81,6 @@ impl Credential {
         self.password = Some(password);
     }
 
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(
-            dead_code,
-            reason = "this version does not authenticate; its tests compare passwords"
-        )
-    )]
     pub(crate) fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{AuthMechanism, ClientOptions, Credential};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    proto::auth::{Identity, Mechanism, ScramHash},
+};
 
 /// The database of users that no database of the deployment knows.
 const EXTERNAL: &str = "$external";
@@ -79,6 +82,36 @@ impl ClientOptions {
             .map(|given| resolve(given, self.default_database.as_deref()))
             .transpose()
             .map_err(Error::invalid_argument)
+    }
+
+    /// Who logs in on the connections of a client.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+        let Some(credential) = self.resolved_credential()? else {
+            return Ok(None);
+        };
+        let mechanism = credential.mechanism.as_ref().map(spoken).transpose()?;
+        Ok(Some(Identity {
+            mechanism,
+            password: credential.password().cloned(),
+            source: credential.source.unwrap_or_else(|| ADMIN.to_owned()),
+            username: credential.username,
+        }))
+    }
+}
+
+/// The mechanism, if this driver speaks it.
+fn spoken(mechanism: &AuthMechanism) -> Result<Mechanism> {
+    match mechanism {
+        AuthMechanism::ScramSha1 => Ok(Mechanism::Scram(ScramHash::Sha1)),
+        AuthMechanism::ScramSha256 => Ok(Mechanism::Scram(ScramHash::Sha256)),
+        AuthMechanism::MongoDbX509 => Ok(Mechanism::X509),
+        AuthMechanism::Plain => Ok(Mechanism::Plain),
+        AuthMechanism::Gssapi | AuthMechanism::MongoDbAws | AuthMechanism::MongoDbOidc => {
+            Err(Error::unsupported(format!(
+                "authMechanism={} is not available in this version of marula-driver",
+                mechanism.as_str()
+            )))
+        }
     }
 }
 

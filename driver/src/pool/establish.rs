@@ -30,13 +30,8 @@ impl Pool {
         if let Some(listener) = self.listener.upgrade() {
             listener.handshake_succeeded(&self.address, connection.hello(), connection.handshake_time());
         }
-        let service = connection.hello().service_id;
         let interruption = connection.interruption();
         let mut state = self.lock();
-        let key = match service.filter(|_| self.connection.load_balanced) {
-            Some(service) => state.machine.identify(key, service),
-            None => key,
-        };
         // A stale one is forgotten again when it is closed.
         if state.machine.is_pending(key) {
             state.interruptions.push((key, interruption));
@@ -73,7 +68,15 @@ struct Establishment {
 
 impl Establishment {
     async fn run(mut self, unwanted: impl Future<Output = ()>) {
-        let opening = Connection::establish(&self.pool.address, &self.pool.connection);
+        let opening = async {
+            let settings = &self.pool.connection;
+            let greeted = Connection::greet(&self.pool.address, settings).await?;
+            // Known before the login, so that one that fails counts against the service alone.
+            if let Some(service) = greeted.service_id().filter(|_| settings.load_balanced) {
+                self.key = self.pool.lock().machine.identify(self.key, service);
+            }
+            greeted.log_in(settings).await
+        };
         let Some(outcome) = unless(unwanted, opening).await else {
             return;
         };

@@ -1,5 +1,6 @@
 //! The specifications' machines: no I/O, no clock and no randomness of their own.
 
+pub mod auth;
 pub mod cmap;
 pub mod command;
 pub mod description;

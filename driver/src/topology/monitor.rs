@@ -47,7 +47,7 @@ impl Monitor {
     /// Starts a monitor on the runtime of the deployment: one task, which owns every connection that it uses.
     pub(super) fn start(topology: &Arc<Shared>, address: ServerAddress, watch: Arc<Watch>) -> AbortHandle {
         let settings = topology.settings.monitor();
-        let connection_settings = topology.settings.connection.clone();
+        let connection_settings = topology.settings.connection.for_monitors();
         let meter = Meter {
             address: address.clone(),
             settings: connection_settings.clone(),

@@ -93,6 +93,11 @@ impl SelectedServer {
         self.topology == TopologyType::Single
     }
 
+    /// Whether it is a load balancer, behind which each connection may lead to another server.
+    pub(crate) fn is_load_balancer(&self) -> bool {
+        self.topology == TopologyType::LoadBalanced
+    }
+
     /// Whether it is one of the routers of a sharded cluster, which are all alike.
     pub(crate) fn is_router(&self) -> bool {
         self.topology == TopologyType::Sharded

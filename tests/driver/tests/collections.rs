@@ -19,15 +19,16 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
         .await
         .expect("the server starts");
     let commands = Arc::new(Mutex::new(Vec::new()));
-    let mut options = ClientOptions::parse(&server.uri()).unwrap();
+    let mut options = ClientOptions::parse(&server.uri()).expect("the server's connection string");
     let heard = Arc::clone(&commands);
     options.command_listener = Some(EventListener::new(move |event| {
         if let CommandEvent::Started(started) = event {
-            let command = marula_driver::bson::decode_document(started.command.as_bytes()).unwrap();
-            heard.lock().unwrap().push(command);
+            let command =
+                marula_driver::bson::decode_document(started.command.as_bytes()).expect("a command");
+            heard.lock().expect("no test panics with it").push(command);
         }
     }));
-    (server, Client::with_options(options).unwrap(), commands)
+    (server, Client::with_options(options).expect("a client"), commands)
 }
 
 #[tokio::test]

@@ -42,21 +42,19 @@ fn client(uri: &str) -> (Client, Log, Log) {
     options.heartbeat_frequency = Duration::from_secs(3600);
     let sink = Arc::clone(&sdam);
     options.sdam_listener = Some(EventListener::new(move |event| {
-        sink.lock().expect("no listener panics").push(name(event));
+        sink.lock().expect("no panic").push(name(event));
     }));
     let sink = Arc::clone(&pool);
     options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
         let text = format!("{event:?}");
         let end = text.find([' ', '{']).unwrap_or(text.len());
-        sink.lock()
-            .expect("no listener panics")
-            .push(text[..end].to_owned());
+        sink.lock().expect("no panic").push(text[..end].to_owned());
     }));
     (Client::with_options(options).expect("a client"), sdam, pool)
 }
 
 fn take(log: &Log) -> Vec<String> {
-    std::mem::take(&mut *log.lock().expect("no listener panics"))
+    std::mem::take(&mut *log.lock().expect("no panic"))
 }
 
 #[tokio::test]

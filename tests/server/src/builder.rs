@@ -1,5 +1,7 @@
 //! Settings of a server, and starting it.
 
+use crate::auth::AccessSettings;
+use crate::auth::scram::{Hash, Stored};
 use crate::balancer::Balancer;
 use crate::deployment::Deployment;
 use crate::member::Member;
@@ -31,6 +33,7 @@ pub struct TestServerBuilder {
     set_name: String,
     advertised_hosts: Option<Vec<String>>,
     parameters: Document,
+    access: AccessSettings,
 }
 
 impl Default for TestServerBuilder {
@@ -42,6 +45,7 @@ impl Default for TestServerBuilder {
             set_name: SET_NAME.to_owned(),
             advertised_hosts: None,
             parameters: Document::new(),
+            access: AccessSettings::default(),
         }
     }
 }
@@ -88,6 +92,26 @@ impl TestServerBuilder {
     /// value of the type it has there.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
         self.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Refuses commands of clients that have not logged in. This user may: one of the database `admin`, with both hashes of SCRAM.
+    /// The server's connection strings name it. It can make more users, who may do everything, whatever their roles.
+    pub fn auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.access.user = Some((user.into(), password.into()));
+        self
+    }
+
+    /// Takes every client for the owner of a certificate with this subject, if it logs in by `MONGODB-X509`. No certificate is
+    /// looked at. Clients must log in.
+    pub fn certificate_subject(mut self, subject: impl Into<String>) -> Self {
+        self.access.certificate_subject = Some(subject.into());
+        self
+    }
+
+    /// Lets this user of the database `$external` log in by `PLAIN`. Clients must log in.
+    pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.access.plain.push((user.into(), password.into()));
         self
     }
 
@@ -142,6 +166,11 @@ impl TestServerBuilder {
         {
             return Err("advertised hosts are for replica sets, three names for three members".to_owned());
         }
+        if let Some((name, password)) = &self.access.user
+            && (name.is_empty() || Stored::new(Hash::Sha256, name, password, 1).is_none())
+        {
+            return Err("a user needs a name, and a password without control characters".to_owned());
+        }
         let defaults = default_parameters(self.kind, version);
         for (name, value) in &self.parameters {
             check_parameter(&defaults, name, value)?;
@@ -152,6 +181,7 @@ impl TestServerBuilder {
             set_name: self.set_name.clone(),
             advertised_hosts: self.advertised_hosts.clone(),
             parameters: self.parameters.clone(),
+            access: self.access.clone(),
         })
     }
 }
@@ -230,6 +260,8 @@ mod tests {
         let refused = |builder: TestServerBuilder| builder.settings().is_err();
         assert!(refused(TestServerBuilder::default().version("4.0")));
         assert!(refused(TestServerBuilder::default().parameter("what", 1)));
+        assert!(refused(TestServerBuilder::default().auth("", "x")));
+        assert!(refused(TestServerBuilder::default().auth("u", "\u{7}")));
         assert!(refused(
             TestServerBuilder::default()
                 .replica_set()

@@ -266,6 +266,7 @@ mod tests {
             set_name: String::new(),
             advertised_hosts: None,
             parameters: Document::new(),
+            access: crate::auth::AccessSettings::default(),
         };
         Deployment::new(settings, Vec::new())
     }

@@ -1,5 +1,8 @@
 //! What the members of one server instance share: storage, topology, the clock, sessions and counters.
 
+use crate::auth::Users;
+use crate::auth::scram::Hash;
+use crate::command::users::iterations;
 use crate::events::Events;
 use crate::replica_set::Topology;
 use crate::session::Sessions;
@@ -95,6 +98,7 @@ pub(crate) struct Deployment {
     pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
+    pub(crate) users: Users,
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
     catalog: Mutex<Catalog>,
@@ -116,6 +120,7 @@ impl Deployment {
             .unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect());
         let mut parameters = settings::default_parameters(settings.kind, settings.version);
         parameters.extend(settings.parameters);
+        let iterations = Hash::ALL.map(|hash| iterations(&parameters, hash));
         Deployment {
             version: settings.version,
             kind: settings.kind,
@@ -125,6 +130,7 @@ impl Deployment {
             parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
+            users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
             catalog: Mutex::default(),
             oplog: Mutex::default(),

@@ -39,6 +39,7 @@ codes! {
     OVERFLOW = 15 "Overflow";
     PROTOCOL_ERROR = 17 "ProtocolError";
     AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
+    USER_NOT_FOUND = 11 "UserNotFound";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";
@@ -89,6 +90,7 @@ codes! {
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
     API_DEPRECATION_ERROR = 324 "APIDeprecationError";
+    MECHANISM_UNAVAILABLE = 334 "MechanismUnavailable";
     LOAD_BALANCER_SUPPORT_MISMATCH = 354 "LoadBalancerSupportMismatch";
     CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
     NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";

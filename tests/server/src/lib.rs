@@ -15,6 +15,7 @@
 //! ```
 
 mod aggregate;
+mod auth;
 mod balancer;
 mod builder;
 mod change_stream;

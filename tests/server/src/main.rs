@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 
 const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
-    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--parameter NAME=VALUE]...\n\
+    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]...\n\
     prints the connection string, then that of a single mongos, then those of the processes";
 
 #[tokio::main]
@@ -41,6 +41,13 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
             "--sharded" => builder.sharded(),
             "--load-balanced" => builder.load_balanced(),
             "--set-name" => builder.set_name(value()?),
+            "--auth" => {
+                let text = value()?;
+                let (user, password) = text
+                    .split_once(':')
+                    .ok_or_else(|| format!("--auth needs USER:PASSWORD\n{USAGE}"))?;
+                builder.auth(user, password)
+            }
             "--parameter" => {
                 let text = value()?;
                 let (name, value) = text

@@ -34,11 +34,11 @@ impl TestServer {
     }
 
     /// The connection string: `mongodb://127.0.0.1:PORT/`; the three members and `replicaSet=rs0`; the two mongos; or the load
-    /// balancer in front of both mongos and `loadBalanced=true`.
+    /// balancer in front of both mongos and `loadBalanced=true`. If clients must log in, all connection strings name the first user.
     #[must_use]
     pub fn uri(&self) -> String {
         if let Some([all, _]) = &self.balancers {
-            return format!("mongodb://{}/?loadBalanced=true", all.address);
+            return format!("mongodb://{}{}/?loadBalanced=true", self.user(), all.address);
         }
         let hosts: Vec<String> = self
             .deployment
@@ -51,7 +51,15 @@ impl TestServer {
             .set_name
             .as_ref()
             .map_or_else(String::new, |name| format!("?replicaSet={name}"));
-        format!("mongodb://{}/{options}", hosts.join(","))
+        format!("mongodb://{}{}/{options}", self.user(), hosts.join(","))
+    }
+
+    /// `user:password@`, if clients must log in.
+    fn user(&self) -> String {
+        match &self.deployment.users.settings.user {
+            Some((name, password)) => format!("{}:{}@", escaped(name), escaped(password)),
+            None => String::new(),
+        }
     }
 
     /// The connection string of one mongos: the first one of a sharded cluster, or the load balancer in front of it. The same as
@@ -59,8 +67,10 @@ impl TestServer {
     #[must_use]
     pub fn single_uri(&self) -> String {
         match (&self.balancers, self.deployment.is_mongos()) {
-            (Some([_, single]), _) => format!("mongodb://{}/?loadBalanced=true", single.address),
-            (None, true) => format!("mongodb://{}/", self.deployment.addresses[0]),
+            (Some([_, single]), _) => {
+                format!("mongodb://{}{}/?loadBalanced=true", self.user(), single.address)
+            }
+            (None, true) => format!("mongodb://{}{}/", self.user(), self.deployment.addresses[0]),
             (None, false) => self.uri(),
         }
     }
@@ -77,7 +87,7 @@ impl TestServer {
         self.deployment
             .addresses
             .iter()
-            .map(|address| format!("mongodb://{address}/{options}"))
+            .map(|address| format!("mongodb://{}{address}/{options}", self.user()))
             .collect()
     }
 
@@ -198,6 +208,15 @@ impl TestServer {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Percent-encodes what has a meaning of its own in a connection string.
+fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
 }
 
 impl Drop for TestServer {

@@ -1,5 +1,6 @@
 //! What one server instance plays: its deployment kind, version, names and parameters.
 
+use crate::auth::AccessSettings;
 use crate::version::Version;
 use bson::{Bson, Document, doc};
 
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) advertised_hosts: Option<Vec<String>>,
     /// Server parameters that differ from their defaults.
     pub(crate) parameters: Document,
+    /// Who may use the server.
+    pub(crate) access: AccessSettings,
 }
 
 /// The server parameters with their defaults.
@@ -58,6 +61,8 @@ pub(crate) fn default_parameters(kind: Kind, version: Version) -> Document {
         "notablescan": false,
         "quiet": false,
         "requireApiVersion": false,
+        "scramIterationCount": 10_000,
+        "scramSHA256IterationCount": 15_000,
         "transactionLifetimeLimitSeconds": 60,
         "ttlMonitorSleepSecs": 60,
     };
@@ -76,6 +81,8 @@ pub(crate) fn is_settable(name: &str) -> bool {
         name,
         "acceptApiVersion2"
             | "requireApiVersion"
+            | "scramIterationCount"
+            | "scramSHA256IterationCount"
             | "logLevel"
             | "notablescan"
             | "quiet"

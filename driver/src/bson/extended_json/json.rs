@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::base64::hex_digit;
 use super::error::{JsonError, JsonErrorKind};
+use crate::bson::base64::hex_digit;
 use crate::bson::limits::MAX_DEPTH;
 
 /// One JSON value and the byte it starts at.

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::base64::{write_base64, write_hex};
 use super::date::{TEXTUAL, write_date};
+use crate::bson::base64::{write_base64, write_hex};
 use crate::bson::error::DecodeError;
 use crate::bson::spec::BinarySubtype;
 use crate::bson::{Decimal128, ObjectId, Timestamp};

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::base64::{hex_digit, read_base64, read_hex};
 use super::date::read_date;
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::reader::{self, Forms};
+use crate::bson::base64::{hex_digit, read_base64, read_hex};
 use crate::bson::error::kind_name;
 use crate::bson::spec::{BinarySubtype, ElementType};
 use crate::bson::{

@@ -133,7 +133,7 @@ async fn an_interruption_wakes_whoever_waits_for_a_reply() {
         error.to_string().contains("connection pool was cleared"),
         "{error}"
     );
-    assert_eq!(take(&heard), ["cleared true", "1 in", "1 closed: stale, true"]);
+    assert_eq!(take(&heard), ["cleared true", "1 in", "1 closed: stale, false"]);
     // One that nobody waits on fails when it is used next.
     assert!(!pinned.is_reusable());
     drop(pinned);

@@ -195,7 +195,12 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         match outcome {
             Ok(()) => self.take_in(key, connection, now),
             Err(error) => {
-                let reason = self.surplus(key).unwrap_or(ConnectionClosedReason::Error);
+                // A failure of its own is told even when it made the pool give up all connections.
+                let reason = match self.surplus(key) {
+                    Some(ConnectionClosedReason::Stale) if error.is_some() => ConnectionClosedReason::Error,
+                    Some(reason) => reason,
+                    None => ConnectionClosedReason::Error,
+                };
                 self.close_connection(key, connection, reason, error);
             }
         }

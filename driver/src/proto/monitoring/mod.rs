@@ -4,12 +4,10 @@
 //! two checks a server that can stream is not left alone for a moment: it answers the next hello when its state changes, or
 //! after `heartbeatFrequencyMS`, without being asked again. Any other server is asked every `heartbeatFrequencyMS`.
 
-mod faas;
 mod monitor;
 
 use std::time::{Duration, Instant};
 
-pub use faas::is_faas;
 pub use monitor::Monitor;
 
 use crate::proto::description::TopologyVersion;

@@ -27,8 +27,15 @@ const RETRYABLE_READ_CODES: [i32; 2] = [
     134,   // ReadConcernMajorityNotAvailableYet
 ];
 
+/// The command was not sent, for a reason that another try may not meet.
 fn is_before_command(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Pool(PoolError::Cleared { .. }))
+    match error.kind() {
+        ErrorKind::Pool(PoolError::Cleared { .. }) => true,
+        ErrorKind::Authentication(e) => e
+            .refusal()
+            .is_some_and(|refusal| RETRYABLE_WRITE_CODES.contains(&refusal.code)),
+        _ => false,
+    }
 }
 
 /// Whether a read that failed like this may be sent once more.
@@ -75,13 +82,30 @@ pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{CommandError, NetworkPhase};
+    use crate::error::{AuthenticationError, AuthenticationFailure, CommandError, NetworkPhase};
 
     fn command(code: i32) -> Error {
         Error::new(ErrorKind::Command(CommandError {
             code,
             ..CommandError::default()
         }))
+    }
+
+    #[test]
+    fn a_login_may_be_tried_again_where_a_command_may() {
+        let login = |code| {
+            let refusal = CommandError {
+                code,
+                ..CommandError::default()
+            };
+            Error::from(AuthenticationError::new(
+                "SCRAM-SHA-256",
+                AuthenticationFailure::Refused(refusal),
+            ))
+        };
+        assert!(is_retryable_read(&login(91)) && !is_retryable_read(&login(18)));
+        assert!(is_retryable_write(&label_write_failure(login(91))));
+        assert!(!is_retryable_write(&label_write_failure(login(18))));
     }
 
     #[test]

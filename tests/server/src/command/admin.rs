@@ -153,10 +153,6 @@ pub(crate) fn whats_my_uri(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "you": &call.client.peer })
 }
 
-pub(crate) fn connection_status(_: &Call<'_>) -> Result<Document> {
-    Ok(doc! { "authInfo": { "authenticatedUsers": [], "authenticatedUserRoles": [] } })
-}
-
 pub(crate) fn command_line(_: &Call<'_>) -> Result<Document> {
     Ok(doc! { "argv": ["marula-test-server"], "parsed": {} })
 }

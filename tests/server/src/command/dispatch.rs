@@ -1,6 +1,6 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
-use super::{Call, api_version, generic, hello, labels, older, table, waiting};
+use super::{Call, api_version, generic, hello, labels, older, sasl, table, waiting};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
@@ -211,6 +211,7 @@ fn prepare(
     db: &str,
     body: &Document,
 ) -> Result<()> {
+    sasl::check_user(deployment, client, command.name)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
     older::check_options(command, deployment.version, body)?;

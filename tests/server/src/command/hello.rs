@@ -1,6 +1,6 @@
 //! `hello` and its legacy names: the handshake, the topology's news, and waiting for them.
 
-use super::Call;
+use super::{Call, sasl};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
@@ -72,7 +72,9 @@ pub(crate) async fn run(
             ));
         }
     }
-    Ok(reply(deployment, member, client, body, key))
+    let mut reply = reply(deployment, member, client, body, key);
+    sasl::answer_hello(deployment, client, body, &mut reply);
+    Ok(reply)
 }
 
 async fn await_change(

@@ -23,6 +23,7 @@ pub(crate) mod older;
 pub(crate) mod plan;
 pub(crate) mod rename;
 pub(crate) mod repl_set;
+pub(crate) mod sasl;
 pub(crate) mod search_index;
 pub(crate) mod sharding;
 pub(crate) mod table;

@@ -2,7 +2,7 @@
 
 use super::{
     Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
-    list, rename, repl_set, update,
+    list, rename, repl_set, sasl, update,
 };
 use crate::deployment::Deployment;
 use crate::error::Result;
@@ -165,7 +165,7 @@ const COMMANDS: &[Command] = &[
         name: "connectionStatus",
         fields: Some(&["showPrivileges"]),
         api_v1: true,
-        run: admin::connection_status,
+        run: sasl::connection_status,
         ..COMMAND
     },
     Command {

@@ -1,7 +1,7 @@
 //! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
 
 use super::table::{Access, COMMAND, Command, Process};
-use super::{admin, bulk_write, map_reduce, search_index, sharding, users};
+use super::{admin, bulk_write, map_reduce, sasl, search_index, sharding, users};
 
 /// Any fields: the command's answer does not depend on them, or it reads them itself.
 const ANY: Option<&[&str]> = None;
@@ -97,21 +97,21 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "authenticate",
         fields: ANY,
         api_v1: true,
-        run: users::authenticate,
+        run: sasl::authenticate,
         ..COMMAND
     },
     Command {
         name: "saslStart",
         fields: ANY,
         api_v1: true,
-        run: users::sasl_start,
+        run: sasl::sasl_start,
         ..COMMAND
     },
     Command {
         name: "saslContinue",
         fields: ANY,
         api_v1: true,
-        run: users::sasl_continue,
+        run: sasl::sasl_continue,
         ..COMMAND
     },
     Command {
@@ -121,21 +121,33 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "logout",
-        run: admin::ping,
+        run: sasl::logout,
         ..COMMAND
     },
     Command {
         name: "createUser",
         fields: ANY,
         access: Access::Write,
-        run: users::write_user,
+        run: users::create_user,
         ..COMMAND
     },
     Command {
         name: "updateUser",
         fields: ANY,
         access: Access::Write,
-        run: users::write_user,
+        run: users::update_user,
+        ..COMMAND
+    },
+    Command {
+        name: "dropUser",
+        access: Access::Write,
+        run: users::drop_user,
+        ..COMMAND
+    },
+    Command {
+        name: "usersInfo",
+        fields: ANY,
+        run: users::users_info,
         ..COMMAND
     },
     Command {

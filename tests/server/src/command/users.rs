@@ -1,33 +1,11 @@
-//! Authentication commands of a server that has no users: they are checked, and then fail as for an unknown user.
+//! Commands that make, change, list and drop users.
 
 use super::Call;
+use crate::auth::scram::{Hash, Stored};
+use crate::auth::{EXTERNAL, User, UserName};
 use crate::error::{Error, Result, code};
-use bson::{Bson, Document, doc};
-
-fn failed() -> Error {
-    Error::new(code::AUTHENTICATION_FAILED, "Authentication failed.")
-}
-
-pub(crate) fn authenticate(call: &Call<'_>) -> Result<Document> {
-    call.args().required_string("mechanism")?;
-    Err(failed())
-}
-
-pub(crate) fn sasl_start(call: &Call<'_>) -> Result<Document> {
-    call.args().required_string("mechanism")?;
-    match call.body.get("payload") {
-        Some(Bson::Binary(_) | Bson::String(_)) => Err(failed()),
-        _ => Err(Error::new(
-            code::AUTHENTICATION_FAILED,
-            "saslStart needs a payload",
-        )),
-    }
-}
-
-pub(crate) fn sasl_continue(call: &Call<'_>) -> Result<Document> {
-    call.args().required_integer("conversationId")?;
-    Err(Error::new(code::PROTOCOL_ERROR, "No SASL session state found"))
-}
+use crate::value::number::Number;
+use bson::{Bson, Document, Uuid, doc};
 
 pub(crate) fn get_nonce(call: &Call<'_>) -> Result<Document> {
     // Removed with the mechanism that used it.
@@ -39,11 +17,167 @@ pub(crate) fn get_nonce(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "nonce": nonce })
 }
 
-/// `createUser` and `updateUser`: checked, and then refused.
-pub(crate) fn write_user(call: &Call<'_>) -> Result<Document> {
+/// The user that the command is about.
+fn target(call: &Call<'_>) -> Result<UserName> {
+    match call.args().required_string(call.key)? {
+        "" => Err(Error::bad_value(
+            "User document needs 'user' field to be non-empty",
+        )),
+        name => Ok(UserName::new(call.db, name)),
+    }
+}
+
+/// The hashes that the command names, or all.
+fn hashes(call: &Call<'_>) -> Result<Vec<Hash>> {
+    let Some(names) = call.args().array("mechanisms")? else {
+        return Ok(Hash::ALL.to_vec());
+    };
+    if names.is_empty() {
+        return Err(Error::bad_value("mechanisms field must not be empty"));
+    }
+    let hash = |name: &Bson| {
+        name.as_str()
+            .and_then(Hash::of_mechanism)
+            .ok_or_else(|| Error::bad_value(format!("Unknown auth mechanism {name}")))
+    };
+    names.iter().map(hash).collect()
+}
+
+fn credentials(call: &Call<'_>, name: &UserName, password: &str) -> Result<Vec<(Hash, Stored)>> {
+    let named = call.body.contains_key("mechanisms");
+    let mut credentials = Vec::new();
+    for hash in hashes(call)? {
+        let iterations = iterations(&call.deployment.parameters(), hash);
+        match Stored::new(hash, &name.name, password, iterations) {
+            Some(stored) => credentials.push((hash, stored)),
+            // Such a password is no obstacle for a user that may do without the mechanism.
+            None if !named => {}
+            None => {
+                return Err(Error::bad_value(
+                    "Error preflighting normalization: prohibited character",
+                ));
+            }
+        }
+    }
+    Ok(credentials)
+}
+
+/// How many iterations the server asks clients for.
+pub(crate) fn iterations(parameters: &Document, hash: Hash) -> u32 {
+    let name = match hash {
+        Hash::Sha1 => "scramIterationCount",
+        Hash::Sha256 => "scramSHA256IterationCount",
+    };
+    let count = parameters.get(name).and_then(Number::from_bson);
+    let count = count
+        .and_then(Number::to_exact_i64)
+        .and_then(|count| u32::try_from(count).ok());
+    count.unwrap_or(1).max(1)
+}
+
+pub(crate) fn create_user(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
-    args.required_string(call.key)?;
-    args.string("pwd")?;
-    args.array("roles")?;
-    Err(Error::not_served(call.name))
+    let name = target(call)?;
+    let password = args.string("pwd")?;
+    let roles = args.required_array("roles")?.clone();
+    let credentials = match password {
+        Some(_) if name.db == EXTERNAL => {
+            return Err(Error::bad_value(
+                "Cannot set the password for users defined on the '$external' database",
+            ));
+        }
+        Some(password) => credentials(call, &name, password)?,
+        None if name.db == EXTERNAL => Vec::new(),
+        None => {
+            return Err(Error::bad_value(
+                "Must provide a 'pwd' field for all user documents",
+            ));
+        }
+    };
+    let user = User {
+        id: Uuid::new(),
+        roles,
+        credentials,
+    };
+    call.deployment.users.create(name, user)?;
+    Ok(Document::new())
+}
+
+pub(crate) fn update_user(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    let name = target(call)?;
+    let password = args.string("pwd")?;
+    let roles = args.array("roles")?.cloned();
+    let credentials = match password {
+        Some(password) => Some(credentials(call, &name, password)?),
+        None => None,
+    };
+    let kept = match (&credentials, call.body.contains_key("mechanisms")) {
+        (None, true) => Some(hashes(call)?),
+        _ => None,
+    };
+    call.deployment.users.update(&name, |user| {
+        if let Some(credentials) = credentials {
+            user.credentials = credentials;
+        }
+        if let Some(kept) = kept {
+            user.credentials.retain(|(hash, _)| kept.contains(hash));
+        }
+        if let Some(roles) = roles {
+            user.roles = roles;
+        }
+    })?;
+    Ok(Document::new())
+}
+
+pub(crate) fn drop_user(call: &Call<'_>) -> Result<Document> {
+    call.deployment.users.remove(&target(call)?)?;
+    Ok(Document::new())
+}
+
+pub(crate) fn users_info(call: &Call<'_>) -> Result<Document> {
+    let db = call.db;
+    let wanted = |spec: &Bson| -> Result<UserName> {
+        match spec {
+            Bson::String(name) => Ok(UserName::new(db, name)),
+            Bson::Document(spec) => match (spec.get_str("user"), spec.get_str("db")) {
+                (Ok(user), Ok(db)) => Ok(UserName::new(db, user)),
+                _ => Err(Error::bad_value("usersInfo needs the fields 'user' and 'db'")),
+            },
+            _ => Err(Error::type_mismatch("usersInfo needs names, or documents")),
+        }
+    };
+    let users = &call.deployment.users;
+    let found = match call.body.get(call.key) {
+        Some(Bson::Document(spec)) if spec.contains_key("forAllDBs") => users.list(|_| true),
+        Some(Bson::Array(specs)) => {
+            let names = specs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
+            users.list(|name| names.contains(name))
+        }
+        Some(spec @ (Bson::String(_) | Bson::Document(_))) => {
+            let one = wanted(spec)?;
+            users.list(|name| *name == one)
+        }
+        _ => users.list(|name| name.db == db),
+    };
+    let users: Vec<Bson> = found
+        .into_iter()
+        .map(|(name, user)| {
+            let mechanisms: Vec<&str> = user
+                .credentials
+                .iter()
+                .map(|(hash, _)| hash.mechanism())
+                .collect();
+            let shown = doc! {
+                "_id": format!("{}.{}", name.db, name.name),
+                "userId": user.id,
+                "user": name.name,
+                "db": name.db,
+                "roles": user.roles,
+                "mechanisms": mechanisms,
+            };
+            shown.into()
+        })
+        .collect();
+    Ok(doc! { "users": users })
 }

@@ -2,12 +2,13 @@
 
 use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
 use super::{HEADER_SIZE, Header, OP_MSG, OP_QUERY, legacy};
+use crate::auth::Session;
 use crate::command::{Outcome, dispatch};
 use crate::deployment::Deployment;
 use crate::member::Member;
 use bson::Document;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -23,6 +24,8 @@ pub(crate) struct Client {
     pub(crate) balanced: bool,
     /// The first hello was answered.
     pub(crate) greeted: bool,
+    /// Who is logged in, or about to be.
+    pub(crate) session: Mutex<Session>,
 }
 
 /// Serves a connection until either side closes it.
@@ -46,6 +49,7 @@ pub(crate) async fn serve(
         app_name: None,
         balanced,
         greeted: false,
+        session: Mutex::default(),
     };
     let mut connection = Connection {
         reader: BufReader::with_capacity(64 * 1024, read),

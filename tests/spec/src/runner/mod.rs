@@ -32,6 +32,10 @@ pub fn main(suites: &[Collect]) -> ExitCode {
     let root = files::root();
     let cases: Vec<Case> = match &root {
         Some(root) => suites.iter().flat_map(|collect| collect(root)).collect(),
+        None if env::var_os("SPEC_TESTS_DIR").is_some() => {
+            eprintln!("SPEC_TESTS_DIR is no folder");
+            return ExitCode::FAILURE;
+        }
         None => {
             println!("{}", files::ADVICE);
             Vec::new()

@@ -1,7 +1,7 @@
 //! The data that a test begins with, and the data it should end with.
 
 use marula_driver::{
-    Database, Error,
+    Client, Database, Error,
     bson::{Document, doc},
     options::{ReadConcern, ReadPreference, WriteConcern},
 };
@@ -44,6 +44,25 @@ pub(crate) async fn prepare(run: &TestRun, initial: &[Document]) -> Step {
                 .await
                 .map_err(place)?;
         }
+    }
+    Ok(())
+}
+
+/// Lets every mongos learn of the collections, without which a first `distinct` in a transaction could fail.
+pub(crate) async fn prepare_distinct(run: &TestRun, initial: &[Document]) -> Step {
+    for uri in &run.member_uris {
+        let client = Client::connect(uri)
+            .await
+            .map_err(|error| format!("cannot make a client: {error}"))?;
+        for data in initial {
+            let (database, name) = named(run, data)?;
+            let collection = client.database(database.name()).collection::<Document>(name);
+            collection
+                .distinct("_id", doc! {})
+                .await
+                .map_err(|error| format!("distinct before the test: {error}"))?;
+        }
+        client.shutdown().await;
     }
     Ok(())
 }

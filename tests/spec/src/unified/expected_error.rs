@@ -147,3 +147,44 @@ fn partial_result(error: &Error) -> Option<Document> {
         "upsertedIds": by_index(&bulk.upserted_ids),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use marula_driver::options::ClientOptions;
+
+    use super::*;
+    use crate::unified::entity::Entities;
+
+    fn checked(expected: &Document) -> Result<(), String> {
+        let error = ClientOptions::parse("mongodb://a:0").expect_err("a bad port");
+        check(expected, &error, &Entities::default())
+    }
+
+    #[test]
+    fn a_clients_error_is_no_servers() {
+        assert_eq!(
+            checked(&doc! { "isError": true, "isClientError": true, "isTimeoutError": false }),
+            Ok(())
+        );
+        assert_eq!(checked(&doc! { "errorContains": "BETWEEN 1 and 65535" }), Ok(()));
+        assert_eq!(
+            checked(&doc! { "errorLabelsOmit": ["RetryableWriteError"] }),
+            Ok(())
+        );
+        for wrong in [
+            doc! { "isClientError": false },
+            doc! { "isTimeoutError": true },
+            doc! { "errorContains": "nothing of the kind" },
+            doc! { "errorCode": 11000 },
+            doc! { "errorCodeName": "DuplicateKey" },
+            doc! { "errorLabelsContain": ["RetryableWriteError"] },
+            doc! { "errorResponse": {} },
+            doc! { "expectResult": { "insertedCount": 0 } },
+            doc! { "writeErrors": {} },
+            doc! { "writeConcernErrors": [] },
+        ] {
+            let why = checked(&wrong).expect_err("does not fit");
+            assert!(why.contains("65535"), "{wrong}: {why}");
+        }
+    }
+}

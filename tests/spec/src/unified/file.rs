@@ -26,7 +26,7 @@ pub(crate) struct Test {
     pub(crate) skip_reason: Option<String>,
     pub(crate) operations: Vec<Document>,
     pub(crate) events: Vec<Document>,
-    pub(crate) expects_logs: bool,
+    pub(crate) messages: Vec<Document>,
     pub(crate) expects_traces: bool,
     pub(crate) outcome: Vec<Document>,
 }
@@ -77,14 +77,39 @@ impl Test {
         Self {
             description: text(&test, "description").unwrap_or_default(),
             skip_reason: text(&test, "skipReason"),
-            expects_logs: test.contains_key("expectLogMessages"),
             expects_traces: test.contains_key("expectTracingMessages"),
             requirements: documents(&mut test, "runOnRequirements"),
             operations: documents(&mut test, "operations"),
             events: documents(&mut test, "expectEvents"),
+            messages: documents(&mut test, "expectLogMessages"),
             outcome: documents(&mut test, "outcome"),
         }
     }
+}
+
+impl Test {
+    /// Whether one of its operations, or of those that they run, has one of these names.
+    pub(crate) fn uses(&self, names: &[&str]) -> bool {
+        self.operations.iter().any(|operation| uses(operation, names))
+    }
+}
+
+fn uses(operation: &Document, names: &[&str]) -> bool {
+    if operation.get_str("name").is_ok_and(|name| names.contains(&name)) {
+        return true;
+    }
+    let Ok(arguments) = operation.get_document("arguments") else {
+        return false;
+    };
+    let nested = |value: &Bson| {
+        value
+            .as_document()
+            .is_some_and(|operation| uses(operation, names))
+    };
+    arguments.get("operation").is_some_and(nested)
+        || arguments
+            .get_array("callback")
+            .is_ok_and(|operations| operations.iter().any(nested))
 }
 
 /// The documents of an array, which the schema has checked.
@@ -123,6 +148,20 @@ mod tests {
             let error = TestFile::new(file(version)).expect_err("unsupported");
             assert!(error.contains("not supported"), "{error}");
         }
+    }
+
+    #[test]
+    fn operations_within_operations_are_found() {
+        let test = Test::new(doc! { "description": "t", "operations": [
+            { "name": "withTransaction", "object": "s", "arguments": { "callback": [
+                { "name": "distinct", "object": "c" },
+            ] } },
+            { "name": "runOnThread", "object": "testRunner", "arguments": {
+                "operation": { "name": "find", "object": "c" },
+            } },
+        ] });
+        assert!(test.uses(&["distinct"]) && test.uses(&["find"]) && test.uses(&["withTransaction"]));
+        assert!(!test.uses(&["insertOne"]));
     }
 
     #[test]

@@ -7,24 +7,20 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-use encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectLogMessages`
-pub(crate) const LOGGING: &str = "logging";
 /// `expectTracingMessages`
 pub(crate) const TRACING: &str = "tracing";
 /// Transactions, and the assertions about them.
 pub(crate) const TRANSACTIONS: &str = "transactions";
 /// Whether a session met a network error.
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
-/// The client option `serverApi`.
-pub(crate) const SERVER_API: &str = "serverApi";
+/// What `$$placeholder` in `authMechanismProperties` stands for.
+pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
-/// Deployments whose users must authenticate.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it becomes None when the driver authenticates"
-)]
-pub(crate) fn authentication() -> Option<String> {
-    Some("authentication".to_owned())
+/// Mechanisms of authentication.
+pub(crate) fn mechanism(name: &str) -> bool {
+    ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
+        .iter()
+        .any(|lacking| lacking.eq_ignore_ascii_case(name))
 }
 
 /// Types of entities that cannot be made.
@@ -39,7 +35,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Operations that the driver lacks, by the type of their object.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
+        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
         "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
@@ -70,6 +66,7 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
                 | "listCollections"
                 | "listIndexes"
                 | "runCursorCommand"
+                | "createCommandCursor"
         ),
         "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),

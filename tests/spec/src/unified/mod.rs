@@ -11,6 +11,7 @@ mod event;
 mod expected_error;
 mod file;
 mod matcher;
+mod message;
 mod missing;
 mod operation;
 mod requirement;
@@ -246,7 +247,12 @@ fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
     let (result, deployment) = runtime.block_on(async {
         let acquired = match &real {
             Some(uri) => Deployment::real(uri).await,
-            None => Deployment::acquire(place, &parameters(file, test)).await,
+            None => {
+                let auth = [&file.requirements, &test.requirements]
+                    .into_iter()
+                    .any(|requirements| requirement::needs_users(requirements, place));
+                Deployment::acquire(place, &parameters(file, test), auth).await
+            }
         };
         let deployment = match acquired {
             Ok(deployment) => deployment,
@@ -258,10 +264,8 @@ fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
             return (Err(stop), Some(deployment));
         }
         let (result, clean) = run::run(&deployment, file, test).await;
-        if real.is_some() && result.is_err() {
-            for uri in &deployment.member_uris {
-                run::kill_all_sessions(uri).await;
-            }
+        if test.uses(&run::TRANSACTIONS) || (real.is_some() && result.is_err()) {
+            run::kill_all_sessions(&deployment).await;
         }
         (result, clean.then_some(deployment))
     });

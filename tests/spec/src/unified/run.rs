@@ -19,7 +19,7 @@ use super::{
     entity::{Entities, Entity, create},
     event,
     file::{Test, TestFile},
-    missing, operation,
+    message, missing, operation,
     stop::{Step, Stop, failed},
 };
 
@@ -27,6 +27,9 @@ use super::{
 const LIMIT: Duration = Duration::from_secs(120);
 /// How long cleaning up may wait for a server.
 const CLEANING: Duration = Duration::from_secs(5);
+
+/// Operations that begin transactions.
+pub(crate) const TRANSACTIONS: [&str; 2] = ["startTransaction", "withTransaction"];
 
 /// What the operations of a run share.
 #[derive(Debug)]
@@ -93,20 +96,23 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
-    if test.expects_logs {
-        return Err(Stop::Pending(missing::LOGGING.to_owned()));
-    }
     if test.expects_traces {
         return Err(Stop::Pending(missing::TRACING.to_owned()));
     }
     data::prepare(run, &file.initial_data).await?;
     remember_cluster_time(run).await;
+    if run.topology == Topology::Sharded && test.uses(&["distinct"]) && test.uses(&TRANSACTIONS) {
+        data::prepare_distinct(run, &file.initial_data).await?;
+    }
     for entity in &file.entities {
         create(run, entity).await?;
     }
     let ran = operations(run, test).await;
     for client in run.entities.clients() {
         client.log.close();
+        if let Some(messages) = &client.messages {
+            messages.close();
+        }
     }
     switch_off_fail_points(run).await;
     ran?;
@@ -121,6 +127,17 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         let client = run.entities.client(id)?;
         event::check(list, &client.log, &run.entities)
             .map_err(|why| format!("expectEvents of {id}: {why}"))?;
+    }
+    for list in &test.messages {
+        let id = list.get_str("client").unwrap_or_default();
+        let client = run.entities.client(id)?;
+        let Some(collector) = &client.messages else {
+            return failed(format!(
+                "expectLogMessages of {id}, which has no observeLogMessages"
+            ));
+        };
+        message::check(list, collector, &run.entities)
+            .map_err(|why| format!("expectLogMessages of {id}: {why}"))?;
     }
     data::check_outcome(run, &test.outcome).await
 }
@@ -213,13 +230,20 @@ async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
     .await
 }
 
-/// Ends all sessions, and with them transactions that a test left open.
-pub(crate) async fn kill_all_sessions(uri: &str) {
-    let Ok(client) = Client::connect(uri).await else {
-        return;
+/// Ends all sessions on the primary or on each mongos, and with them transactions that a test left open.
+pub(crate) async fn kill_all_sessions(deployment: &Deployment) {
+    let whole = std::slice::from_ref(&deployment.uri);
+    let uris = match deployment.place.topology {
+        Topology::Sharded | Topology::LoadBalanced => deployment.member_uris.as_slice(),
+        Topology::Single | Topology::ReplicaSet => whole,
     };
-    let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
-    // It may kill itself (11601), and is refused to users without the right to it (13).
-    let _ = client.database("admin").run_command(command).await;
-    client.shutdown().await;
+    for uri in uris {
+        let Ok(client) = Client::connect(uri).await else {
+            continue;
+        };
+        let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
+        // It may kill itself (11601), and is refused to users without the right to it (13).
+        let _ = client.database("admin").run_command(command).await;
+        client.shutdown().await;
+    }
 }

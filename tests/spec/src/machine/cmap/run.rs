@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn outcome(operations: Value, error: Value, events: Value) -> Outcome {
+    fn outcome(operations: &Value, error: &Value, events: &Value) -> Outcome {
         run(
             &json!({ "version": 1, "style": "unit", "description": "d", "operations": operations, "error": error,
             "events": events, "ignore": ["ConnectionPoolCreated"] }),
@@ -301,11 +301,7 @@ mod tests {
         let error = |kind: &str| json!({ "type": kind });
         let closed = json!([{ "type": "ConnectionPoolClosed", "address": 42 }]);
         assert_eq!(
-            outcome(
-                close_and_check_out.clone(),
-                error("PoolClosedError"),
-                closed.clone()
-            ),
+            outcome(&close_and_check_out, &error("PoolClosedError"), &closed),
             Outcome::Passed
         );
         for (expected, events) in [
@@ -316,10 +312,11 @@ mod tests {
                 json!([{ "type": "ConnectionPoolReady" }]),
             ),
         ] {
-            let outcome = outcome(close_and_check_out.clone(), expected, events);
+            let outcome = outcome(&close_and_check_out, &expected, &events);
             assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
         }
-        let outcome = outcome(json!([{ "name": "ready" }]), error("PoolClosedError"), json!([]));
+        let ready = json!([{ "name": "ready" }]);
+        let outcome = outcome(&ready, &error("PoolClosedError"), &json!([]));
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
     }
 

@@ -5,13 +5,14 @@ use std::{sync::Arc, time::Duration};
 use marula_driver::{
     Client,
     bson::{Bson, Document},
-    options::ClientOptions,
+    options::{ClientOptions, ServerApi, ServerApiVersion},
 };
 
 use crate::unified::{
     deployment::Topology,
     event::{EventLog, Filter},
     matcher::show,
+    message::Collector,
     missing,
     run::TestRun,
     stop::{Step, Stop, failed},
@@ -25,15 +26,14 @@ const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(500);
 pub(crate) struct ClientEntity {
     pub(crate) client: Client,
     pub(crate) log: Arc<EventLog>,
+    /// What it logged, if the test observes that.
+    pub(crate) messages: Option<Arc<Collector>>,
 }
 
 /// Makes a client that the schema has checked.
 pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
     if entity.contains_key("autoEncryptOpts") {
         return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
-    }
-    if let Ok(api) = entity.get_document("serverApi") {
-        return server_api(api);
     }
     let uri = base_uri(run, entity)?;
     let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
@@ -42,6 +42,9 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     if run.expects_failures && !overrides.keys().any(sets_heartbeat) {
         // A server whose state change nothing but a fail point made up is asked again no sooner than this.
         options.heartbeat_frequency = SHORTEST_HEARTBEAT;
+    }
+    if let Ok(api) = entity.get_document("serverApi") {
+        options.server_api = Some(server_api(api)?);
     }
     let strings = |key: &str| {
         let names = entity.get_array(key).map(Vec::as_slice).unwrap_or_default();
@@ -53,14 +56,25 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
         sensitive_commands: entity.get_bool("observeSensitiveCommands").unwrap_or(false),
     });
     log.listen(&mut options);
+    let messages = match entity.get_document("observeLogMessages") {
+        Ok(observed) => Some(Collector::new(observed, &mut options)?),
+        Err(_) => None,
+    };
     let least = usize::try_from(options.min_pool_size).unwrap_or(usize::MAX);
     let client = connect(options)?;
     if let Some(limit) = milliseconds(entity.get("awaitMinPoolSizeMS"))
         && least > 0
     {
         log.await_pools(least, limit).await?;
+        if let Some(messages) = &messages {
+            messages.forget_setup();
+        }
     }
-    Ok(ClientEntity { client, log })
+    Ok(ClientEntity {
+        client,
+        log,
+        messages,
+    })
 }
 
 /// A client with these options; those that the driver lacks make the test pending.
@@ -80,11 +94,15 @@ fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
     u64::try_from(number).ok().map(Duration::from_millis)
 }
 
-fn server_api<T>(api: &Document) -> Step<T> {
-    match api.get_str("version") {
-        Ok("1") => Err(Stop::Pending(missing::SERVER_API.to_owned())),
-        version => failed(format!("serverApi.version {version:?} is unknown")),
-    }
+fn server_api(api: &Document) -> Step<ServerApi> {
+    let version = match api.get_str("version") {
+        Ok("1") => ServerApiVersion::V1,
+        version => return failed(format!("serverApi.version {version:?} is unknown")),
+    };
+    let mut declared = ServerApi::new(version);
+    declared.strict = api.get_bool("strict").ok();
+    declared.deprecation_errors = api.get_bool("deprecationErrors").ok();
+    Ok(declared)
 }
 
 fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {
@@ -174,7 +192,7 @@ fn text(name: &str, value: &Bson) -> Step<String> {
         Bson::Int64(number) => number.to_string(),
         Bson::Double(number) => number.to_string(),
         Bson::Document(properties) if properties.contains_key("$$placeholder") => {
-            return Err(Stop::Pending("authentication".to_owned()));
+            return Err(Stop::Pending(missing::OIDC.to_owned()));
         }
         Bson::Document(properties) => {
             let parts: Step<Vec<String>> = properties

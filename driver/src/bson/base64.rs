@@ -1,11 +1,11 @@
-//! Base64 with padding, and hexadecimal digits: how bytes stand in Extended JSON.
+//! Base64 with padding, and hexadecimal digits: how bytes stand in texts.
 
 use std::fmt::{self, Write};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Writes `bytes` in base 64, padded with `=`.
-pub(super) fn write_base64(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
+pub(crate) fn write_base64(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
     // Written in lumps: a call of the writer for each letter would take most of the time.
     let mut lump = [b'='; 64];
     for part in bytes.chunks(48) {
@@ -30,8 +30,16 @@ pub(super) fn write_base64(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
     Ok(())
 }
 
+/// The text of `bytes` in base 64, padded with `=`.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_base64(bytes, &mut text);
+    text
+}
+
 /// The bytes of a text in base 64; `None` when a letter, the length or the padding is wrong.
-pub(super) fn read_base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
     let (groups, rest) = text.as_bytes().as_chunks::<4>();
     let (last, whole) = match (groups.split_last(), rest) {
         (_, [_, ..]) => return None,
@@ -75,7 +83,7 @@ fn base64_digit(letter: u8) -> Option<u32> {
 }
 
 /// Exactly `N` bytes from pairs of hexadecimal digits of either case.
-pub(super) fn read_hex<const N: usize>(digits: &str) -> Option<[u8; N]> {
+pub(crate) fn read_hex<const N: usize>(digits: &str) -> Option<[u8; N]> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else {
         return None;
     };
@@ -90,7 +98,7 @@ pub(super) fn read_hex<const N: usize>(digits: &str) -> Option<[u8; N]> {
 }
 
 /// The value of one hexadecimal digit.
-pub(super) fn hex_digit(digit: u8) -> Option<u8> {
+pub(crate) fn hex_digit(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
@@ -100,7 +108,7 @@ pub(super) fn hex_digit(digit: u8) -> Option<u8> {
 }
 
 /// Writes `bytes` as lower-case hexadecimal digits.
-pub(super) fn write_hex(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
+pub(crate) fn write_hex(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
 }
 

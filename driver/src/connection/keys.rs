@@ -1,0 +1,110 @@
+//! The keys that passwords were turned into, kept for the next connection.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    error::AuthenticationFailure,
+    proto::auth::{KeyRecipe, SaltedKeys},
+};
+
+/// A client has one user, and a user has one salt per hash until its password changes. More recipes come from servers that do
+/// not know the user, and make one up.
+const CAPACITY: usize = 8;
+
+/// The newest keys of a client. Making them takes milliseconds of a processor, on purpose.
+#[derive(Default)]
+pub(super) struct KeyCache(Mutex<VecDeque<(KeyRecipe, SaltedKeys)>>);
+
+impl KeyCache {
+    /// The keys of the recipe, made on a thread that may be kept busy if they are not there. Two connections that need the
+    /// same keys at once both make them.
+    pub(super) async fn get(&self, recipe: KeyRecipe) -> Result<SaltedKeys, AuthenticationFailure> {
+        if let Some(keys) = self.find(&recipe) {
+            return Ok(keys);
+        }
+        let ending = |_| AuthenticationFailure::Unavailable("the runtime is ending".to_owned());
+        let deriving = tokio::task::spawn_blocking(move || {
+            let keys = recipe.derive();
+            (recipe, keys)
+        });
+        let (recipe, keys) = deriving.await.map_err(ending)?;
+        self.keep(recipe, keys.clone());
+        Ok(keys)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(KeyRecipe, SaltedKeys)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, recipe: &KeyRecipe) -> Option<SaltedKeys> {
+        let kept = self.lock();
+        let (_, keys) = kept.iter().find(|(known, _)| known == recipe)?;
+        Some(keys.clone())
+    }
+
+    fn keep(&self, recipe: KeyRecipe, keys: SaltedKeys) {
+        let mut kept = self.lock();
+        if kept.iter().any(|(known, _)| *known == recipe) {
+            return;
+        }
+        kept.truncate(CAPACITY - 1);
+        kept.push_front((recipe, keys));
+    }
+}
+
+impl fmt::Debug for KeyCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyCache")
+            .field("kept", &self.lock().len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bson::{BinarySubtype, doc, to_vec},
+        proto::auth::{Identity, Login, Mechanism, ScramHash, Step},
+    };
+
+    /// What a server asks for whose salt ends with this digit.
+    fn recipe(digit: usize) -> KeyRecipe {
+        let mechanism = Mechanism::Scram(ScramHash::Sha256);
+        let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));
+        let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin() else {
+            panic!("another step");
+        };
+        let text = format!("r={}x,s=AAA{digit},i=4096", "A".repeat(32));
+        let payload = crate::bson::Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: text.into_bytes(),
+        };
+        let reply = to_vec(&doc! { "conversationId": 1, "payload": payload, "done": false }).unwrap();
+        match awaiting.handle_reply(&reply) {
+            Ok(Step::Derive(recipe, _)) => recipe,
+            Ok(_) => panic!("another step"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_are_kept_by_their_recipe_and_only_so_many() {
+        let cache = KeyCache::default();
+        let first = cache.get(recipe(0)).await.unwrap();
+        assert!(first == recipe(0).derive());
+        assert!(cache.find(&recipe(0)).is_some() && cache.find(&recipe(1)).is_none());
+        assert!(cache.get(recipe(0)).await.unwrap() == first);
+        assert_eq!(cache.lock().len(), 1);
+        for digit in 1..10 {
+            assert!(cache.get(recipe(digit)).await.unwrap() != first);
+        }
+        assert_eq!(cache.lock().len(), CAPACITY);
+        assert!(cache.find(&recipe(0)).is_none() && cache.find(&recipe(9)).is_some());
+        assert!(!format!("{cache:?}").contains("pencil"));
+    }
+}

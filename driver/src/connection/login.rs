@@ -1,0 +1,114 @@
+//! Logging in on a connection that has been greeted: runs the conversations of [`proto::auth`](crate::proto::auth).
+
+use std::sync::Arc;
+
+use super::{Connection, keys::KeyCache};
+use crate::{
+    Error, ErrorKind, NetworkPhase, Result,
+    error::{AuthenticationError, AuthenticationFailure},
+    proto::{
+        auth::{Identity, Login, Mechanism, Nonce, Offer, Request, ScramHash, Step, parse_reply},
+        command::CommandBuilder,
+    },
+    types::deadline::Deadline,
+};
+
+/// Who logs in on the connections of a client.
+#[derive(Clone, Debug)]
+pub struct LoginSettings {
+    identity: Identity,
+    keys: Arc<KeyCache>,
+}
+
+impl LoginSettings {
+    /// The same user on every connection; keys that were made for one are kept for the others.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            keys: Arc::default(),
+        }
+    }
+
+    /// A login for one connection.
+    pub(super) fn begin(&self) -> Result<Login> {
+        let nonce = nonce().map_err(|failure| self.error(failure))?;
+        Ok(Login::new(self.identity.clone(), nonce))
+    }
+
+    fn error(&self, failure: AuthenticationFailure) -> Error {
+        let negotiated = Mechanism::Scram(ScramHash::Sha256);
+        let mechanism = self.identity.mechanism.unwrap_or(negotiated);
+        AuthenticationError::new(mechanism.as_str(), failure).into()
+    }
+}
+
+fn nonce() -> std::result::Result<Nonce, AuthenticationFailure> {
+    let mut nonce = Nonce::default();
+    match getrandom::fill(&mut nonce) {
+        Ok(()) => Ok(nonce),
+        Err(error) => Err(AuthenticationFailure::Unavailable(format!(
+            "no random numbers: {error}"
+        ))),
+    }
+}
+
+impl Connection {
+    /// Goes on with a login that the reply to the hello has answered. Arbiters hold no users, so nobody logs in there.
+    pub(super) async fn log_in(&mut self, login: Login, settings: &LoginSettings) -> Result<()> {
+        if self.hello.is_replica_set_member() && self.hello.arbiter_only {
+            return Ok(());
+        }
+        let fresh = nonce().map_err(|failure| settings.error(failure))?;
+        let step = login.handle_hello(&Offer::parse(self.hello_reply()), fresh)?;
+        self.converse(step, settings).await
+    }
+
+    /// Takes the steps of a conversation to its end. Logging in again on a connection in use is the same, from the step
+    /// [`Login::begin`].
+    async fn converse(&mut self, mut step: Step, settings: &LoginSettings) -> Result<()> {
+        loop {
+            step = match step {
+                Step::Done => return Ok(()),
+                Step::Send(request, awaiting) => {
+                    let mechanism = awaiting.mechanism();
+                    let body = self.exchange(&request).await?;
+                    let reply = self.reply(body);
+                    parse_reply(reply).map_err(|error| refused(mechanism, &error))?;
+                    awaiting.handle_reply(reply)?
+                }
+                Step::Derive(recipe, awaiting) => {
+                    let mechanism = awaiting.mechanism();
+                    let keys = settings.keys.get(recipe).await;
+                    let failed = |failure| AuthenticationError::new(mechanism.as_str(), failure);
+                    awaiting.handle_keys(keys.map_err(failed)?)
+                }
+            };
+        }
+    }
+
+    async fn exchange(&mut self, request: &Request) -> Result<std::ops::Range<usize>> {
+        let (message, _) = self.begin();
+        let mut command = CommandBuilder::new(message.buffer);
+        request.write(&mut command);
+        command.finish(request.database())?;
+        message.finish()?;
+        self.send(Deadline::NEVER).await?;
+        self.receive(Deadline::NEVER).await
+    }
+}
+
+/// A command that the server refused is a login that it refused; the rest is what it is.
+fn refused(mechanism: Mechanism, error: &Error) -> Error {
+    let ErrorKind::Command(refusal) = error.kind() else {
+        return error.clone();
+    };
+    let failure = AuthenticationFailure::Refused(refusal.clone());
+    error
+        .clone()
+        .with_kind(AuthenticationError::new(mechanism.as_str(), failure).into())
+}
+
+/// Says of a socket that it failed while a user logged in.
+pub(super) fn as_login_error(error: Error) -> Error {
+    super::establish::in_phase(error, NetworkPhase::Authentication)
+}

@@ -1,0 +1,255 @@
+//! Logins from the handshake to their end, with a server of a few lines.
+
+use super::{super::scram::tests::sign_as_server, *};
+use crate::bson::{BinarySubtype, Document, base64::read_base64, decode_document, doc, to_vec};
+
+/// The nonce of the example of RFC 7677, which is shorter than ours.
+const NONCE: Nonce = *b"123456789012345678901234";
+
+fn identity(mechanism: Option<Mechanism>) -> Identity {
+    Identity::new(mechanism, "admin", Some("user"), Some("pencil"))
+}
+
+fn login(mechanism: Option<Mechanism>) -> Login {
+    Login::new(identity(mechanism), NONCE)
+}
+
+fn written(write: impl FnOnce(&mut DocumentWriter<'_>)) -> Document {
+    let mut buffer = Vec::new();
+    let mut writer = DocumentWriter::new(&mut buffer);
+    let start = writer.begin();
+    write(&mut writer);
+    writer.end(start);
+    writer.finish().unwrap();
+    decode_document(&buffer).unwrap()
+}
+
+fn hello(login: &Login) -> Document {
+    written(|command| login.write_hello(command))
+}
+
+fn payload(document: &Document) -> String {
+    let bytes = document.get_binary_generic("payload").unwrap();
+    String::from_utf8(bytes.clone()).unwrap()
+}
+
+fn binary(text: &str) -> Bson {
+    Bson::Binary(crate::bson::Binary {
+        subtype: BinarySubtype::Generic,
+        bytes: text.as_bytes().to_vec(),
+    })
+}
+
+fn reply(text: &str, done: bool) -> Vec<u8> {
+    to_vec(&doc! { "conversationId": 7_i64, "payload": binary(text), "done": done, "ok": 1 }).unwrap()
+}
+
+fn sent(step: Result<Step>) -> (Document, Awaiting) {
+    match step {
+        Ok(Step::Send(request, awaiting)) => (written(|command| request.write(command)), awaiting),
+        Ok(_) => panic!("another step"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn failure<T>(step: Result<T>) -> String {
+    match step {
+        Ok(_) => panic!("accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A server that knows the password: its answer to the client's first message, and its signature.
+fn serve(first: &str, hash: ScramHash) -> (String, SaltedKeys) {
+    let nonce = first.rsplit_once("r=").unwrap().1;
+    let server_first = format!("r={nonce}abc,s=AAAA,i=4096");
+    let user = User {
+        hash,
+        name: "user".to_owned(),
+        password: Secret::new("pencil"),
+    };
+    let client = ClientFirst::new(user, &read_base64(nonce).unwrap());
+    let (recipe, _) = client.handle_server_first(server_first.as_bytes()).unwrap();
+    (server_first, recipe.derive())
+}
+
+#[test]
+fn the_handshake_asks_for_mechanisms_only_where_none_is_named() {
+    let negotiated = hello(&login(None));
+    assert_eq!(negotiated.get_str("saslSupportedMechs").unwrap(), "admin.user");
+    let start = negotiated.get_document("speculativeAuthenticate").unwrap();
+    assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-256");
+    assert_eq!(start.get_str("db").unwrap(), "admin");
+    assert!(
+        start
+            .get_document("options")
+            .unwrap()
+            .get_bool("skipEmptyExchange")
+            .unwrap()
+    );
+    let named = hello(&login(Some(Mechanism::Scram(ScramHash::Sha1))));
+    assert!(!named.contains_key("saslSupportedMechs"));
+    let start = named.get_document("speculativeAuthenticate").unwrap();
+    assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
+    assert!(hello(&login(Some(Mechanism::Plain))).is_empty());
+}
+
+#[test]
+fn the_mechanism_follows_what_the_server_says_of_the_user() {
+    for (mechanisms, chosen) in [
+        (Some(vec!["SCRAM-SHA-1", "X", "SCRAM-SHA-256"]), "SCRAM-SHA-256"),
+        (Some(vec!["SCRAM-SHA-1"]), "SCRAM-SHA-1"),
+        (Some(vec!["PLAIN"]), "SCRAM-SHA-1"),
+        (Some(vec![]), "SCRAM-SHA-1"),
+        (None, "SCRAM-SHA-1"),
+    ] {
+        let mut said = doc! { "ok": 1 };
+        if let Some(mechanisms) = mechanisms {
+            said.insert("saslSupportedMechs", mechanisms);
+        }
+        let said = to_vec(&said).unwrap();
+        let (start, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 24]));
+        assert_eq!(start.get_str("mechanism").unwrap(), chosen);
+        assert_eq!(awaiting.mechanism().as_str(), chosen);
+        assert!(payload(&start).ends_with(&"AQEB".repeat(8)), "the nonce is fresh");
+    }
+    for odd in [
+        doc! { "saslSupportedMechs": [1, null] },
+        doc! { "saslSupportedMechs": 5 },
+    ] {
+        let odd = to_vec(&odd).unwrap();
+        let (start, _) = sent(login(None).handle_hello(&Offer::parse(&odd), [1; 24]));
+        assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
+    }
+}
+
+#[test]
+fn the_reply_to_the_handshake_is_used_if_the_mechanism_fits() {
+    let started = login(None);
+    let first = payload(hello(&started).get_document("speculativeAuthenticate").unwrap());
+    let (server_first, keys) = serve(&first, ScramHash::Sha256);
+    let speculative = doc! { "conversationId": 1, "payload": binary(&server_first), "done": false };
+    let said = to_vec(&doc! {
+        "saslSupportedMechs": ["SCRAM-SHA-256"], "speculativeAuthenticate": speculative.clone(),
+    })
+    .unwrap();
+    let Ok(Step::Derive(recipe, awaiting)) = started.handle_hello(&Offer::parse(&said), [1; 24]) else {
+        panic!("another step");
+    };
+    assert_eq!(awaiting.mechanism().as_str(), "SCRAM-SHA-256");
+    assert!(recipe.derive() == keys);
+    let (last, _) = sent(Ok(awaiting.handle_keys(keys)));
+    assert_eq!(last.get_i32("conversationId").unwrap(), 1);
+    assert!(payload(&last).starts_with("c=biws,r="));
+    // The user has the other hash only.
+    let said =
+        to_vec(&doc! { "saslSupportedMechs": ["SCRAM-SHA-1"], "speculativeAuthenticate": speculative })
+            .unwrap();
+    let (start, _) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 24]));
+    assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
+}
+
+/// As far as the client's proof: the state that waits for the server's.
+fn proved() -> (Awaiting, Vec<u8>) {
+    let said = to_vec(&doc! {}).unwrap();
+    let (start, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), NONCE));
+    let first = payload(&start);
+    let (server_first, keys) = serve(&first, ScramHash::Sha1);
+    let Ok(Step::Derive(_, awaiting)) = awaiting.handle_reply(&reply(&server_first, false)) else {
+        panic!("another step");
+    };
+    let (last, awaiting) = sent(Ok(awaiting.handle_keys(keys.clone())));
+    assert_eq!(last.get_i64("conversationId").unwrap(), 7);
+    let last = payload(&last);
+    let without_proof = last.split(",p=").next().unwrap();
+    let signed = format!(
+        "{},{server_first},{without_proof}",
+        first.strip_prefix("n,,").unwrap()
+    );
+    let signature = sign_as_server(&keys, ScramHash::Sha1, &signed);
+    (awaiting, reply(&format!("v={signature}"), true))
+}
+
+#[test]
+fn a_conversation_ends_with_the_servers_signature() {
+    let (awaiting, signature) = proved();
+    assert!(matches!(awaiting.handle_reply(&signature), Ok(Step::Done)));
+}
+
+#[test]
+fn a_server_may_want_an_empty_exchange_at_the_end() {
+    let (awaiting, signature) = proved();
+    let text = payload(&decode_document(&signature).unwrap());
+    let (last, awaiting) = sent(awaiting.handle_reply(&reply(&text, false)));
+    assert_eq!(payload(&last), "");
+    assert!(matches!(awaiting.handle_reply(&reply("", true)), Ok(Step::Done)));
+    let (awaiting, _) = proved();
+    let (_, awaiting) = sent(awaiting.handle_reply(&reply(&text, false)));
+    assert!(failure(awaiting.handle_reply(&reply("", false))).contains("does not end"));
+}
+
+#[test]
+fn a_server_that_skips_its_proof_is_refused() {
+    let said = to_vec(&doc! {}).unwrap();
+    let (_, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), NONCE));
+    assert!(failure(awaiting.handle_reply(&reply("", true))).contains("before it proved itself"));
+    let (awaiting, _) = proved();
+    assert!(failure(awaiting.handle_reply(&reply("", true))).contains("no signature"));
+    let (awaiting, _) = proved();
+    let no_payload = to_vec(&doc! { "conversationId": 1, "done": true }).unwrap();
+    assert!(failure(awaiting.handle_reply(&no_payload)).contains("no payload"));
+    let (awaiting, _) = proved();
+    assert!(failure(awaiting.handle_reply(b"nonsense")).contains("no BSON"));
+}
+
+#[test]
+fn certificates_take_one_command() {
+    let named = |username: Option<&str>| {
+        Login::new(
+            Identity::new(Some(Mechanism::X509), "$external", username, None),
+            NONCE,
+        )
+    };
+    let spoken = hello(&named(None));
+    assert_eq!(
+        spoken.get_document("speculativeAuthenticate").unwrap(),
+        &doc! { "authenticate": 1, "mechanism": "MONGODB-X509", "db": "$external" }
+    );
+    let said =
+        to_vec(&doc! { "speculativeAuthenticate": { "dbname": "$external", "user": "CN=x" } }).unwrap();
+    assert!(matches!(
+        named(None).handle_hello(&Offer::parse(&said), NONCE),
+        Ok(Step::Done)
+    ));
+    let said = to_vec(&doc! {}).unwrap();
+    let (command, awaiting) = sent(named(Some("CN=x")).handle_hello(&Offer::parse(&said), NONCE));
+    assert_eq!(command.get_str("user").unwrap(), "CN=x");
+    assert!(matches!(
+        awaiting.handle_reply(&to_vec(&doc! { "ok": 1 }).unwrap()),
+        Ok(Step::Done)
+    ));
+}
+
+#[test]
+fn plain_sends_the_password_once() {
+    let said = to_vec(&doc! {}).unwrap();
+    let step = login(Some(Mechanism::Plain)).handle_hello(&Offer::parse(&said), NONCE);
+    let (command, awaiting) = sent(step);
+    assert_eq!(command.get_str("mechanism").unwrap(), "PLAIN");
+    let bytes = command.get_binary_generic("payload").unwrap();
+    assert_eq!(*bytes, read_base64("AHVzZXIAcGVuY2ls").unwrap());
+    assert!(!command.contains_key("options"));
+    assert!(matches!(awaiting.handle_reply(&reply("", true)), Ok(Step::Done)));
+    let (_, awaiting) = sent(Ok(login(Some(Mechanism::Plain)).begin()));
+    assert!(
+        failure(awaiting.handle_reply(&reply("", false))).contains("PLAIN failed: the server does not end")
+    );
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    let started = login(None);
+    let (awaiting, _) = proved();
+    let shown = format!("{started:?}{awaiting:?}");
+    assert!(!shown.contains("pencil"), "{shown}");
+}

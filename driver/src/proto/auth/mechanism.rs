@@ -1,0 +1,80 @@
+//! The mechanisms that this driver speaks, and the hashes of SCRAM.
+
+use hmac::{EagerHash, Hmac, KeyInit, Mac};
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
+
+/// How a user proves who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// A password that is never sent.
+    Scram(ScramHash),
+    /// The client's certificate.
+    X509,
+    /// A password in the clear, for a server that asks somebody else about it.
+    Plain,
+}
+
+impl Mechanism {
+    /// The mechanism as the specifications spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scram(ScramHash::Sha1) => "SCRAM-SHA-1",
+            Self::Scram(ScramHash::Sha256) => "SCRAM-SHA-256",
+            Self::X509 => "MONGODB-X509",
+            Self::Plain => "PLAIN",
+        }
+    }
+}
+
+/// The hash of a SCRAM conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScramHash {
+    Sha1,
+    Sha256,
+}
+
+impl ScramHash {
+    pub(super) fn digest(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => Sha1::digest(bytes).to_vec(),
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+        }
+    }
+
+    pub(super) fn hmac(self, key: &[u8], message: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => keyed::<Sha1>(key, message).finalize().into_bytes().to_vec(),
+            Self::Sha256 => keyed::<Sha256>(key, message).finalize().into_bytes().to_vec(),
+        }
+    }
+
+    /// Compares in constant time.
+    pub(super) fn verify_hmac(self, key: &[u8], message: &[u8], claimed: &[u8]) -> bool {
+        match self {
+            Self::Sha1 => keyed::<Sha1>(key, message).verify_slice(claimed).is_ok(),
+            Self::Sha256 => keyed::<Sha256>(key, message).verify_slice(claimed).is_ok(),
+        }
+    }
+
+    /// PBKDF2 with as many bytes as the hash has.
+    pub(super) fn stretch(self, password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
+        match self {
+            Self::Sha1 => pbkdf2::pbkdf2_hmac_array::<Sha1, 20>(password, salt, iterations).to_vec(),
+            Self::Sha256 => pbkdf2::pbkdf2_hmac_array::<Sha256, 32>(password, salt, iterations).to_vec(),
+        }
+    }
+}
+
+fn keyed<D: EagerHash>(key: &[u8], message: &[u8]) -> Hmac<D>
+where
+    Hmac<D>: KeyInit + Mac,
+{
+    // HMAC hashes keys that are too long, and pads those that are too short.
+    let mut mac = match <Hmac<D> as KeyInit>::new_from_slice(key) {
+        Ok(mac) => mac,
+        Err(_) => <Hmac<D> as KeyInit>::new(&hmac::digest::Key::<Hmac<D>>::default()),
+    };
+    mac.update(message);
+    mac
+}

@@ -1,0 +1,58 @@
+//! The commands that log in.
+
+use super::mechanism::Mechanism;
+use crate::bson::{BinarySubtype, Bson, DocumentWriter};
+
+/// A command of a conversation. It holds secrets, so it has no `Debug`.
+pub struct Request {
+    pub(super) source: String,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    /// `saslStart`
+    Start { mechanism: Mechanism, payload: Vec<u8> },
+    /// `saslContinue`
+    Continue { conversation: Bson, payload: Vec<u8> },
+    /// `authenticate` by certificate; the name is only said if the application says it.
+    Certificate { username: Option<String> },
+}
+
+impl Request {
+    /// The database that the command is for.
+    pub fn database(&self) -> &str {
+        &self.source
+    }
+
+    /// Writes all fields but the database.
+    pub fn write(&self, command: &mut DocumentWriter<'_>) {
+        match &self.content {
+            Content::Start { mechanism, payload } => {
+                command.i32("saslStart", 1);
+                command.str("mechanism", mechanism.as_str());
+                command.binary("payload", BinarySubtype::Generic, payload);
+                command.i32("autoAuthorize", 1);
+                if matches!(mechanism, Mechanism::Scram(_)) {
+                    let options = command.begin_document("options");
+                    command.bool("skipEmptyExchange", true);
+                    command.end(options);
+                }
+            }
+            Content::Continue {
+                conversation,
+                payload,
+            } => {
+                command.i32("saslContinue", 1);
+                command.bson("conversationId", conversation);
+                command.binary("payload", BinarySubtype::Generic, payload);
+            }
+            Content::Certificate { username } => {
+                command.i32("authenticate", 1);
+                command.str("mechanism", Mechanism::X509.as_str());
+                if let Some(username) = username {
+                    command.str("user", username);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The example conversations of the specifications, and what is refused.
+
+use super::*;
+use crate::bson::base64::read_base64;
+
+const SERVER_FIRST_1: &str =
+    "r=fyko+d2lbbFgONRv9qkxdawLHo+Vgk7qvUOKUwuWLIWg4l/9SraGMHEE,s=rQ9ZY3MntBeuP3E1TDVC4w==,i=10000";
+const SERVER_FIRST_256: &str =
+    "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+
+/// A user `user` with the password `pencil`, whose nonce is this text.
+fn client(hash: ScramHash, nonce: &str) -> ClientFirst {
+    named(hash, "user", "pencil", nonce)
+}
+
+fn named(hash: ScramHash, name: &str, password: &str, nonce: &str) -> ClientFirst {
+    let user = User {
+        hash,
+        name: name.to_owned(),
+        password: Secret::new(password),
+    };
+    ClientFirst::new(user, &read_base64(nonce).expect("a nonce"))
+}
+
+fn refusal<T>(outcome: Result<T>) -> String {
+    match outcome {
+        Ok(_) => panic!("accepted"),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+/// The signature of a server with these keys.
+pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash, signed: &str) -> String {
+    base64::encode(&hash.hmac(&keys.server, signed.as_bytes()))
+}
+
+/// The proof, and the state that waits for the server's.
+fn final_message(hash: ScramHash, nonce: &str, server_first: &str) -> (String, ClientFinal) {
+    let (recipe, next) = client(hash, nonce)
+        .handle_server_first(server_first.as_bytes())
+        .unwrap();
+    let (payload, next) = next.handle_keys(recipe.derive());
+    (String::from_utf8(payload).unwrap(), next)
+}
+
+#[test]
+fn the_examples_of_both_hashes_hold() {
+    for (hash, nonce, server_first, proof, signature) in [
+        (
+            ScramHash::Sha1,
+            "fyko+d2lbbFgONRv9qkxdawL",
+            SERVER_FIRST_1,
+            "MC2T8BvbmWRckDw8oWl5IVghwCY=",
+            "v=UMWeI25JD1yNYZRMpZ4VHvhZ9e0=",
+        ),
+        (
+            ScramHash::Sha256,
+            "rOprNGfwEbeRWgbNEkqO",
+            SERVER_FIRST_256,
+            "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
+            "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=",
+        ),
+    ] {
+        let first = String::from_utf8(client(hash, nonce).payload()).unwrap();
+        assert_eq!(first, format!("n,,n=user,r={nonce}"));
+        let (message, next) = final_message(hash, nonce, server_first);
+        let combined = server_first.split(',').next().unwrap();
+        assert_eq!(message, format!("c=biws,{combined},p={proof}"));
+        next.handle_server_final(signature.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn auth_prose_iteration_count() {
+    for (hash, server_first) in [
+        (ScramHash::Sha1, SERVER_FIRST_1.replace("i=10000", "i=")),
+        (ScramHash::Sha256, SERVER_FIRST_256.replace("i=4096", "i=")),
+    ] {
+        let nonce = match hash {
+            ScramHash::Sha1 => "fyko+d2lbbFgONRv9qkxdawL",
+            ScramHash::Sha256 => "rOprNGfwEbeRWgbNEkqO",
+        };
+        let with = |count: &str| {
+            client(hash, nonce).handle_server_first(format!("{server_first}{count}").as_bytes())
+        };
+        assert!(with("4096").is_ok());
+        assert!(refusal(with("4095")).contains("4095 iterations"));
+        for (count, why) in [
+            ("0", "not safe"),
+            ("-1", "no number"),
+            ("+5000", "no number"),
+            ("", "no number"),
+            ("4096x", "no number"),
+            ("10000001", "too long"),
+            ("99999999999999999999", "too long"),
+        ] {
+            assert!(refusal(with(count)).contains(why), "{count}");
+        }
+    }
+}
+
+#[test]
+fn a_first_message_that_breaks_the_rules_is_refused() {
+    let nonce = "rOprNGfwEbeRWgbNEkqO";
+    for (message, why) in [
+        ("r=rOprNGfwEbeRWgbNEkqO,s=AAAA,i=4096", "does not extend"),
+        ("r=somebodyelse,s=AAAA,i=4096", "does not extend"),
+        ("s=AAAA,i=4096", "lacks r="),
+        ("r=rOprNGfwEbeRWgbNEkqOx,i=4096", "lacks s="),
+        ("r=rOprNGfwEbeRWgbNEkqOx,s=AAAA", "lacks i="),
+        ("r=rOprNGfwEbeRWgbNEkqOx,s=A,i=4096", "base 64"),
+        ("m=x,r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=4096", "extension"),
+        ("e=other-error", "other-error"),
+        ("", "lacks r="),
+    ] {
+        let outcome = client(ScramHash::Sha256, nonce).handle_server_first(message.as_bytes());
+        let error = refusal(outcome);
+        assert!(error.contains(why), "{message}: {error}");
+    }
+    let outcome = client(ScramHash::Sha256, nonce).handle_server_first(&[0xff]);
+    assert!(refusal(outcome).contains("UTF-8"));
+}
+
+#[test]
+fn a_server_that_does_not_know_the_password_is_refused() {
+    for (message, why) in [
+        ("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=", "base 64"),
+        ("v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", "is wrong"),
+        ("v=6rriTRBi23WpRR/wtup+mA==", "is wrong"),
+        ("v=", "is wrong"),
+        ("e=invalid-proof", "invalid-proof"),
+        ("", "no signature"),
+        ("ok", "no signature"),
+    ] {
+        let (_, next) = final_message(ScramHash::Sha256, "rOprNGfwEbeRWgbNEkqO", SERVER_FIRST_256);
+        let error = refusal(next.handle_server_final(message.as_bytes()));
+        assert!(error.contains(why), "{message}: {error}");
+    }
+}
+
+#[test]
+fn names_are_escaped_and_passwords_prepared() {
+    let first = named(ScramHash::Sha256, "a=b,c\u{ad}", "x", "AAAA").payload();
+    assert_eq!(String::from_utf8(first).unwrap(), "n,,n=a=3Db=2Cc\u{ad},r=AAAA");
+    let recipe = |hash, password| {
+        named(hash, "u", password, "AAAA")
+            .handle_server_first(b"r=AAAAx,s=AAAA,i=4096")
+            .map(|(recipe, _)| recipe)
+    };
+    assert_eq!(recipe(ScramHash::Sha256, "I\u{ad}X").unwrap().password, "IX");
+    assert_eq!(recipe(ScramHash::Sha256, "\u{2168}").unwrap().password, "IX");
+    assert_eq!(
+        recipe(ScramHash::Sha256, "\u{7}"),
+        Err(AuthenticationFailure::Password)
+    );
+    // The digest of "u:mongo:x".
+    let digested = recipe(ScramHash::Sha1, "x").unwrap().password;
+    assert_eq!(digested.len(), 32);
+    assert_ne!(
+        recipe(ScramHash::Sha1, "I\u{ad}X").unwrap().password,
+        recipe(ScramHash::Sha1, "IX").unwrap().password
+    );
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let first = client(ScramHash::Sha256, "rOprNGfwEbeRWgbNEkqO");
+    let shown = format!("{first:?}");
+    let (recipe, next) = first.handle_server_first(SERVER_FIRST_256.as_bytes()).unwrap();
+    let keys = recipe.derive();
+    let shown = format!("{shown}{recipe:?}{keys:?}{next:?}");
+    let shown = format!("{shown}{:?}", next.handle_keys(keys).1);
+    assert!(!shown.contains("pencil"), "{shown}");
+    assert!(shown.contains("<redacted>"));
+}

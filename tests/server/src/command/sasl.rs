@@ -1,0 +1,235 @@
+//! Commands that log in and out, and the part of hello that does.
+
+use super::Call;
+use crate::auth::scram::{ClientFirst, Conversation, Hash};
+use crate::auth::{EXTERNAL, Session, UserName};
+use crate::deployment::{Deployment, lock};
+use crate::error::{Error, Result, code};
+use crate::value::truthy;
+use crate::wire::connection::Client;
+use bson::spec::BinarySubtype;
+use bson::{Binary, Bson, Document, doc};
+use std::sync::MutexGuard;
+
+/// Commands that need no user.
+const OPEN: [&str; 13] = [
+    "hello",
+    "isMaster",
+    "ping",
+    "buildInfo",
+    "saslStart",
+    "saslContinue",
+    "authenticate",
+    "getnonce",
+    "logout",
+    "connectionStatus",
+    "whatsmyuri",
+    "isdbgrid",
+    "endSessions",
+];
+
+/// 13 if the command needs a user and the connection has none.
+pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
+    if !deployment.users.required || OPEN.contains(&command) || lock(&client.session).user.is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        code::UNAUTHORIZED,
+        format!("Command {command} requires authentication"),
+    ))
+}
+
+fn failed() -> Error {
+    Error::new(code::AUTHENTICATION_FAILED, "Authentication failed.")
+}
+
+fn binary(text: &str) -> Binary {
+    Binary {
+        subtype: BinarySubtype::Generic,
+        bytes: text.as_bytes().to_vec(),
+    }
+}
+
+fn payload(body: &Document) -> Result<Vec<u8>> {
+    match body.get("payload") {
+        Some(Bson::Binary(payload)) => Ok(payload.bytes.clone()),
+        Some(Bson::String(text)) => Binary::from_base64(text, None)
+            .map(|payload| payload.bytes)
+            .map_err(|_| failed()),
+        _ => Err(Error::new(
+            code::AUTHENTICATION_FAILED,
+            "saslStart needs a payload",
+        )),
+    }
+}
+
+/// A login under way on a connection.
+struct Login<'l> {
+    deployment: &'l Deployment,
+    session: MutexGuard<'l, Session>,
+    db: &'l str,
+}
+
+impl Login<'_> {
+    fn start(mut self, body: &Document) -> Result<Document> {
+        let mechanism = match body.get("mechanism") {
+            Some(Bson::String(mechanism)) => mechanism.as_str(),
+            _ => return Err(failed()),
+        };
+        self.session.conversation = None;
+        let payload = payload(body)?;
+        let id = self.session.conversations.wrapping_add(1);
+        self.session.conversations = id;
+        if mechanism == "PLAIN" {
+            return self.plain(id, &payload);
+        }
+        let hash = Hash::of_mechanism(mechanism).filter(|_| self.is_enabled(mechanism));
+        let hash = hash.ok_or_else(|| {
+            Error::new(
+                code::MECHANISM_UNAVAILABLE,
+                format!("Received authentication for mechanism {mechanism} which is not enabled"),
+            )
+        })?;
+        let first = ClientFirst::parse(&payload).ok_or_else(failed)?;
+        let name = UserName::new(self.db, &first.name);
+        let user = self.deployment.users.find(&name).ok_or_else(failed)?;
+        let stored = user.stored(hash).ok_or_else(failed)?.clone();
+        let skip = self.deployment.version.at_least(4, 4)
+            && body
+                .get_document("options")
+                .is_ok_and(|options| options.get("skipEmptyExchange").is_some_and(truthy));
+        let (conversation, message) = Conversation::begin(id, name, (hash, stored), &first, skip);
+        self.session.conversation = Some(conversation);
+        Ok(doc! { "conversationId": id, "done": false, "payload": binary(&message) })
+    }
+
+    fn is_enabled(&self, mechanism: &str) -> bool {
+        let parameters = self.deployment.parameters();
+        let enabled = parameters.get_array("authenticationMechanisms");
+        enabled.is_ok_and(|names| names.iter().any(|name| name.as_str() == Some(mechanism)))
+    }
+
+    /// Who acts, who logs in, and the password, with zero bytes between them.
+    fn plain(mut self, id: i32, payload: &[u8]) -> Result<Document> {
+        let text = std::str::from_utf8(payload).map_err(|_| failed())?;
+        let parts: Vec<&str> = text.split('\0').collect();
+        match parts.as_slice() {
+            [acting, name, password]
+                if (acting.is_empty() || acting == name)
+                    && self.db == EXTERNAL
+                    && self.deployment.users.is_plain(name, password) =>
+            {
+                self.session.user = Some(UserName::new(EXTERNAL, name));
+                Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
+            }
+            _ => Err(failed()),
+        }
+    }
+
+    fn go_on(mut self, body: &Document, id: i64) -> Result<Document> {
+        let conversation = self.session.conversation.take();
+        let conversation = conversation
+            .filter(|conversation| i64::from(conversation.id) == id)
+            .ok_or_else(|| Error::new(code::PROTOCOL_ERROR, "No SASL session state found"))?;
+        let user = conversation.user.clone();
+        let (message, next) = conversation.go_on(&payload(body)?).ok_or_else(failed)?;
+        let done = next.is_none();
+        if done {
+            self.session.user = Some(user);
+        }
+        self.session.conversation = next;
+        Ok(doc! { "conversationId": id as i32, "done": done, "payload": binary(&message) })
+    }
+
+    fn certificate(mut self, body: &Document) -> Result<Document> {
+        let subject = self.deployment.users.settings.certificate_subject.as_deref();
+        let named = body.get("user").map(Bson::as_str);
+        let fits = match (subject, named) {
+            (Some(_), None) => true,
+            (Some(subject), Some(Some(name))) => name == subject,
+            _ => false,
+        };
+        let Some(subject) = subject.filter(|_| fits && self.db == EXTERNAL) else {
+            return Err(failed());
+        };
+        self.session.user = Some(UserName::new(EXTERNAL, subject));
+        Ok(doc! { "dbname": EXTERNAL, "user": subject })
+    }
+}
+
+fn login<'c>(call: &Call<'c>) -> Login<'c> {
+    Login {
+        deployment: call.deployment,
+        session: lock(&call.client.session),
+        db: call.db,
+    }
+}
+
+pub(crate) fn authenticate(call: &Call<'_>) -> Result<Document> {
+    match call.args().required_string("mechanism")? {
+        "MONGODB-X509" => login(call).certificate(call.body),
+        _ => Err(failed()),
+    }
+}
+
+pub(crate) fn sasl_start(call: &Call<'_>) -> Result<Document> {
+    call.args().required_string("mechanism")?;
+    payload(call.body)?;
+    login(call).start(call.body)
+}
+
+pub(crate) fn sasl_continue(call: &Call<'_>) -> Result<Document> {
+    let id = call.args().required_integer("conversationId")?;
+    login(call).go_on(call.body, id)
+}
+
+pub(crate) fn logout(call: &Call<'_>) -> Result<Document> {
+    *lock(&call.client.session) = Session::default();
+    Ok(Document::new())
+}
+
+pub(crate) fn connection_status(call: &Call<'_>) -> Result<Document> {
+    let user = lock(&call.client.session).user.clone();
+    let users: Vec<Bson> = user
+        .iter()
+        .map(|user| doc! { "user": &user.name, "db": &user.db }.into())
+        .collect();
+    let roles = user.and_then(|user| call.deployment.users.find(&user));
+    Ok(doc! { "authInfo": {
+        "authenticatedUsers": users, "authenticatedUserRoles": roles.map(|user| user.roles).unwrap_or_default(),
+    } })
+}
+
+/// Adds to the reply to a hello what it asked about logging in. A login in it that fails leaves no trace.
+pub(super) fn answer_hello(deployment: &Deployment, client: &Client, body: &Document, reply: &mut Document) {
+    if let Some(Bson::String(name)) = body.get("saslSupportedMechs")
+        && let Some((db, name)) = name.split_once('.')
+        && let Some(user) = deployment.users.find(&UserName::new(db, name))
+    {
+        let names: Vec<&str> = user
+            .credentials
+            .iter()
+            .map(|(hash, _)| hash.mechanism())
+            .collect();
+        reply.insert("saslSupportedMechs", names);
+    }
+    let Some(Bson::Document(speculative)) = body.get("speculativeAuthenticate") else {
+        return;
+    };
+    if !deployment.version.at_least(4, 4) {
+        return;
+    }
+    let login = Login {
+        deployment,
+        session: lock(&client.session),
+        db: speculative.get_str("db").unwrap_or_default(),
+    };
+    let answer = match speculative.keys().next().map(String::as_str) {
+        Some("saslStart") => login.start(speculative),
+        Some("authenticate") => login.certificate(speculative),
+        _ => return,
+    };
+    if let Ok(answer) = answer {
+        reply.insert("speculativeAuthenticate", answer);
+    }
+}
