@@ -23,7 +23,7 @@ use crate::{
 pub use crate::{
     api::{
         Environment,
-        hooks::{describe, hosts, wait_for_description, wait_for_hosts},
+        hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
     },
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
@@ -31,9 +31,10 @@ pub use crate::{
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        auth, cmap, command, description, event, handshake, retry, sdam, server_selection, session, srv, wire,
+        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection,
+        session, srv, wire,
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, variables::Variables},
 };
 
 /// A socket that failed, as the shells report it to the machines.

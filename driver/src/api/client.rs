@@ -9,9 +9,10 @@ use super::{
 use crate::{
     Error, Result,
     bson::{Bson, Document, doc},
+    connection::SharedMetadata,
     execution::Executor,
     operation::run_command::RunCommand,
-    options::ClientOptions,
+    options::{ClientOptions, DriverInfo},
     topology::Topology,
     types::{deadline::Deadline, read_preference::PRIMARY},
 };
@@ -35,6 +36,7 @@ pub struct Client {
 #[derive(Debug)]
 struct ClientInner {
     executor: Executor,
+    metadata: SharedMetadata,
     default_database: Option<String>,
     concerns: Concerns,
 }
@@ -88,10 +90,12 @@ impl Client {
             ));
         }
         let execution = settings::execution(&options);
-        let topology = Topology::start(settings::topology(&options, environment)?);
+        let metadata = settings::metadata(&options, environment)?;
+        let topology = Topology::start(settings::topology(&options, environment, &metadata)?);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),
+                metadata,
                 default_database: options.default_database,
                 concerns: Concerns {
                     read_concern: options.read_concern,
@@ -119,6 +123,27 @@ impl Client {
             .default_database
             .as_deref()
             .map(|name| self.database(name))
+    }
+
+    /// Appends what a library that wraps the driver says of itself to what servers are told when a connection is made.
+    ///
+    /// The parts follow those given before, with `|` between; a part that is empty or not given leaves its field as it is.
+    /// What was appended before, with all three parts the same, is not appended again. Connections that exist stay as they
+    /// are. See also [`ClientOptions::driver_info`].
+    ///
+    /// # Errors
+    /// A part that holds `|`, or names and versions that together exceed the 512 bytes that servers accept. Then nothing has
+    /// changed.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// use marula_driver::{Client, options::DriverInfo};
+    /// let client = Client::connect("mongodb://localhost").await?;
+    /// client.append_metadata(DriverInfo::new("shop-toolkit").with_version("1.2"))?;
+    /// # Ok(()) }
+    /// ```
+    pub fn append_metadata(&self, info: DriverInfo) -> Result<()> {
+        self.inner.metadata.append(info)
     }
 
     /// Starts a session: a sequence of operations that belong together. Nothing is sent.

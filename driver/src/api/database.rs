@@ -104,6 +104,9 @@ impl Database {
     }
 
     /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
+    ///
+    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it here too. What servers do with a command that
+    /// names `apiVersion` and its companions besides is undefined.
     pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
         RunCommand::new(self, command)
     }

@@ -1,10 +1,11 @@
-//! What a client uses of the world: sockets, DNS, and how often it may ask that. Tests put their own in its place.
+//! What a client uses of the world: sockets, DNS, environment variables, and how often it may ask that. Tests put their own in its place.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
     connection::{Dialer, DnsLookup, Resolver},
     proto::srv::MIN_RESCAN_INTERVAL,
+    types::variables::Variables,
 };
 
 /// See the module; the default is the real world.
@@ -16,6 +17,10 @@ pub struct Environment {
     pub dns: Arc<dyn DnsLookup>,
     /// SRV records are asked for again no sooner than this. 60 s, says the specification.
     pub min_rescan_interval: Duration,
+    /// The environment variables.
+    pub variables: Variables,
+    /// The file by which containers of Docker are known.
+    pub docker_marker: PathBuf,
 }
 
 impl Default for Environment {
@@ -24,6 +29,8 @@ impl Default for Environment {
             dialer: Dialer::default(),
             dns: Arc::new(Resolver::default()),
             min_rescan_interval: MIN_RESCAN_INTERVAL,
+            variables: Variables::default(),
+            docker_marker: PathBuf::from("/.dockerenv"),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Clients in an environment of a test's making, and what tests want to know of them.
 
+use std::sync::Arc;
+
 use super::{Client, Environment};
-use crate::{Result, options::ClientOptions};
+use crate::{Result, options::ClientOptions, proto::description::TopologyDescription};
 
 impl Environment {
     /// As [`Client::with_options`].
@@ -48,6 +50,15 @@ pub fn describe(client: &Client) -> String {
 /// Waits until the text that describes the deployment in errors suits, and returns it.
 pub async fn wait_for_description(client: &Client, suit: impl Fn(&str) -> bool) -> String {
     wait(client, describe, |now| suit(now)).await
+}
+
+/// Waits until what is known of the client's deployment suits, and returns it. Looks after each check.
+pub async fn wait_for_topology(
+    client: &Client,
+    suit: impl Fn(&TopologyDescription) -> bool,
+) -> Arc<TopologyDescription> {
+    let look = |client: &Client| client.executor().topology().description();
+    wait(client, look, |now| suit(now)).await
 }
 
 async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T) -> bool) -> T {

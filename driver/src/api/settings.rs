@@ -3,11 +3,15 @@
 use super::Environment;
 use crate::{
     Result,
-    connection::{ConnectionSettings, LoginSettings, TlsConfig},
+    connection::{ConnectionSettings, LoginSettings, SharedMetadata, TlsConfig},
     execution::ExecutionSettings,
-    options::ClientOptions,
+    options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
-    proto::{handshake::client_metadata, retry::RetryOptions, srv::Rescan},
+    proto::{
+        handshake::{ClientMetadata, Surroundings},
+        retry::RetryOptions,
+        srv::Rescan,
+    },
     topology::{SrvPolling, TopologySettings},
 };
 
@@ -23,13 +27,29 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
         },
         overload_retargeting: options.enable_overload_retargeting,
         jitter: options.jitter,
+        server_api: options.server_api,
         command_listener: options.command_listener.clone(),
         socket_timeout: options.socket_timeout,
     }
 }
 
+/// What the client's connections tell of it.
+pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
+    let docker = environment.docker_marker.exists();
+    let surroundings = Surroundings::detect(&environment.variables, docker);
+    let mut metadata = ClientMetadata::new(options.app_name.as_deref(), surroundings)?;
+    if let Some(info) = &options.driver_info {
+        metadata.append(info.clone())?;
+    }
+    Ok(metadata.into())
+}
+
 /// Reads the files that the `tls…` options name.
-pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Result<TopologySettings> {
+pub(super) fn topology(
+    options: &ClientOptions,
+    environment: &Environment,
+    metadata: &SharedMetadata,
+) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
         _ => None,
@@ -41,15 +61,18 @@ pub(super) fn topology(options: &ClientOptions, environment: &Environment) -> Re
         server_selection_timeout: options.server_selection_timeout,
         local_threshold: options.local_threshold,
         heartbeat_frequency: options.heartbeat_frequency,
+        streaming: match options.server_monitoring_mode {
+            ServerMonitoringMode::Stream => true,
+            ServerMonitoringMode::Poll => false,
+            ServerMonitoringMode::Auto => !Surroundings::detect(&environment.variables, false).is_faas(),
+        },
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,
+            server_api: options.server_api,
             dialer: environment.dialer.clone(),
             login: options.identity()?.map(LoginSettings::new),
-            ..ConnectionSettings::new(
-                options.connect_timeout,
-                client_metadata(options.app_name.as_deref())?,
-            )
+            ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
         pool: pool(options),
         listener: options.sdam_listener.clone(),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Connection, State,
+    Connection, SharedMetadata, State,
     dialer::Dialer,
     login::{LoginSettings, as_login_error},
     read_buffer::ReadBuffer,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    bson::{ObjectId, RawDocumentBuf},
+    bson::ObjectId,
     error::NetworkPhase,
     proto::{
         auth::Login,
@@ -23,7 +23,7 @@ use crate::{
         description::HelloReply,
         handshake::{self, parse_hello},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 
 /// What every connection of a client has in common.
@@ -32,11 +32,13 @@ pub struct ConnectionSettings {
     /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero means no limit.
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
-    pub metadata: RawDocumentBuf,
+    pub metadata: SharedMetadata,
     /// How connections are encrypted; `None`: not at all.
     pub tls: Option<TlsConfig>,
     /// `loadBalanced`: the handshake says so, and the server must name its service.
     pub load_balanced: bool,
+    /// The declared version of the server's interface: the connection's own commands carry it.
+    pub server_api: Option<ServerApi>,
     /// Opens the sockets.
     pub dialer: Dialer,
     /// Who logs in; `None`: nobody. Monitors never do.
@@ -53,12 +55,13 @@ pub struct Greeted {
 
 impl ConnectionSettings {
     /// Connections in the clear, through the system's sockets.
-    pub fn new(connect_timeout: Duration, metadata: RawDocumentBuf) -> Self {
+    pub fn new(connect_timeout: Duration, metadata: impl Into<SharedMetadata>) -> Self {
         Self {
             connect_timeout,
-            metadata,
+            metadata: metadata.into(),
             tls: None,
             load_balanced: false,
+            server_api: None,
             dialer: Dialer::default(),
             login: None,
         }
@@ -113,6 +116,7 @@ impl Connection {
             address: address.clone(),
             stream,
             hello: HelloReply::default(),
+            server_api: settings.server_api,
             handshake_time: Duration::ZERO,
             write: Vec::new(),
             read: ReadBuffer::default(),
@@ -146,7 +150,12 @@ impl Connection {
     ) -> Result<HelloReply> {
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::first_hello(&mut command, &settings.metadata, settings.load_balanced);
+        handshake::first_hello(
+            &mut command,
+            &settings.metadata.document(),
+            settings.load_balanced,
+            settings.server_api,
+        );
         if let Some(login) = login {
             login.write_hello(&mut command);
         }
@@ -161,10 +170,10 @@ impl Connection {
 
     /// Asks the server for its state, as monitors do.
     pub async fn run_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
-        let hello_ok = self.hello.hello_ok;
+        let (hello_ok, server_api) = (self.hello.hello_ok, self.server_api);
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        handshake::hello(&mut command, hello_ok);
+        handshake::hello(&mut command, hello_ok, server_api);
         command.finish("admin")?;
         message.finish()?;
         self.hello_round_trip(deadline).await
@@ -172,6 +181,11 @@ impl Connection {
 
     async fn hello_round_trip(&mut self, deadline: Deadline) -> Result<HelloReply> {
         self.send(deadline).await?;
+        self.receive_hello(deadline).await
+    }
+
+    /// The reply to a hello.
+    pub(super) async fn receive_hello(&mut self, deadline: Deadline) -> Result<HelloReply> {
         let body = self.receive(deadline).await?;
         self.hello_body = body.clone();
         let parsed = parse_hello(self.reply(body));

@@ -6,9 +6,11 @@
 mod dialer;
 mod dns;
 mod establish;
+mod hello_stream;
 mod interruption;
 mod keys;
 mod login;
+mod metadata;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
@@ -31,13 +33,14 @@ use crate::{
         description::HelloReply,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer, parse_op_msg},
     },
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 pub use dialer::Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
 pub use interruption::Interruption;
 pub use login::LoginSettings;
+pub use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;
@@ -52,6 +55,8 @@ pub struct Connection {
     address: ServerAddress,
     stream: Stream,
     hello: HelloReply,
+    /// The declared version of the server's interface.
+    server_api: Option<ServerApi>,
     handshake_time: Duration,
     write: Vec<u8>,
     read: ReadBuffer,

@@ -151,6 +151,9 @@ impl<'a> Attempt<'a> {
             self.write_cluster_time(&mut command);
         }
         self.write_read_preference(operation.target(), hello, &mut command);
+        if let Some(api) = self.executor.settings.server_api {
+            command.server_api(api);
+        }
         command.finish(operation.database())?;
         operation.build_sequences(&mut message, hello)?;
         if !operation.expects_reply() {

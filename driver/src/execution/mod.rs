@@ -27,7 +27,7 @@ use crate::{
         session::ServerSession,
     },
     topology::{SelectedServer, Topology},
-    types::deadline::Deadline,
+    types::{deadline::Deadline, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
@@ -42,6 +42,8 @@ pub(crate) struct ExecutionSettings {
     pub(crate) overload_retargeting: bool,
     /// Takes the place of the random factor of pauses, in tests.
     pub(crate) jitter: Option<f64>,
+    /// Every command carries it.
+    pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,

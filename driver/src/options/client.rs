@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Credential, ReadConcern, ReadPreference, TlsOptions, WriteConcern};
+use super::{Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
 use crate::{
     Error, Result, ServerAddress,
     proto::{
@@ -18,12 +18,13 @@ const DEFAULT_SRV_SERVICE: &str = "mongodb";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerMonitoringMode {
-    /// Stream where the server and the environment allow it. The default. This version polls.
+    /// As `Stream`, but on a Function-as-a-Service platform as `Poll`: news pile up while such a platform suspends the
+    /// client. The default.
     #[default]
     Auto,
-    /// Always stream where the server can. This version polls.
+    /// Let servers from 4.4 on tell of changes at once, over a connection more per server. Older ones are polled.
     Stream,
-    /// Ask again and again.
+    /// Ask every `heartbeatFrequencyMS`.
     Poll,
 }
 
@@ -119,7 +120,7 @@ pub struct ClientOptions {
     pub local_threshold: Duration,
     /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms, at most 2³¹ - 1 ms.
     pub heartbeat_frequency: Duration,
-    /// `serverMonitoringMode`
+    /// `serverMonitoringMode`: how changes of the servers are noticed. Default: `auto`.
     pub server_monitoring_mode: ServerMonitoringMode,
     /// `maxPoolSize`: most connections per server. Default 100; 0 means no limit.
     pub max_pool_size: u32,
@@ -147,6 +148,11 @@ pub struct ClientOptions {
     /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
     /// retries always do.
     pub enable_overload_retargeting: bool,
+    /// The library that wraps the driver, if one does: servers show it beside the driver's name. Default: none. More can be
+    /// appended later, see [`Client::append_metadata`](crate::Client::append_metadata).
+    pub driver_info: Option<DriverInfo>,
+    /// The version of the server's interface that the application is written for. Default: none is declared.
+    pub server_api: Option<ServerApi>,
     /// Is told of every command. Default: nobody. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
     /// Is told what happens in the connection pools. Default: nobody.
@@ -211,6 +217,8 @@ impl Default for ClientOptions {
             retry_writes: true,
             max_adaptive_retries: None,
             enable_overload_retargeting: false,
+            driver_info: None,
+            server_api: None,
             command_listener: None,
             pool_listener: None,
             sdam_listener: None,

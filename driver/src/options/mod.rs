@@ -9,9 +9,11 @@ mod tls;
 pub use crate::types::{
     collation::Collation,
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+    driver_info::DriverInfo,
     hint::Hint,
     read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
     return_document::ReturnDocument,
+    server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
 pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};

@@ -6,6 +6,7 @@ pub mod command;
 pub mod description;
 pub mod event;
 pub mod handshake;
+pub mod monitoring;
 pub mod retry;
 pub mod sdam;
 pub mod server_selection;

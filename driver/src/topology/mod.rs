@@ -5,6 +5,7 @@
 //! cleared under the same lock, so nobody can see a healthy description with a dead pool's connections in use.
 
 mod monitor;
+mod round_trip;
 mod server;
 mod settings;
 mod shared;
@@ -19,7 +20,11 @@ use tokio::runtime::Handle;
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     error::ServerSelectionError,
-    proto::{cmap::ConnectionKey, description::TopologyType, server_selection::Criteria},
+    proto::{
+        cmap::ConnectionKey,
+        description::{TopologyDescription, TopologyType},
+        server_selection::Criteria,
+    },
     types::deadline::Deadline,
 };
 pub(crate) use server::SelectedServer;
@@ -135,6 +140,15 @@ impl Topology {
         self.shared.snapshot.load().description.to_string()
     }
 
+    /// What is known of the deployment.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "for tests, through `internals`")
+    )]
+    pub(crate) fn description(&self) -> Arc<TopologyDescription> {
+        Arc::clone(&self.shared.snapshot.load().description)
+    }
+
     /// Tells that something of the deployment changed.
     #[cfg_attr(
         not(feature = "internals"),
@@ -169,6 +183,7 @@ mod tests {
             server_selection_timeout: Duration::from_secs(3600),
             local_threshold: Duration::from_millis(15),
             heartbeat_frequency: Duration::from_secs(10),
+            streaming: true,
             connection: ConnectionSettings::new(Duration::from_secs(10), client_metadata(None).unwrap()),
             srv: None,
             pool: PoolSettings {

@@ -1,23 +1,24 @@
-//! Checks one server again and again (Server Monitoring specification, polling).
+//! Checks one server as the machine [`monitoring`](crate::proto::monitoring) says.
 
 use std::{
+    future::pending,
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
-use tokio::task::AbortHandle;
+use tokio::{sync::watch::Receiver, task::AbortHandle};
 
 use super::{
-    settings::MIN_HEARTBEAT_FREQUENCY,
+    round_trip::{Meter, RoundTrips},
     shared::Shared,
     watch::{MonitorConnection, Watch},
 };
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
+    Error, Result, ServerAddress,
     connection::{Connection, ConnectionSettings},
     proto::{
         description::{HelloReply, ServerDescription},
-        server_selection::RoundTripTime,
+        monitoring::{self, Answer, Check, MonitorSettings, Step},
     },
     types::{deadline::Deadline, race::unless},
 };
@@ -27,117 +28,205 @@ pub(super) struct Monitor {
     address: ServerAddress,
     topology: Weak<Shared>,
     watch: Arc<Watch>,
-    settings: ConnectionSettings,
-    heartbeat_frequency: Duration,
+    settings: MonitorSettings,
+    connection_settings: ConnectionSettings,
+    machine: monitoring::Monitor,
     connection: Option<Connection>,
     /// The number of the connection, or of the last one.
     connection_id: u32,
-    round_trip_time: RoundTripTime,
-    was_known: bool,
+}
+
+/// Why a rest ended.
+enum Woken {
+    Time,
+    Request,
+    Cancellation,
 }
 
 impl Monitor {
-    /// Starts a monitor on the runtime of the deployment.
+    /// Starts a monitor on the runtime of the deployment: one task, which owns every connection that it uses.
     pub(super) fn start(topology: &Arc<Shared>, address: ServerAddress, watch: Arc<Watch>) -> AbortHandle {
+        let settings = topology.settings.monitor();
+        let connection_settings = topology.settings.connection.for_monitors();
+        let meter = Meter {
+            address: address.clone(),
+            settings: connection_settings.clone(),
+            heartbeat_frequency: settings.heartbeat_frequency,
+        };
         let monitor = Self {
             address,
             topology: Arc::downgrade(topology),
             watch,
-            settings: topology.settings.connection.for_monitors(),
-            heartbeat_frequency: topology.settings.heartbeat_frequency,
+            settings,
+            connection_settings,
+            machine: monitoring::Monitor::new(settings),
             connection: None,
             connection_id: 0,
-            round_trip_time: RoundTripTime::default(),
-            was_known: false,
         };
-        topology.runtime.spawn(monitor.run()).abort_handle()
+        let work = async move {
+            let trips = RoundTrips::default();
+            unless(monitor.run(&trips), meter.run(&trips)).await;
+        };
+        topology.runtime.spawn(work).abort_handle()
     }
 
-    async fn run(mut self) {
+    async fn run(mut self, trips: &RoundTrips) {
+        let mut cancellations = self.watch.cancellations();
         loop {
-            let started = Instant::now();
-            let cancellation = Arc::clone(&self.watch.cancellation).notified_owned();
-            self.announce();
-            let outcome = unless(cancellation, self.check()).await;
-            let Some(topology) = self.topology.upgrade() else {
+            // One that came while an outcome was reported is not lost.
+            if cancellations.has_changed().unwrap_or(false) {
+                cancellations.mark_unchanged();
+                self.handle_cancellation(trips);
+            }
+            let goes_on = match self.machine.poll(Instant::now()) {
+                Step::Check(check) => self.run_check(check, trips, &mut cancellations).await,
+                Step::Wait(until) => {
+                    match self.rest(until, &mut cancellations).await {
+                        Woken::Time => {}
+                        Woken::Request => self.machine.request_check(),
+                        Woken::Cancellation => self.handle_cancellation(trips),
+                    }
+                    true
+                }
+            };
+            if !goes_on {
                 return;
-            };
-            let again = match outcome {
-                Some(Ok((hello, sample))) => {
-                    self.report(&topology, hello, sample);
-                    false
-                }
-                Some(Err(error)) => self.report_failure(&topology, &error),
-                // An operation found the server unreachable; this check would only find it out later.
-                None => {
-                    self.connection = None;
-                    self.round_trip_time.reset();
-                    self.was_known = false;
-                    self.watch.failed(&Error::protocol("the check was cancelled"));
-                    false
-                }
-            };
-            drop(topology);
-            if !again {
-                self.wait(started).await;
             }
         }
     }
 
+    /// Does a check and reports what came of it. Returns whether there is still anybody to report to.
+    async fn run_check(
+        &mut self,
+        check: Check,
+        trips: &RoundTrips,
+        cancellations: &mut Receiver<()>,
+    ) -> bool {
+        self.announce(check);
+        let outcome = unless(next(cancellations), self.check(check)).await;
+        let Some(topology) = self.topology.upgrade() else {
+            return false;
+        };
+        match outcome {
+            Some(Ok((hello, time))) => self.report(&topology, check, hello, time, trips),
+            Some(Err(error)) => self.report_failure(&topology, &error, trips),
+            // An operation found the server unreachable; this check would only find it out later.
+            None => {
+                self.watch.failed(&Error::protocol("the check was cancelled"));
+                self.handle_cancellation(trips);
+            }
+        }
+        true
+    }
+
     /// Tells that a check begins, before a socket is opened for it.
-    fn announce(&mut self) {
+    fn announce(&mut self, check: Check) {
         if self.connection.is_none() {
             self.connection_id = self.connection_id.wrapping_add(1);
         }
-        self.watch.started(MonitorConnection {
-            driver_id: self.connection_id,
-            server_id: self
-                .connection
-                .as_ref()
-                .and_then(Connection::server_connection_id),
-        });
+        let connection = self.connection.as_ref();
+        self.watch.started(
+            check.is_awaited(),
+            MonitorConnection {
+                driver_id: self.connection_id,
+                server_id: connection.and_then(Connection::server_connection_id),
+            },
+        );
     }
 
-    fn report(&mut self, topology: &Arc<Shared>, hello: HelloReply, sample: Duration) {
-        self.was_known = true;
+    /// One check, and the time from asking to the answer.
+    async fn check(&mut self, check: Check) -> Result<(HelloReply, Duration), Error> {
+        let deadline = Deadline::after(self.settings.timeout(check));
+        let started = Instant::now();
+        let hello = match (check, &mut self.connection) {
+            (Check::Hello, Some(connection)) => connection.run_hello(deadline).await?,
+            (Check::Await(known), Some(connection)) => {
+                let limit = self.settings.heartbeat_frequency;
+                connection.await_hello(known, limit, deadline).await?
+            }
+            (Check::Next, Some(connection)) => connection.next_hello(deadline).await?,
+            (Check::Handshake, _) | (_, None) => {
+                let connection = Connection::establish(&self.address, &self.connection_settings).await?;
+                let outcome = (connection.hello().clone(), connection.handshake_time());
+                self.connection = Some(connection);
+                return Ok(outcome);
+            }
+        };
+        Ok((hello, started.elapsed()))
+    }
+
+    fn report(
+        &mut self,
+        topology: &Shared,
+        check: Check,
+        hello: HelloReply,
+        time: Duration,
+        trips: &RoundTrips,
+    ) {
+        let mut more_to_come = false;
         if let Some(connection) = &self.connection {
+            more_to_come = connection.is_streaming();
             let server_id = connection.server_connection_id();
-            self.watch.succeeded(sample, server_id, connection.hello_reply());
+            self.watch.succeeded(time, server_id, connection.hello_reply());
         }
-        let average = self.round_trip_time.add(sample);
+        if check.is_round_trip() {
+            trips.add(time);
+        }
+        let answer = Answer {
+            topology_version: hello.topology_version,
+            more_to_come,
+        };
+        // What is requested because of the news concerns the next check.
+        self.watch.forget_request();
+        self.machine.handle_answer(answer, Instant::now());
+        trips.set_streaming(self.machine.is_streaming());
+        let (average, minimum) = trips.current();
         let description = ServerDescription::from_hello(self.address.clone(), hello, average, Instant::now())
-            .with_minimum_round_trip_time(self.round_trip_time.minimum());
+            .with_minimum_round_trip_time(minimum);
         topology.on_check_succeeded(description);
     }
 
-    /// Returns whether to check again at once: one lost socket may only mean that the server closed it.
-    fn report_failure(&mut self, topology: &Arc<Shared>, error: &Error) -> bool {
+    fn report_failure(&mut self, topology: &Shared, error: &Error, trips: &RoundTrips) {
         self.connection = None;
-        self.round_trip_time.reset();
         self.watch.failed(error);
+        self.watch.forget_request();
+        self.machine.handle_failure(error.is_network(), Instant::now());
+        trips.reset();
+        trips.set_streaming(false);
         topology.on_check_failed(&self.address, error);
-        std::mem::take(&mut self.was_known) && matches!(error.kind(), ErrorKind::Network(_))
     }
 
-    /// One check; its time is that of the hello alone.
-    async fn check(&mut self) -> Result<(HelloReply, Duration), Error> {
-        if let Some(connection) = &mut self.connection {
-            let started = Instant::now();
-            let deadline = Deadline::after(Some(self.settings.connect_timeout));
-            let hello = connection.run_hello(deadline).await?;
-            return Ok((hello, started.elapsed()));
-        }
-        let connection = Connection::establish(&self.address, &self.settings).await?;
-        let outcome = (connection.hello().clone(), connection.handshake_time());
-        self.connection = Some(connection);
-        Ok(outcome)
+    fn handle_cancellation(&mut self, trips: &RoundTrips) {
+        self.connection = None;
+        self.machine.handle_cancellation(Instant::now());
+        trips.reset();
+        trips.set_streaming(false);
     }
 
-    /// Until the next heartbeat, or until a check is asked for, but never sooner than the specified minimum.
-    async fn wait(&self, last_check: Instant) {
-        let heartbeat = tokio::time::Instant::from_std(last_check + self.heartbeat_frequency);
-        let asked = self.watch.check_request.notified();
-        let _ = tokio::time::timeout_at(heartbeat, asked).await;
-        tokio::time::sleep_until((last_check + MIN_HEARTBEAT_FREQUENCY).into()).await;
+    async fn rest(&self, until: Option<Instant>, cancellations: &mut Receiver<()>) -> Woken {
+        let woken = async {
+            let requested = self.watch.requested();
+            match until {
+                None => requested.await,
+                Some(until) => {
+                    let time = tokio::time::timeout_at(until.into(), requested).await;
+                    if time.is_err() {
+                        return Woken::Time;
+                    }
+                }
+            }
+            Woken::Request
+        };
+        unless(next(cancellations), woken)
+            .await
+            .unwrap_or(Woken::Cancellation)
+    }
+}
+
+/// Ends with the next cancellation.
+async fn next(cancellations: &mut Receiver<()>) {
+    if cancellations.changed().await.is_err() {
+        // Whoever could cancel is gone, and ends this task.
+        pending().await
     }
 }

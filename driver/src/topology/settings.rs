@@ -10,12 +10,10 @@ use crate::{
     proto::{
         description::TopologyDescription,
         event::{EventListener, SdamEvent},
+        monitoring::MonitorSettings,
         server_selection::{Criteria, validate},
     },
 };
-
-/// Checks of one server are at least this far apart (minHeartbeatFrequencyMS).
-pub(super) const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
 /// The part of the options that this layer uses.
 #[derive(Clone, Debug)]
@@ -28,6 +26,8 @@ pub(crate) struct TopologySettings {
     pub(crate) server_selection_timeout: Duration,
     pub(crate) local_threshold: Duration,
     pub(crate) heartbeat_frequency: Duration,
+    /// Whether servers that can tell of changes by themselves are let do so.
+    pub(crate) streaming: bool,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
     /// Who is told what discovery learns.
@@ -44,6 +44,15 @@ impl TopologySettings {
             return TopologyDescription::load_balanced(address.clone());
         }
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
+    }
+
+    /// What monitors go by.
+    pub(super) fn monitor(&self) -> MonitorSettings {
+        MonitorSettings {
+            streaming: self.streaming,
+            heartbeat_frequency: self.heartbeat_frequency,
+            connect_timeout: self.connection.connect_timeout,
+        }
     }
 
     /// Refuses criteria that no server of the deployment can ever meet.

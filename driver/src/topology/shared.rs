@@ -158,7 +158,7 @@ impl Shared {
     /// Wakes all monitors.
     pub(super) fn request_checks(&self) {
         for server in self.snapshot.load().servers.values() {
-            server.watch.check_request.notify_one();
+            server.watch.request_check();
         }
     }
 
@@ -219,7 +219,7 @@ impl Shared {
         });
         for address in &check_now {
             if let Some(server) = snapshot.servers.get(address) {
-                server.watch.check_request.notify_one();
+                server.watch.request_check();
             }
         }
     }
@@ -250,10 +250,10 @@ impl Shared {
             self.tell_later(change, &server.pool);
         }
         if verdict.cancel_check {
-            server.watch.cancellation.notify_waiters();
+            server.watch.cancel_check();
         }
         if verdict.check_now {
-            server.watch.check_request.notify_one();
+            server.watch.request_check();
         }
     }
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::{
     Error, ErrorKind, ServerAddress,
@@ -18,9 +18,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Wakes the monitor for an immediate check.
-    pub(super) check_request: Notify,
-    /// Ends a check under way.
-    pub(super) cancellation: Arc<Notify>,
+    request: Notify,
+    /// Ends a check under way, or the next one if it comes between two.
+    cancellation: watch::Sender<()>,
     heartbeats: Option<Heartbeats>,
 }
 
@@ -42,6 +42,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     since: Instant,
+    awaited: bool,
     connection: MonitorConnection,
 }
 
@@ -71,8 +72,35 @@ impl Watch {
         })
     }
 
+    /// Somebody needs to know the server's state soon.
+    pub(super) fn request_check(&self) {
+        self.request.notify_one();
+    }
+
+    /// The monitor's connection is as bad as that of an operation.
+    pub(super) fn cancel_check(&self) {
+        self.cancellation.send_replace(());
+    }
+
+    /// Ends when a check is requested, or was since the last time.
+    pub(super) async fn requested(&self) {
+        self.request.notified().await;
+    }
+
+    /// Forgets a request: the check that just ended answers it.
+    pub(super) fn forget_request(&self) {
+        let mut request = std::pin::pin!(self.request.notified());
+        // Takes the request, if there is one, without waiting.
+        request.as_mut().enable();
+    }
+
+    /// Where cancellations are seen.
+    pub(super) fn cancellations(&self) -> watch::Receiver<()> {
+        self.cancellation.subscribe()
+    }
+
     /// A check begins.
-    pub(super) fn started(&self, connection: MonitorConnection) {
+    pub(super) fn started(&self, awaited: bool, connection: MonitorConnection) {
         let Some(heartbeats) = &self.heartbeats else {
             return;
         };
@@ -82,12 +110,13 @@ impl Watch {
         }
         state.running = Some(Running {
             since: Instant::now(),
+            awaited,
             connection,
         });
         heartbeats.events.push(SdamEvent::ServerHeartbeatStarted {
             topology_id: heartbeats.topology_id,
             address: heartbeats.address.clone(),
-            awaited: false,
+            awaited,
             driver_connection_id: connection.driver_id,
             server_connection_id: connection.server_id,
         });
@@ -109,7 +138,7 @@ impl Watch {
             address: heartbeats.address.clone(),
             duration,
             reply: RawDocumentBuf::from_bytes(reply.to_vec()).unwrap_or_default(),
-            awaited: false,
+            awaited: running.awaited,
             driver_connection_id: running.connection.driver_id,
             server_connection_id: server_id,
         });
@@ -149,7 +178,7 @@ impl Heartbeats {
             address: self.address.clone(),
             duration: running.since.elapsed(),
             failure: error.clone(),
-            awaited: false,
+            awaited: running.awaited,
             driver_connection_id: running.connection.driver_id,
             server_connection_id: running.connection.server_id,
         });

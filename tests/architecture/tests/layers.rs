@@ -27,7 +27,7 @@ const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "e
 const SIGNPOSTS: [&str; 2] = ["__private_v1", "prelude"];
 
 /// Machines that must not know one another.
-const APART: [&str; 4] = ["cmap", "retry", "sdam", "server_selection"];
+const APART: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
 
 fn crate_root(sources: &[Source]) -> &Source {
     sources

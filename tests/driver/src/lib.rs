@@ -9,6 +9,7 @@ pub mod proxy;
 mod recorder;
 pub mod tls;
 mod wire;
+mod witness;
 
 pub use deployment::{Deployment, replica_set, standalone};
 pub use misbehaving::{Fault, MisbehavingServer};
@@ -16,3 +17,4 @@ pub use mongos::MockMongos;
 pub use proxy::Proxy;
 pub use recorder::{CommandRecorder, Watched, watched};
 pub use wire::{read_request, reply_to};
+pub use witness::Witness;

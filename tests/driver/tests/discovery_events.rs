@@ -9,7 +9,7 @@ use marula_driver::{
     Client,
     bson::{Document, doc},
     event::{EventListener, PoolEvent, SdamEvent, ServerType, TopologyType},
-    options::ClientOptions,
+    options::{ClientOptions, ServerMonitoringMode},
 };
 use marula_driver_tests::{replica_set, standalone};
 
@@ -37,6 +37,8 @@ fn name(event: &SdamEvent) -> String {
 fn client(uri: &str) -> (Client, Log, Log) {
     let (sdam, pool) = (Log::default(), Log::default());
     let mut options = ClientOptions::parse(uri).expect("a connection string");
+    // A server that streams is checked again at once.
+    options.server_monitoring_mode = ServerMonitoringMode::Poll;
     options.heartbeat_frequency = Duration::from_secs(3600);
     let sink = Arc::clone(&sdam);
     options.sdam_listener = Some(EventListener::new(move |event| {

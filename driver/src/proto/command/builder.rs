@@ -10,6 +10,7 @@ use crate::{
         concern::{Acknowledgment, ReadConcern, WriteConcern},
         hint::Hint,
         read_preference::ReadPreference,
+        server_api::ServerApi,
     },
 };
 
@@ -163,6 +164,13 @@ impl<'b> CommandBuilder<'b> {
             );
         }
         self.end(start);
+    }
+
+    /// The declared version of the server's interface: every command carries it.
+    pub fn server_api(&mut self, api: ServerApi) {
+        self.str("apiVersion", api.version.as_str());
+        self.optional_bool("apiStrict", api.strict);
+        self.optional_bool("apiDeprecationErrors", api.deprecation_errors);
     }
 
     /// Ends the body, naming the database the command is for. What follows it can only be document sequences.

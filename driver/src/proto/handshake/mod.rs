@@ -1,14 +1,22 @@
 //! The first exchange on every connection (MongoDB Handshake specification).
 
 mod metadata;
+mod surroundings;
 
-pub use metadata::client_metadata;
+use std::time::Duration;
+
+pub use metadata::{ClientMetadata, client_metadata};
+pub use surroundings::Surroundings;
 
 use crate::{
     Result,
     bson::{RawDocument, RawDocumentBuf, from_slice},
     error::{CommandError, Error, ErrorKind},
-    proto::{command::CommandBuilder, description::HelloReply},
+    proto::{
+        command::CommandBuilder,
+        description::{HelloReply, TopologyVersion},
+    },
+    types::server_api::ServerApi,
 };
 
 /// The versions of the wire protocol that this driver speaks: servers 4.2 to the newest known.
@@ -26,23 +34,46 @@ const BACKPRESSURE: &str = "2";
 /// Writes the body of the first hello of a connection into `command`.
 ///
 /// The legacy spelling is used, since a server that knows `hello` says so in its reply to it. Behind a load balancer there
-/// are only servers that know it.
-pub fn first_hello(command: &mut CommandBuilder<'_>, metadata: &RawDocument, load_balanced: bool) {
-    command.i32(if load_balanced { "hello" } else { "isMaster" }, 1);
+/// are only servers that know it, and a declared version of the interface has no other.
+pub fn first_hello(
+    command: &mut CommandBuilder<'_>,
+    metadata: &RawDocument,
+    load_balanced: bool,
+    server_api: Option<ServerApi>,
+) {
+    let modern = load_balanced || server_api.is_some();
+    command.i32(if modern { "hello" } else { "isMaster" }, 1);
     command.bool("helloOk", true);
     if load_balanced {
         command.bool("loadBalanced", true);
     }
     command.str("backpressure", BACKPRESSURE);
     command.document("client", metadata);
+    if let Some(api) = server_api {
+        command.server_api(api);
+    }
 }
 
 /// Writes the body of a later hello, as monitors send it.
-pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool) {
-    command.i32(if hello_ok { "hello" } else { "isMaster" }, 1);
-    if !hello_ok {
+pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool, server_api: Option<ServerApi>) {
+    let modern = hello_ok || server_api.is_some();
+    command.i32(if modern { "hello" } else { "isMaster" }, 1);
+    if !modern {
         command.bool("helloOk", true);
     }
+    if let Some(api) = server_api {
+        command.server_api(api);
+    }
+}
+
+/// Makes a later hello awaitable: it is answered once the server's state is no longer `known`, or after `limit`.
+pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, limit: Duration) {
+    let version = command.begin_document("topologyVersion");
+    command.object_id("processId", known.process_id);
+    command.i64("counter", known.counter);
+    command.end(version);
+    let millis = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
+    command.i64("maxAwaitTimeMS", millis);
 }
 
 /// Reads the reply to either.
@@ -74,27 +105,77 @@ pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::{decode_document, rawdoc};
+    use crate::{
+        bson::{decode_document, doc, rawdoc},
+        types::server_api::ServerApiVersion,
+    };
+
+    #[test]
+    fn a_hello_may_wait_for_a_change() {
+        let mut buffer = Vec::new();
+        let mut command = CommandBuilder::new(&mut buffer);
+        hello(&mut command, true, None);
+        let known = TopologyVersion {
+            process_id: crate::bson::ObjectId::from_bytes([3; 12]),
+            counter: 5,
+        };
+        await_change(&mut command, known, Duration::from_secs(10));
+        command.finish("admin").unwrap();
+        let written = decode_document(&buffer).unwrap();
+        assert_eq!(written.keys().next().unwrap(), "hello");
+        let version = written.get_document("topologyVersion").unwrap();
+        assert_eq!(version.get_object_id("processId").unwrap(), known.process_id);
+        assert_eq!(version.get_i64("counter").unwrap(), 5);
+        assert_eq!(written.get_i64("maxAwaitTimeMS").unwrap(), 10_000);
+    }
 
     #[test]
     fn the_first_hello_tells_of_backpressure_and_of_the_load_balancer() {
-        let written = |load_balanced| {
+        let written = |load_balanced, server_api| {
             let mut buffer = Vec::new();
             let mut command = CommandBuilder::new(&mut buffer);
             first_hello(
                 &mut command,
                 &rawdoc! { "driver": { "name": "x" } },
                 load_balanced,
+                server_api,
             );
             command.finish("admin").unwrap();
             decode_document(&buffer).unwrap()
         };
-        let plain = written(false);
+        let plain = written(false, None);
         assert_eq!(plain.get_str("backpressure").unwrap(), "2");
         assert!(plain.contains_key("isMaster") && !plain.contains_key("loadBalanced"));
-        let balanced = written(true);
+        let balanced = written(true, None);
         assert_eq!(balanced.keys().next().unwrap(), "hello");
         assert!(balanced.get_bool("loadBalanced").unwrap());
         assert_eq!(balanced.get_str("backpressure").unwrap(), "2");
+        let api = ServerApi::new(ServerApiVersion::V1).with_strict(false);
+        let declared = written(false, Some(api));
+        assert_eq!(declared.keys().next().unwrap(), "hello");
+        assert_eq!(declared.get_str("apiVersion").unwrap(), "1");
+        assert!(!declared.get_bool("apiStrict").unwrap());
+        assert!(!declared.contains_key("apiDeprecationErrors"));
+    }
+
+    #[test]
+    fn a_declared_version_has_no_legacy_hello() {
+        let written = |hello_ok, server_api| {
+            let mut buffer = Vec::new();
+            let mut command = CommandBuilder::new(&mut buffer);
+            hello(&mut command, hello_ok, server_api);
+            command.finish("admin").unwrap();
+            decode_document(&buffer).unwrap()
+        };
+        let api = ServerApi::new(ServerApiVersion::V1).with_deprecation_errors(true);
+        assert_eq!(
+            written(false, None),
+            doc! { "isMaster": 1, "helloOk": true, "$db": "admin" }
+        );
+        assert_eq!(written(true, None), doc! { "hello": 1, "$db": "admin" });
+        assert_eq!(
+            written(false, Some(api)),
+            doc! { "hello": 1, "apiVersion": "1", "apiDeprecationErrors": true, "$db": "admin" }
+        );
     }
 }

@@ -4,6 +4,7 @@ use super::{HEADER_LENGTH, WireError, crc32c::crc32c, header::OP_MSG};
 
 const CHECKSUM_PRESENT: u32 = 1;
 const MORE_TO_COME: u32 = 1 << 1;
+const EXHAUST_ALLOWED: u32 = 1 << 16;
 /// Bits 0–15 must be understood; the rest may be ignored.
 const REQUIRED_BITS: u32 = 0xFFFF;
 
@@ -46,9 +47,18 @@ impl<'b> MessageWriter<'b> {
 
     /// Asks the server not to reply (`moreToCome`), for unacknowledged writes.
     pub fn expect_no_reply(&mut self) {
-        let at = self.start + HEADER_LENGTH;
-        if let Some(flags) = self.buffer.get_mut(at) {
-            *flags |= MORE_TO_COME as u8;
+        self.set_flag(MORE_TO_COME);
+    }
+
+    /// Allows the server to send further replies without being asked (`exhaustAllowed`).
+    pub fn allow_exhaust(&mut self) {
+        self.set_flag(EXHAUST_ALLOWED);
+    }
+
+    fn set_flag(&mut self, flag: u32) {
+        let flags = self.buffer.get_mut(self.start + HEADER_LENGTH..);
+        for (byte, set) in flags.into_iter().flatten().zip(flag.to_le_bytes()) {
+            *byte |= set;
         }
     }
 
@@ -176,6 +186,20 @@ mod tests {
         let parsed = parse_op_msg(message).unwrap();
         assert!(parsed.more_to_come);
         assert_eq!(message[parsed.body], EMPTY);
+    }
+
+    #[test]
+    fn a_message_may_allow_further_replies() {
+        let mut buffer = Vec::new();
+        let mut writer = MessageWriter::begin(&mut buffer, 1);
+        writer.buffer.extend_from_slice(&EMPTY);
+        writer.allow_exhaust();
+        writer.finish().unwrap();
+        assert_eq!(
+            buffer[HEADER_LENGTH..HEADER_LENGTH + 4],
+            (1_u32 << 16).to_le_bytes()
+        );
+        assert!(!parse_op_msg(&buffer).unwrap().more_to_come);
     }
 
     #[test]

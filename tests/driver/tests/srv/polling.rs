@@ -43,6 +43,7 @@ impl Cluster {
             dns: dns.resolver(),
             dialer: Dialer::Mapped(Arc::new(dial)),
             min_rescan_interval: Duration::from_millis(10),
+            ..Environment::default()
         };
         let client = environment.connect(uri).await.expect("a client");
         Self {
@@ -233,6 +234,7 @@ async fn a_replica_set_is_not_rescanned() {
             _ => Some(([127, 0, 0, 1], port).into()),
         })),
         min_rescan_interval: Duration::from_millis(10),
+        ..Environment::default()
     };
     let uri = format!("mongodb+srv://test1.test.build.10gen.cc/?{FAST}&replicaSet=rs0");
     let client = environment.connect(&uri).await.expect("a client");

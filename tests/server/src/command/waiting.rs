@@ -57,12 +57,18 @@ fn is_empty_batch(reply: &Document) -> bool {
     cursor.get_array("nextBatch").is_ok_and(Vec::is_empty) && cursor.get_i64("id").is_ok_and(|id| id != 0)
 }
 
-/// The time that a filter's `$where: "sleep(N) || true"` sleeps, the only program that is understood.
+/// The time that the `$where: "sleep(N) || true"` of a filter, or of the first write of the command, sleeps: the only program
+/// that is understood.
 fn sleep_in_filter(body: &Document) -> Option<Duration> {
-    let filter = body
-        .get_document("filter")
-        .or_else(|_| body.get_document("query"))
-        .ok()?;
+    let of_write = |list: &str| {
+        let first = body.get_array(list).ok()?.first()?;
+        first.as_document()?.get_document("q").ok()
+    };
+    let filter = ["filter", "query"]
+        .iter()
+        .find_map(|name| body.get_document(name).ok())
+        .or_else(|| of_write("updates"))
+        .or_else(|| of_write("deletes"))?;
     sleep_time(filter.get("$where")?)
 }
 
@@ -78,6 +84,18 @@ pub(crate) fn sleep_time(program: &Bson) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_and_writes_sleep() {
+        let filter = bson::doc! { "$where": "sleep(7) || true" };
+        for body in [
+            bson::doc! { "find": "c", "filter": filter.clone() },
+            bson::doc! { "update": "c", "updates": [{ "q": filter.clone(), "u": {} }] },
+            bson::doc! { "delete": "c", "deletes": [{ "q": filter, "limit": 1 }] },
+        ] {
+            assert_eq!(sleep_in_filter(&body), Some(Duration::from_millis(7)), "{body}");
+        }
+    }
 
     #[test]
     fn one_program_is_understood() {

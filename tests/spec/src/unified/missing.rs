@@ -17,8 +17,6 @@ pub(crate) const TRANSACTIONS: &str = "transactions";
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
 /// What `$$placeholder` in `authMechanismProperties` stands for.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
-/// The client option `serverApi`.
-pub(crate) const SERVER_API: &str = "serverApi";
 
 /// Mechanisms of authentication.
 pub(crate) fn mechanism(name: &str) -> bool {
@@ -39,7 +37,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Operations that the driver lacks, by the type of their object.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream" | "appendMetadata"),
+        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
         "database" | "collection" => name == "createChangeStream",
         _ => false,
     }

@@ -43,6 +43,8 @@ pub(crate) struct TestRun {
     pub(crate) entities: Entities,
     /// `$clusterTime` after the initial data, on deployments with several mongos.
     pub(crate) cluster_time: OnceLock<Document>,
+    /// Whether the test sets fail points, so that servers fail on command.
+    pub(crate) expects_failures: bool,
     /// The names of the fail points that were set.
     pub(crate) fail_points: Mutex<BTreeSet<String>>,
 }
@@ -61,6 +63,7 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
         internal,
         entities: Entities::default(),
         cluster_time: OnceLock::new(),
+        expects_failures: test.operations.iter().any(sets_fail_point),
         fail_points: Mutex::default(),
     });
     let body = std::panic::AssertUnwindSafe(body(&run, file, test)).catch_unwind();
@@ -72,6 +75,10 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
     // A test that stopped half-way may have left anything.
     let clean = clean_up(&run).await.is_ok() && !matches!(result, Err(Stop::Failed(_)));
     (result, clean)
+}
+
+fn sets_fail_point(operation: &Document) -> bool {
+    matches!(operation.get_str("name"), Ok("failPoint" | "targetedFailPoint"))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {

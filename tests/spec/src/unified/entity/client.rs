@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use marula_driver::{
     Client,
     bson::{Bson, Document},
-    options::ClientOptions,
+    options::{ClientOptions, ServerApi, ServerApiVersion},
 };
 
 use crate::unified::{
@@ -16,6 +16,9 @@ use crate::unified::{
     run::TestRun,
     stop::{Step, Stop, failed},
 };
+
+/// The least that `heartbeatFrequencyMS` may be.
+const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// A client and what it told of its work.
 #[derive(Debug)]
@@ -29,12 +32,17 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     if entity.contains_key("autoEncryptOpts") {
         return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
     }
-    if let Ok(api) = entity.get_document("serverApi") {
-        return server_api(api);
-    }
     let uri = base_uri(run, entity)?;
     let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
     let mut options = parse(&uri, &overrides)?;
+    let sets_heartbeat = |name: &String| name.eq_ignore_ascii_case("heartbeatFrequencyMS");
+    if run.expects_failures && !overrides.keys().any(sets_heartbeat) {
+        // A server whose state change nothing but a fail point made up is asked again no sooner than this.
+        options.heartbeat_frequency = SHORTEST_HEARTBEAT;
+    }
+    if let Ok(api) = entity.get_document("serverApi") {
+        options.server_api = Some(server_api(api)?);
+    }
     let strings = |key: &str| {
         let names = entity.get_array(key).map(Vec::as_slice).unwrap_or_default();
         names.iter().filter_map(Bson::as_str).map(str::to_owned).collect()
@@ -72,11 +80,15 @@ fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
     u64::try_from(number).ok().map(Duration::from_millis)
 }
 
-fn server_api<T>(api: &Document) -> Step<T> {
-    match api.get_str("version") {
-        Ok("1") => Err(Stop::Pending(missing::SERVER_API.to_owned())),
-        version => failed(format!("serverApi.version {version:?} is unknown")),
-    }
+fn server_api(api: &Document) -> Step<ServerApi> {
+    let version = match api.get_str("version") {
+        Ok("1") => ServerApiVersion::V1,
+        version => return failed(format!("serverApi.version {version:?} is unknown")),
+    };
+    let mut declared = ServerApi::new(version);
+    declared.strict = api.get_bool("strict").ok();
+    declared.deprecation_errors = api.get_bool("deprecationErrors").ok();
+    Ok(declared)
 }
 
 fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {

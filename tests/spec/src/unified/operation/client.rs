@@ -1,13 +1,16 @@
 //! Operations on clients.
 
-use marula_driver::bson::Bson;
+use marula_driver::{bson::Bson, options::DriverInfo};
 
 use super::{
     Done, Output,
     args::{Args, finish, set},
     documents,
 };
-use crate::unified::{entity::ClientEntity, stop::Step};
+use crate::unified::{
+    entity::ClientEntity,
+    stop::{Step, failed},
+};
 
 pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
     let mut session = args.session();
@@ -33,6 +36,23 @@ pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> St
             let mut action = database.drop();
             finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
+        }
+        "appendMetadata" => {
+            let given = args.required("driverInfoOptions", Args::document)?;
+            args.finish()?;
+            let mut info = DriverInfo::default();
+            for (part, value) in given {
+                let Bson::String(value) = value else {
+                    return failed(format!("driverInfoOptions.{part} must be a string"));
+                };
+                match part.as_str() {
+                    "name" => info.name = value,
+                    "version" => info.version = Some(value),
+                    "platform" => info.platform = Some(value),
+                    _ => return failed(format!("driverInfoOptions.{part} is unknown")),
+                }
+            }
+            client.append_metadata(info).map(|()| Output::Nothing)
         }
         "close" => {
             args.finish()?;

@@ -14,7 +14,7 @@ use marula_driver::{
 };
 
 #[tokio::test]
-async fn server_discovery_and_monitoring_prose_1() {
+async fn server_discovery_and_monitoring_prose_1_all_seeds_down() {
     // Nothing listens on port 1, and names below .invalid do not exist.
     for uri in [
         "mongodb://127.0.0.1:1",
@@ -27,7 +27,7 @@ async fn server_discovery_and_monitoring_prose_1() {
 
 /// Real servers send a code with "not writable primary"; the texts without a code are those that the specification names.
 #[test]
-fn server_discovery_and_monitoring_prose_6() {
+fn server_discovery_and_monitoring_prose_6_error_parsing() {
     for reply in [
         doc! { "ok": 0, "errmsg": "not writable primary", "code": 10107 },
         doc! { "code": 10107, "errmsg": "not writable primary", "ok": 0 },

@@ -1,0 +1,95 @@
+//! Measures the round trip time of a server that streams: its answers to the monitor take as long as nothing happens.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::watch;
+
+use crate::{
+    Result, ServerAddress,
+    connection::{Connection, ConnectionSettings},
+    proto::server_selection::RoundTripTime,
+    types::{deadline::Deadline, race::unless},
+};
+
+/// A server's round trip times, which its monitor and its meter add to. The monitor alone says when they are void.
+#[derive(Debug, Default)]
+pub(super) struct RoundTrips {
+    times: Mutex<RoundTripTime>,
+    /// Whether the server streams.
+    streaming: watch::Sender<bool>,
+}
+
+impl RoundTrips {
+    fn lock(&self) -> MutexGuard<'_, RoundTripTime> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, sample: Duration) {
+        self.lock().add(sample);
+    }
+
+    /// Average and minimum.
+    pub(super) fn current(&self) -> (Duration, Duration) {
+        let times = self.lock();
+        (times.average().unwrap_or_default(), times.minimum())
+    }
+
+    pub(super) fn reset(&self) {
+        self.lock().reset();
+    }
+
+    /// Says whether the meter is needed.
+    pub(super) fn set_streaming(&self, streaming: bool) {
+        self.streaming
+            .send_if_modified(|before| std::mem::replace(before, streaming) != streaming);
+    }
+}
+
+/// Asks a server for nothing but an answer.
+pub(super) struct Meter {
+    pub(super) address: ServerAddress,
+    pub(super) settings: ConnectionSettings,
+    pub(super) heartbeat_frequency: Duration,
+}
+
+impl Meter {
+    /// Measures while the server streams, and has no connection while it does not. Never ends.
+    pub(super) async fn run(self, trips: &RoundTrips) {
+        let mut streaming = trips.streaming.subscribe();
+        // The sender lives as long as `trips`, so neither wait can fail.
+        while streaming.wait_for(|now| *now).await.is_ok() {
+            let stopped = async {
+                let _ = streaming.wait_for(|now| !*now).await;
+            };
+            unless(stopped, self.measure(trips)).await;
+        }
+    }
+
+    async fn measure(&self, trips: &RoundTrips) {
+        let mut connection = None;
+        loop {
+            // An error says nothing that the monitor does not find out by itself.
+            match self.sample(&mut connection).await {
+                Ok(sample) => trips.add(sample),
+                Err(_) => connection = None,
+            }
+            tokio::time::sleep(self.heartbeat_frequency).await;
+        }
+    }
+
+    async fn sample(&self, connection: &mut Option<Connection>) -> Result<Duration> {
+        if let Some(connection) = connection {
+            let started = Instant::now();
+            let deadline = Deadline::after(Some(self.settings.connect_timeout));
+            connection.run_hello(deadline).await?;
+            return Ok(started.elapsed());
+        }
+        let opened = Connection::establish(&self.address, &self.settings).await?;
+        let sample = opened.handshake_time();
+        *connection = Some(opened);
+        Ok(sample)
+    }
+}

@@ -1,0 +1,110 @@
+//! A server that keeps what it is asked, and answers everything with success.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use marula_driver::bson::{Document, doc};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use crate::{read_request, reply_to};
+
+/// The requests of one connection, the handshake first.
+type Requests = Arc<Mutex<Vec<Document>>>;
+
+/// Listens on loopback until it is dropped, as a standalone server.
+#[derive(Debug)]
+pub struct Witness {
+    address: SocketAddr,
+    connections: Arc<Mutex<Vec<Requests>>>,
+    task: JoinHandle<()>,
+}
+
+impl Witness {
+    /// Starts a server whose replies to hello hold `extra` besides.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub async fn start(extra: Document) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let connections: Arc<Mutex<Vec<Requests>>> = Arc::default();
+        let kept = Arc::clone(&connections);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let requests = Requests::default();
+                lock(&kept).push(Arc::clone(&requests));
+                tokio::spawn(serve(stream, requests, extra.clone()));
+            }
+        });
+        Self {
+            address,
+            connections,
+            task,
+        }
+    }
+
+    /// A connection string for it.
+    #[must_use]
+    pub fn uri(&self, options: &str) -> String {
+        format!("mongodb://{}/?{options}", self.address)
+    }
+
+    /// All requests so far, by connection, those of monitors among them.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Vec<Document>> {
+        let connections = lock(&self.connections);
+        connections
+            .iter()
+            .map(|requests| lock(requests).clone())
+            .collect()
+    }
+
+    /// The handshakes of the connections that carried this command, in the order of the connections.
+    #[must_use]
+    pub fn handshakes_of(&self, command: &str) -> Vec<Document> {
+        let carried = |requests: &Vec<Document>| requests.iter().any(|request| name(request) == command);
+        self.requests()
+            .into_iter()
+            .filter(carried)
+            .filter_map(|requests| requests.into_iter().next())
+            .collect()
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The command's name.
+fn name(request: &Document) -> &str {
+    request.keys().next().map_or("", String::as_str)
+}
+
+async fn serve(mut stream: TcpStream, requests: Requests, extra: Document) {
+    while let Ok((id, request)) = read_request(&mut stream).await {
+        let mut reply = doc! { "ok": 1 };
+        if matches!(name(&request), "hello" | "isMaster") {
+            reply.extend(doc! {
+                "isWritablePrimary": true, "ismaster": true, "minWireVersion": 0, "maxWireVersion": 25,
+                "maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
+            });
+            reply.extend(extra.clone());
+        }
+        lock(&requests).push(request);
+        if stream.write_all(&reply_to(id, &reply)).await.is_err() {
+            return;
+        }
+    }
+}

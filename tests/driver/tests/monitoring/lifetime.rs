@@ -1,0 +1,238 @@
+//! What monitors use, and that nothing of it outlives the client.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use marula_driver::{
+    Client, ServerAddress,
+    bson::{Document, doc, oid::ObjectId},
+    event::SdamEvent,
+    internals::wait_for_topology,
+    options::ServerMonitoringMode,
+};
+use marula_driver_tests::{read_request, reply_to, standalone};
+use marula_test_server::TestServer;
+use tokio::{io::AsyncWriteExt, net::TcpListener, runtime::Handle};
+
+use super::log::{Entry, Log, fail};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn address_of(server: &TestServer) -> ServerAddress {
+    server.addresses()[0].to_string().parse().expect("an address")
+}
+
+/// Waits until the runtime runs no more tasks than this. Tasks that were told to stop need a turn to do so.
+async fn tasks_end(count: usize) {
+    while Handle::current().metrics().num_alive_tasks() > count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_closed_client_leaves_no_task_and_no_connection() {
+    for dropped in [false, true] {
+        for servers in [1, 3] {
+            let builder = TestServer::builder();
+            let server = match servers {
+                1 => builder.standalone(),
+                _ => builder.replica_set(),
+            };
+            let server = server.start().await.unwrap();
+            let tasks = Handle::current().metrics().num_alive_tasks();
+            let log = Log::default();
+            let client = log.client(&server.uri(), |_| {});
+            let things = client.database("d").collection::<Document>("c");
+            things.insert_one(&doc! {}).await.unwrap();
+            // Per server a stream and one for the round trips, and one for the insertion.
+            server.wait_for_open_connections(2 * servers + 1).await;
+            assert!(Handle::current().metrics().num_alive_tasks() > tasks);
+            if !dropped {
+                client.shutdown().await;
+                server.wait_for_open_connections(0).await;
+                tasks_end(tasks).await;
+            }
+            drop((things, client));
+            server.wait_for_open_connections(0).await;
+            tasks_end(tasks).await;
+            assert_eq!(
+                Handle::current().metrics().num_alive_tasks(),
+                tasks,
+                "dropped: {dropped}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_polled_server_has_one_connection_of_its_monitor() {
+    for (version, mode) in [
+        ("8.2", ServerMonitoringMode::Poll),
+        ("4.2", ServerMonitoringMode::Stream),
+    ] {
+        let server = TestServer::builder()
+            .standalone()
+            .version(version)
+            .start()
+            .await
+            .unwrap();
+        let log = Log::default();
+        let _client = log.client(&server.uri(), |options| {
+            options.server_monitoring_mode = mode;
+            options.heartbeat_frequency = Duration::from_millis(500);
+        });
+        let mut place = 0;
+        for _ in 0..3 {
+            place = log.after(place, Entry::is_succeeded_check).await;
+        }
+        let address = address_of(&server);
+        assert!(
+            !log.entries().iter().any(|entry| entry.is_stream_of(&address)),
+            "{version}"
+        );
+        assert_eq!(server.connections_created(), 1, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_tells_of_a_new_primary_at_once() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let log = Log::default();
+    let client = log.client(&server.uri(), |options| options.heartbeat_frequency = HOUR);
+    for address in server.addresses() {
+        let address = address.to_string().parse().unwrap();
+        log.after(0, |entry| entry.is_stream_of(&address)).await;
+    }
+    let before = server.primary().expect("a primary");
+    assert!(server.step_down());
+    let after = server.primary().expect("another primary");
+    assert_ne!(before, after);
+    wait_for_topology(&client, |topology| {
+        let primary = topology.primary().map(|primary| primary.address().to_string());
+        primary == Some(after.to_string())
+    })
+    .await;
+}
+
+/// A lost connection of an operation ends the stream; afterwards there is one again, and none of the old.
+#[tokio::test]
+async fn a_cancelled_stream_begins_anew() {
+    let deployment = standalone().await;
+    let address = address_of(&deployment.server);
+    // The fixture's own client: a stream, one for round trips, and one for its commands.
+    let data = doc! { "failCommands": ["find"], "closeConnection": true };
+    fail(&deployment.client, doc! { "times": 1 }, data).await;
+    deployment.server.wait_for_open_connections(3).await;
+    let log = Log::default();
+    let client = log.client(&deployment.server.uri(), |options| {
+        options.heartbeat_frequency = HOUR;
+    });
+    let streamed = log.after(0, |entry| entry.is_stream_of(&address)).await;
+    let things = client.database("d").collection::<Document>("c");
+    things.find_one(doc! {}).await.unwrap();
+    let failed = log
+        .after(streamed, |entry| entry.is_failed_check_of(&address))
+        .await;
+    assert!(matches!(
+        &log.entries()[failed - 1],
+        Entry::Sdam(SdamEvent::ServerHeartbeatFailed { awaited: true, .. })
+    ));
+    log.after(failed, |entry| entry.is_stream_of(&address)).await;
+    deployment.server.wait_for_open_connections(6).await;
+}
+
+/// A server that can stream but only listens: it notes what it is asked, and answers the first hello of each connection.
+async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("mongodb://{}/", listener.local_addr().unwrap());
+    let asked: Arc<Mutex<Vec<Document>>> = Arc::default();
+    let notes = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let notes = Arc::clone(&notes);
+            tokio::spawn(async move {
+                while let Ok((request, command)) = read_request(&mut stream).await {
+                    let awaited = command.contains_key("maxAwaitTimeMS");
+                    notes.lock().unwrap().push(command);
+                    let version = doc! { "processId": ObjectId::from_bytes([1; 12]), "counter": 7_i64 };
+                    let hello = doc! {
+                        "ok": 1, "isWritablePrimary": true, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 25,
+                        "topologyVersion": version, "maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000,
+                        "maxWriteBatchSize": 100_000, "$clusterTime": { "clusterTime": 1 },
+                    };
+                    if !awaited && stream.write_all(&reply_to(request, &hello)).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (uri, asked)
+}
+
+#[tokio::test]
+async fn monitors_ask_for_nothing_but_hello() {
+    let (uri, asked) = noting_server().await;
+    let log = Log::default();
+    let _client = log.client(&uri, |options| {
+        options.heartbeat_frequency = Duration::from_millis(500);
+        options.connect_timeout = Duration::from_millis(500);
+    });
+    // The stream that never answers fails after both times together, and the next one begins.
+    let failed = log.after(0, Entry::is_failed_check).await;
+    let Entry::Sdam(SdamEvent::ServerHeartbeatFailed {
+        awaited, duration, ..
+    }) = &log.entries()[failed - 1]
+    else {
+        unreachable!("found so");
+    };
+    assert!(*awaited && *duration >= Duration::from_secs(1), "{duration:?}");
+    log.after(failed, Entry::is_succeeded_check).await;
+    let asked = asked.lock().unwrap();
+    let known: BTreeSet<&str> = [
+        "hello",
+        "isMaster",
+        "helloOk",
+        "backpressure",
+        "client",
+        "topologyVersion",
+        "maxAwaitTimeMS",
+        "$db",
+    ]
+    .into();
+    for command in asked.iter() {
+        for key in command.keys() {
+            assert!(known.contains(key.as_str()), "{command}");
+        }
+    }
+    let awaited: Vec<_> = asked
+        .iter()
+        .filter(|command| command.contains_key("maxAwaitTimeMS"))
+        .collect();
+    assert!(
+        !awaited.is_empty()
+            && awaited
+                .iter()
+                .all(|hello| hello.get_i64("maxAwaitTimeMS") == Ok(500))
+    );
+    // Round trips are measured with hellos that are answered at once.
+    assert!(
+        asked
+            .iter()
+            .any(|command| { command.contains_key("hello") && !command.contains_key("maxAwaitTimeMS") })
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_is_dropped_at_once_leaves_nothing() {
+    let server = TestServer::builder().standalone().start().await.unwrap();
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    for _ in 0..20 {
+        drop(Client::connect(server.uri()).await.unwrap());
+    }
+    tasks_end(tasks).await;
+    server.wait_for_open_connections(0).await;
+}
