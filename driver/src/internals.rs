@@ -102,3 +102,8 @@ pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
 pub fn fix_jitter(options: &mut ClientOptions, jitter: f64) {
     options.jitter = Some(jitter);
 }
+
+/// Adds a field `clientTag` to each log message of clients with these options, so that a test finds them among others.
+pub fn tag_logs(options: &mut ClientOptions, tag: impl Into<String>) {
+    options.log_tag = Some(tag.into());
+}

@@ -20,6 +20,7 @@
 //! |---|---|---|
 //! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
 //! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
 //!
 //! Without a feature, what needs it is refused when a client is made.
@@ -55,6 +56,7 @@ mod pool;
     allow(dead_code, unused_imports, reason = "some is there for tests")
 )]
 mod proto;
+mod telemetry;
 mod topology;
 #[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
@@ -89,6 +91,39 @@ pub mod action {
         UpdateSearchIndex,
     };
 }
+
+/// Log messages: structured events of the crate `tracing`, with the feature of that name.
+///
+/// | component | target | levels |
+/// |---|---|---|
+/// | command | `marula_driver::command` | debug |
+/// | connection | `marula_driver::connection` | debug |
+/// | topology | `marula_driver::topology` | debug |
+/// | serverSelection | `marula_driver::server_selection` | debug, info |
+///
+/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications. The
+/// subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
+/// for it.
+///
+/// The variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`, `MONGODB_LOG_TOPOLOGY`, `MONGODB_LOG_SERVER_SELECTION` and
+/// `MONGODB_LOG_ALL` hold the least severe level that a component may log (`off`, `error`, `warn`, `info`, `debug` …); they are
+/// read when a client is made, and never log more than the subscriber wants. Where none is set, the subscriber alone decides.
+///
+/// Documents are Extended JSON, cut after
+/// [`max_log_document_length`](options::ClientOptions::max_log_document_length) bytes with `...` behind. To let the variable
+/// `MONGODB_LOG_MAX_DOCUMENT_LENGTH` count before the application's own choice, set the option only when it is not set:
+///
+/// ```
+/// use marula_driver::options::ClientOptions;
+/// let mut options = ClientOptions::parse("mongodb://localhost")?;
+/// if std::env::var_os("MONGODB_LOG_MAX_DOCUMENT_LENGTH").is_none() {
+///     options.max_log_document_length = Some(200);
+/// }
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
+///
+/// Whatever a command that authenticates or makes users holds, and what the server says to it, is never logged.
+pub mod logs {}
 
 /// What a client tells about its work, to the listeners in its [`ClientOptions`](options::ClientOptions).
 pub mod event {

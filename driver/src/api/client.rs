@@ -89,9 +89,10 @@ impl Client {
                 "a client must be made within a tokio runtime",
             ));
         }
-        let execution = settings::execution(&options);
+        let listeners = settings::listeners(&options, environment);
+        let execution = settings::execution(&options, &listeners);
         let metadata = settings::metadata(&options, environment)?;
-        let topology = Topology::start(settings::topology(&options, environment, &metadata)?);
+        let topology = Topology::start(settings::topology(&options, environment, &metadata, &listeners)?);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),

@@ -12,13 +12,30 @@ use crate::{
         retry::RetryOptions,
         srv::Rescan,
     },
+    telemetry::{self, Listeners, LogSettings},
     topology::{SrvPolling, TopologySettings},
 };
 
 /// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
 const DEFAULT_ADAPTIVE_RETRIES: u32 = 2;
 
-pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
+/// Those of the application, with logs behind them.
+pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> Listeners {
+    let own = Listeners {
+        command: options.command_listener.clone(),
+        pool: options.pool_listener.clone(),
+        sdam: options.sdam_listener.clone(),
+        selection: None,
+    };
+    let settings = LogSettings {
+        variables: environment.variables.clone(),
+        max_document_length: options.max_log_document_length,
+        tag: options.log_tag.clone(),
+    };
+    telemetry::attach(own, settings)
+}
+
+pub(super) fn execution(options: &ClientOptions, listeners: &Listeners) -> ExecutionSettings {
     ExecutionSettings {
         retry: RetryOptions {
             reads: options.retry_reads,
@@ -28,7 +45,8 @@ pub(super) fn execution(options: &ClientOptions) -> ExecutionSettings {
         overload_retargeting: options.enable_overload_retargeting,
         jitter: options.jitter,
         server_api: options.server_api,
-        command_listener: options.command_listener.clone(),
+        command_listener: listeners.command.clone(),
+        selection_listener: listeners.selection.clone(),
         socket_timeout: options.socket_timeout,
     }
 }
@@ -49,6 +67,7 @@ pub(super) fn topology(
     options: &ClientOptions,
     environment: &Environment,
     metadata: &SharedMetadata,
+    listeners: &Listeners,
 ) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
@@ -74,8 +93,11 @@ pub(super) fn topology(
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
-        pool: pool(options),
-        listener: options.sdam_listener.clone(),
+        pool: PoolSettings {
+            listener: listeners.pool.clone(),
+            ..pool(options)
+        },
+        listener: listeners.sdam.clone(),
         srv: srv(options, environment),
     })
 }
@@ -103,7 +125,6 @@ fn pool(options: &ClientOptions) -> PoolSettings {
         max_connecting: options.max_connecting,
         max_idle_time: options.max_idle_time,
         wait_queue_timeout: options.wait_queue_timeout,
-        listener: options.pool_listener.clone(),
         ..PoolSettings::default()
     }
 }

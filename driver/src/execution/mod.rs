@@ -5,6 +5,7 @@ mod attempt;
 mod cluster_clock;
 mod explicit;
 mod monitoring;
+mod selection;
 mod sessions;
 
 use std::{
@@ -21,7 +22,7 @@ use crate::{
     operation::{Operation, Pinned, Retry},
     pool::PooledConnection,
     proto::{
-        event::{CommandEvent, EventListener},
+        event::{CommandEvent, EventListener, ServerSelectionEvent},
         retry::{self, Next, Retries, RetryOptions},
         server_selection::Criteria,
         session::ServerSession,
@@ -32,6 +33,7 @@ use crate::{
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+use selection::Wanted;
 use sessions::SessionPool;
 
 /// What the executor needs of the client's options.
@@ -45,6 +47,8 @@ pub(crate) struct ExecutionSettings {
     /// Every command carries it.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
+    /// Is told how servers are chosen.
+    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -139,7 +143,12 @@ impl Executor {
         tries: &mut Tries<'_>,
     ) -> Result<O::Output, Failure> {
         let server = self
-            .select(operation.target(), &tries.avoid)
+            .select(Wanted {
+                operation: operation.command_name(),
+                operation_id: tries.operation_id,
+                criteria: operation.target(),
+                avoid: &tries.avoid,
+            })
             .await
             .map_err(Failure::nowhere)?;
         let pinned = operation.pin().and_then(Option::take).and_then(unpin);
@@ -197,13 +206,6 @@ impl Executor {
         self.settings
             .jitter
             .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
-    async fn select(&self, criteria: Criteria<'_>, avoid: &[ServerAddress]) -> Result<SelectedServer> {
-        match self.topology.try_select(criteria, avoid) {
-            Some(server) => Ok(server),
-            None => self.topology.select(criteria, avoid, Deadline::NEVER).await,
-        }
     }
 
     /// Returns a session to the pool.

@@ -55,8 +55,11 @@ impl<'a> CommandMonitor<'a> {
         connection: &PooledConnection,
     ) -> Option<Box<Self>> {
         let listener = attempt.executor.settings.command_listener.as_ref()?;
+        if !listener.is_interested() {
+            return None;
+        }
         let command = whole_command(connection.request()).unwrap_or_default();
-        let command_name = first_key(&command).unwrap_or(O::NAME).to_owned();
+        let command_name = first_key(&command).unwrap_or(operation.command_name()).to_owned();
         let hello = connection.hello();
         let mut monitor = Box::new(Self {
             listener,

@@ -57,6 +57,11 @@ pub(crate) trait Operation {
     /// The command's name.
     const NAME: &'static str;
 
+    /// The same of this one command, where the application names it.
+    fn command_name(&self) -> &str {
+        Self::NAME
+    }
+
     /// The database the command is addressed to.
     fn database(&self) -> &str;
 

@@ -30,6 +30,12 @@ pub(crate) struct RunCommand<'a, T> {
 }
 
 impl<T> RunCommand<'_, T> {
+    /// The name that the command begins with, if it is one.
+    fn name(&self) -> Option<&str> {
+        let mut elements = RawElements::new(self.command.as_bytes()).ok()?;
+        Some(elements.next_element().ok()??.key)
+    }
+
     /// Refuses an empty command, and fields that the driver writes itself.
     fn validate(&self) -> Result<()> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
@@ -52,6 +58,10 @@ impl<T> RunCommand<'_, T> {
 impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
     type Output = T;
     const NAME: &'static str = "runCommand";
+
+    fn command_name(&self) -> &str {
+        self.name().unwrap_or(Self::NAME)
+    }
 
     fn database(&self) -> &str {
         self.database
@@ -89,6 +99,10 @@ pub(crate) struct RunCursorCommand<'a>(pub(crate) RunCommand<'a, crate::bson::Ra
 impl Operation for RunCursorCommand<'_> {
     type Output = CursorReply;
     const NAME: &'static str = "runCursorCommand";
+
+    fn command_name(&self) -> &str {
+        self.0.command_name()
+    }
 
     fn database(&self) -> &str {
         self.0.database()

@@ -159,6 +159,11 @@ pub struct ClientOptions {
     pub pool_listener: Option<EventListener<PoolEvent>>,
     /// Is told of discovery and monitoring. Default: nobody.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
+    /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
+    /// feature `tracing` nothing is logged.
+    pub max_log_document_length: Option<usize>,
+    /// A field of each log message of the client, in tests.
+    pub(crate) log_tag: Option<String>,
     /// Takes the place of the random factor of the pauses before retries, in tests.
     pub(crate) jitter: Option<f64>,
     pub(crate) warnings: Vec<String>,
@@ -222,6 +227,8 @@ impl Default for ClientOptions {
             command_listener: None,
             pool_listener: None,
             sdam_listener: None,
+            max_log_document_length: None,
+            log_tag: None,
             jitter: None,
             warnings: Vec::new(),
             auth_source: None,

@@ -33,6 +33,11 @@ impl<E> EventQueue<E> {
         }
     }
 
+    /// Whether an event would be heard now.
+    pub fn is_interested(&self) -> bool {
+        self.listener.is_interested()
+    }
+
     /// Queues an event. To be called under the lock that orders the changes.
     pub fn push(&self, event: E) {
         lock(&self.queue).push_back(event);

@@ -12,14 +12,18 @@ use crate::{
 impl Pool {
     /// Tells the listener whatever happened so far. To be called without any lock that a listener might want.
     pub fn tell_events(&self) {
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.events
+            && events.is_interested()
+        {
             events.tell();
         }
     }
 
     /// Queues an event of the machine. To be called under the lock of the machine, which orders events.
     pub(super) fn queue_event(&self, event: Event<Error>) {
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.events
+            && events.is_interested()
+        {
             events.push(self.public_event(event));
         }
     }

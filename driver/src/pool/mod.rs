@@ -104,7 +104,7 @@ impl Pool {
         listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
         let events = settings.listener.clone().map(EventQueue::new);
-        if let Some(events) = &events {
+        if let Some(events) = events.as_ref().filter(|events| events.is_interested()) {
             events.push(PoolEvent::PoolCreated {
                 address: address.clone(),
                 options: settings.options(),

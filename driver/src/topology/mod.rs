@@ -60,15 +60,18 @@ impl Topology {
         self.shared.try_select(criteria, avoid)
     }
 
-    /// Waits for a server that suits, for at most `serverSelectionTimeoutMS`. Dropping the future changes nothing.
+    /// Waits for a server that suits, for at most `serverSelectionTimeoutMS`. Dropping the future changes nothing. `on_wait` is
+    /// called at most once, with the time that is left.
     pub(crate) async fn select(
         &self,
         criteria: Criteria<'_>,
         avoid: &[ServerAddress],
         deadline: Deadline,
+        on_wait: impl FnOnce(Option<Duration>),
     ) -> Result<SelectedServer> {
         let settings = &self.shared.settings;
         let deadline = Deadline::after(Some(settings.server_selection_timeout)).min(deadline);
+        let mut on_wait = Some(on_wait);
         // Subscribed before the first look, so that no change is missed between look and wait.
         let mut changes = self.shared.changes.subscribe();
         loop {
@@ -89,6 +92,9 @@ impl Topology {
             if self.shared.has_left(criteria) {
                 return Err(self.not_found(criteria, Duration::ZERO));
             }
+            if let Some(on_wait) = on_wait.take() {
+                on_wait(deadline.remaining());
+            }
             self.shared.request_checks();
             match deadline.run(changes.changed()).await {
                 Ok(Ok(())) => {}
@@ -105,6 +111,11 @@ impl Topology {
             timeout,
             topology: self.shared.snapshot.load().description.to_string(),
         }))
+    }
+
+    /// The deployment as it is known now.
+    pub(crate) fn description(&self) -> Arc<TopologyDescription> {
+        Arc::clone(&self.shared.snapshot.load().description)
     }
 
     /// Draws the conclusions from an error on an established connection.
@@ -138,15 +149,6 @@ impl Topology {
     )]
     pub(crate) fn describe(&self) -> String {
         self.shared.snapshot.load().description.to_string()
-    }
-
-    /// What is known of the deployment.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
-    pub(crate) fn description(&self) -> Arc<TopologyDescription> {
-        Arc::clone(&self.shared.snapshot.load().description)
     }
 
     /// Tells that something of the deployment changed.
@@ -200,7 +202,7 @@ mod tests {
         let topology = Topology::start(settings());
         let gone = ServerAddress::tcp("gone", 1);
         let error = topology
-            .select(Criteria::Address(&gone), &[], Deadline::NEVER)
+            .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
             .await
             .unwrap_err();
         assert!(error.to_string().contains("no part of the deployment"), "{error}");
@@ -209,7 +211,7 @@ mod tests {
     #[tokio::test]
     async fn a_selection_ends_when_the_client_does() {
         let topology = Topology::start(settings());
-        let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER);
+        let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER, |_| {});
         let (selected, ()) = tokio::join!(waiting, async { topology.close() });
         assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
     }

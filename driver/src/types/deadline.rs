@@ -24,6 +24,11 @@ impl Deadline {
         )
     }
 
+    /// The time that is left; `None` without limit.
+    pub fn remaining(self) -> Option<Duration> {
+        self.0.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
     /// The earlier of the two.
     pub fn min(self, other: Self) -> Self {
         match (self.0, other.0) {

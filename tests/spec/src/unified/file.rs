@@ -26,7 +26,7 @@ pub(crate) struct Test {
     pub(crate) skip_reason: Option<String>,
     pub(crate) operations: Vec<Document>,
     pub(crate) events: Vec<Document>,
-    pub(crate) expects_logs: bool,
+    pub(crate) messages: Vec<Document>,
     pub(crate) expects_traces: bool,
     pub(crate) outcome: Vec<Document>,
 }
@@ -77,11 +77,11 @@ impl Test {
         Self {
             description: text(&test, "description").unwrap_or_default(),
             skip_reason: text(&test, "skipReason"),
-            expects_logs: test.contains_key("expectLogMessages"),
             expects_traces: test.contains_key("expectTracingMessages"),
             requirements: documents(&mut test, "runOnRequirements"),
             operations: documents(&mut test, "operations"),
             events: documents(&mut test, "expectEvents"),
+            messages: documents(&mut test, "expectLogMessages"),
             outcome: documents(&mut test, "outcome"),
         }
     }

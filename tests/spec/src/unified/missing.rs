@@ -7,8 +7,6 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-use encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectLogMessages`
-pub(crate) const LOGGING: &str = "logging";
 /// `expectTracingMessages`
 pub(crate) const TRACING: &str = "tracing";
 /// Transactions, and the assertions about them.

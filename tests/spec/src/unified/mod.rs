@@ -11,6 +11,7 @@ mod event;
 mod expected_error;
 mod file;
 mod matcher;
+mod message;
 mod missing;
 mod operation;
 mod requirement;

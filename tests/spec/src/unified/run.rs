@@ -19,7 +19,7 @@ use super::{
     entity::{Entities, Entity, create},
     event,
     file::{Test, TestFile},
-    missing, operation,
+    message, missing, operation,
     stop::{Step, Stop, failed},
 };
 
@@ -96,9 +96,6 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
-    if test.expects_logs {
-        return Err(Stop::Pending(missing::LOGGING.to_owned()));
-    }
     if test.expects_traces {
         return Err(Stop::Pending(missing::TRACING.to_owned()));
     }
@@ -113,6 +110,9 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
     let ran = operations(run, test).await;
     for client in run.entities.clients() {
         client.log.close();
+        if let Some(messages) = &client.messages {
+            messages.close();
+        }
     }
     switch_off_fail_points(run).await;
     ran?;
@@ -127,6 +127,17 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         let client = run.entities.client(id)?;
         event::check(list, &client.log, &run.entities)
             .map_err(|why| format!("expectEvents of {id}: {why}"))?;
+    }
+    for list in &test.messages {
+        let id = list.get_str("client").unwrap_or_default();
+        let client = run.entities.client(id)?;
+        let Some(collector) = &client.messages else {
+            return failed(format!(
+                "expectLogMessages of {id}, which has no observeLogMessages"
+            ));
+        };
+        message::check(list, collector, &run.entities)
+            .map_err(|why| format!("expectLogMessages of {id}: {why}"))?;
     }
     data::check_outcome(run, &test.outcome).await
 }

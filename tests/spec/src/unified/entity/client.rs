@@ -12,6 +12,7 @@ use crate::unified::{
     deployment::Topology,
     event::{EventLog, Filter},
     matcher::show,
+    message::Collector,
     missing,
     run::TestRun,
     stop::{Step, Stop, failed},
@@ -25,6 +26,8 @@ const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(500);
 pub(crate) struct ClientEntity {
     pub(crate) client: Client,
     pub(crate) log: Arc<EventLog>,
+    /// What it logged, if the test observes that.
+    pub(crate) messages: Option<Arc<Collector>>,
 }
 
 /// Makes a client that the schema has checked.
@@ -53,14 +56,25 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
         sensitive_commands: entity.get_bool("observeSensitiveCommands").unwrap_or(false),
     });
     log.listen(&mut options);
+    let messages = match entity.get_document("observeLogMessages") {
+        Ok(observed) => Some(Collector::new(observed, &mut options)?),
+        Err(_) => None,
+    };
     let least = usize::try_from(options.min_pool_size).unwrap_or(usize::MAX);
     let client = connect(options)?;
     if let Some(limit) = milliseconds(entity.get("awaitMinPoolSizeMS"))
         && least > 0
     {
         log.await_pools(least, limit).await?;
+        if let Some(messages) = &messages {
+            messages.forget_setup();
+        }
     }
-    Ok(ClientEntity { client, log })
+    Ok(ClientEntity {
+        client,
+        log,
+        messages,
+    })
 }
 
 /// A client with these options; those that the driver lacks make the test pending.

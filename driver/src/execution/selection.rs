@@ -1,0 +1,83 @@
+//! Chooses the server of an operation, and tells of the steps if somebody wants to know.
+
+use std::time::Duration;
+
+use super::Executor;
+use crate::{
+    Result, ServerAddress,
+    proto::{
+        event::{EventListener, SelectionStep, ServerSelectionEvent},
+        server_selection::Criteria,
+    },
+    topology::SelectedServer,
+    types::deadline::Deadline,
+};
+
+/// For whom a server is chosen.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The command's name.
+    pub(super) operation: &'a str,
+    pub(super) operation_id: i64,
+    pub(super) criteria: Criteria<'a>,
+    /// Servers to be used only if no other suits.
+    pub(super) avoid: &'a [ServerAddress],
+}
+
+impl Executor {
+    /// A server that suits, at once if one is known.
+    pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
+        let listener = self.settings.selection_listener.as_ref();
+        if let Some(listener) = listener.filter(|listener| listener.is_interested()) {
+            // Boxed, so that operations nobody watches are no larger for it.
+            return Box::pin(self.select_aloud(listener, wanted)).await;
+        }
+        match self.topology.try_select(wanted.criteria, wanted.avoid) {
+            Some(server) => Ok(server),
+            None => self.wait_for_server(wanted, |_| {}).await,
+        }
+    }
+
+    async fn wait_for_server(
+        &self,
+        wanted: Wanted<'_>,
+        on_wait: impl FnOnce(Option<Duration>),
+    ) -> Result<SelectedServer> {
+        self.topology
+            .select(wanted.criteria, wanted.avoid, Deadline::NEVER, on_wait)
+            .await
+    }
+
+    async fn select_aloud(
+        &self,
+        listener: &EventListener<ServerSelectionEvent>,
+        wanted: Wanted<'_>,
+    ) -> Result<SelectedServer> {
+        let tell = |step| {
+            listener.tell(&ServerSelectionEvent {
+                operation: wanted.operation.to_owned(),
+                operation_id: wanted.operation_id,
+                selector: wanted.criteria.to_string(),
+                topology: self.topology.description(),
+                step,
+            });
+        };
+        tell(SelectionStep::Started);
+        let selected = match self.topology.try_select(wanted.criteria, wanted.avoid) {
+            Some(server) => Ok(server),
+            None => {
+                self.wait_for_server(wanted, |remaining| tell(SelectionStep::Waiting { remaining }))
+                    .await
+            }
+        };
+        tell(match &selected {
+            Ok(server) => SelectionStep::Succeeded {
+                address: server.address().clone(),
+            },
+            Err(failure) => SelectionStep::Failed {
+                failure: failure.clone(),
+            },
+        });
+        selected
+    }
+}

@@ -1,0 +1,143 @@
+//! Messages of the component `topology`, all at level debug.
+
+use tracing::{Level, debug, enabled};
+
+use super::{Style, endpoint, milliseconds, text};
+use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
+
+const TARGET: &str = "marula_driver::topology";
+
+/// Whether somebody reads them.
+pub(super) fn is_wanted() -> bool {
+    enabled!(target: TARGET, Level::DEBUG)
+}
+
+pub(super) fn log(style: &Style, event: &SdamEvent) {
+    match event {
+        SdamEvent::TopologyOpening { topology_id } => {
+            deployment(style, *topology_id, "Starting topology monitoring");
+        }
+        SdamEvent::TopologyDescriptionChanged {
+            topology_id,
+            previous,
+            new,
+        } => debug!(
+            target: TARGET,
+            clientTag = style.tag(),
+            topologyId = topology_id.to_hex(),
+            previousDescription = %previous,
+            newDescription = %new,
+            "Topology description changed"
+        ),
+        SdamEvent::TopologyClosed { topology_id } => {
+            deployment(style, *topology_id, "Stopped topology monitoring");
+        }
+        SdamEvent::ServerOpening { topology_id, address } => {
+            server(style, *topology_id, address, "Starting server monitoring");
+        }
+        SdamEvent::ServerClosed { topology_id, address } => {
+            server(style, *topology_id, address, "Stopped server monitoring");
+        }
+        // What it would tell is in the description of the deployment.
+        SdamEvent::ServerDescriptionChanged { .. } => {}
+        SdamEvent::ServerHeartbeatStarted { .. }
+        | SdamEvent::ServerHeartbeatSucceeded { .. }
+        | SdamEvent::ServerHeartbeatFailed { .. } => heartbeat(style, event),
+    }
+}
+
+fn deployment(style: &Style, topology_id: ObjectId, text: &str) {
+    debug!(
+        target: TARGET,
+        clientTag = style.tag(),
+        topologyId = topology_id.to_hex(),
+        "{text}"
+    );
+}
+
+fn server(style: &Style, topology_id: ObjectId, address: &ServerAddress, text: &str) {
+    let (host, port) = endpoint(address);
+    debug!(
+        target: TARGET,
+        clientTag = style.tag(),
+        topologyId = topology_id.to_hex(),
+        serverHost = &*host,
+        serverPort = port,
+        "{text}"
+    );
+}
+
+fn heartbeat(style: &Style, event: &SdamEvent) {
+    /// One message: the fields of all checks, those of its own, and the text.
+    macro_rules! message {
+        ($topology:ident, $address:ident, $awaited:ident, $driver:ident, $server:ident,
+            $text:literal $(, $field:ident = $value:expr)*) => {{
+            let (host, port) = endpoint($address);
+            debug!(
+                target: TARGET,
+                clientTag = style.tag(),
+                topologyId = $topology.to_hex(),
+                serverHost = &*host,
+                serverPort = port,
+                driverConnectionId = *$driver,
+                serverConnectionId = *$server,
+                awaited = *$awaited,
+                $($field = $value,)*
+                $text
+            );
+        }};
+    }
+    match event {
+        SdamEvent::ServerHeartbeatStarted {
+            topology_id,
+            address,
+            awaited,
+            driver_connection_id: driver,
+            server_connection_id: server,
+        } => message!(
+            topology_id,
+            address,
+            awaited,
+            driver,
+            server,
+            "Server heartbeat started"
+        ),
+        SdamEvent::ServerHeartbeatSucceeded {
+            topology_id,
+            address,
+            duration,
+            reply,
+            awaited,
+            driver_connection_id: driver,
+            server_connection_id: server,
+        } => message!(
+            topology_id,
+            address,
+            awaited,
+            driver,
+            server,
+            "Server heartbeat succeeded",
+            durationMS = milliseconds(*duration),
+            reply = text::document(reply, style.max_document_length)
+        ),
+        SdamEvent::ServerHeartbeatFailed {
+            topology_id,
+            address,
+            duration,
+            failure,
+            awaited,
+            driver_connection_id: driver,
+            server_connection_id: server,
+        } => message!(
+            topology_id,
+            address,
+            awaited,
+            driver,
+            server,
+            "Server heartbeat failed",
+            durationMS = milliseconds(*duration),
+            failure = text::error(failure)
+        ),
+        _ => {}
+    }
+}

@@ -1,0 +1,96 @@
+//! Log messages as structured `tracing` events (Logging specification).
+
+mod command;
+mod discovery;
+mod level;
+mod pool;
+mod selection;
+mod text;
+
+use std::sync::Arc;
+
+use super::{Listeners, LogSettings};
+use crate::{ServerAddress, proto::event::EventListener};
+use level::{Component, Severity};
+
+/// What all messages of a client have in common.
+#[derive(Debug)]
+struct Style {
+    /// Documents are cut after so many bytes.
+    max_document_length: usize,
+    tag: Option<String>,
+}
+
+impl Style {
+    fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+}
+
+/// Puts the logs behind the listeners of the application.
+pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
+    let variables = &settings.variables;
+    let limit = |component| level::limit(variables, component);
+    let debug = |component| limit(component) >= Severity::Debug;
+    let (commands, pools, discovery) = (
+        debug(Component::Command),
+        debug(Component::Connection),
+        debug(Component::Topology),
+    );
+    let selection = limit(Component::ServerSelection);
+    let style = Arc::new(Style {
+        max_document_length: text::max_document_length(settings.max_document_length, variables),
+        tag: settings.tag,
+    });
+    let Listeners {
+        command,
+        pool,
+        sdam,
+        selection: selecting,
+    } = listeners;
+    Listeners {
+        command: join(commands, command, command::is_wanted, &style, command::log),
+        pool: join(pools, pool, pool::is_wanted, &style, pool::log),
+        sdam: join(discovery, sdam, discovery::is_wanted, &style, discovery::log),
+        selection: join(
+            selection >= Severity::Info,
+            selecting,
+            selection::is_wanted,
+            &style,
+            move |style, event| selection::log(style, event, selection),
+        ),
+    }
+}
+
+/// Logs, and then tells the application, which may wait for the event to look at the logs.
+fn join<E: 'static>(
+    enabled: bool,
+    own: Option<EventListener<E>>,
+    is_wanted: fn() -> bool,
+    style: &Arc<Style>,
+    log: impl Fn(&Style, &E) + Send + Sync + 'static,
+) -> Option<EventListener<E>> {
+    if !enabled {
+        return own;
+    }
+    let style = Arc::clone(style);
+    Some(match own {
+        None => EventListener::while_interested(is_wanted, move |event| log(&style, event)),
+        Some(own) => EventListener::new(move |event| {
+            if is_wanted() {
+                log(&style, event);
+            }
+            own.tell(event);
+        }),
+    })
+}
+
+/// `serverHost` and `serverPort`.
+fn endpoint(address: &ServerAddress) -> (std::borrow::Cow<'_, str>, Option<u16>) {
+    (address.host(), address.port())
+}
+
+/// `durationMS`
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
