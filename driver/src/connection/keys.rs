@@ -3,8 +3,10 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+use tokio::sync::Semaphore;
 
 use crate::{
     error::AuthenticationFailure,
@@ -15,9 +17,23 @@ use crate::{
 /// not know the user, and make one up.
 const CAPACITY: usize = 8;
 
+/// Work that was begun goes on when its connection is given up, so that servers which ask for much could pile it up.
+const AT_ONCE: usize = 4;
+
 /// The newest keys of a client. Making them takes milliseconds of a processor, on purpose.
-#[derive(Default)]
-pub(super) struct KeyCache(Mutex<VecDeque<(KeyRecipe, SaltedKeys)>>);
+pub(super) struct KeyCache {
+    kept: Mutex<VecDeque<(KeyRecipe, SaltedKeys)>>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for KeyCache {
+    fn default() -> Self {
+        Self {
+            kept: Mutex::default(),
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
 
 impl KeyCache {
     /// The keys of the recipe, made on a thread that may be kept busy if they are not there. Two connections that need the
@@ -26,18 +42,25 @@ impl KeyCache {
         if let Some(keys) = self.find(&recipe) {
             return Ok(keys);
         }
-        let ending = |_| AuthenticationFailure::Unavailable("the runtime is ending".to_owned());
+        let ending = || AuthenticationFailure::Unavailable("the runtime is ending".to_owned());
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(|_| ending())?;
+        // Another connection may have made them meanwhile.
+        if let Some(keys) = self.find(&recipe) {
+            return Ok(keys);
+        }
         let deriving = tokio::task::spawn_blocking(move || {
             let keys = recipe.derive();
+            drop(place);
             (recipe, keys)
         });
-        let (recipe, keys) = deriving.await.map_err(ending)?;
+        let (recipe, keys) = deriving.await.map_err(|_| ending())?;
         self.keep(recipe, keys.clone());
         Ok(keys)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(KeyRecipe, SaltedKeys)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, recipe: &KeyRecipe) -> Option<SaltedKeys> {

@@ -5,6 +5,9 @@ use std::{collections::BTreeMap, fmt};
 use crate::types::secret::Secret;
 
 /// How a client proves who it is.
+///
+/// This version speaks SCRAM, X.509 and PLAIN. A client with another mechanism is refused
+/// ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthMechanism {
@@ -12,9 +15,9 @@ pub enum AuthMechanism {
     ScramSha1,
     /// `SCRAM-SHA-256`
     ScramSha256,
-    /// `MONGODB-X509`
+    /// `MONGODB-X509`: the certificate of `tlsCertificateKeyFile`.
     MongoDbX509,
-    /// `PLAIN`
+    /// `PLAIN`, for servers that ask LDAP. The password is sent as it is: encrypt the connections.
     Plain,
     /// `GSSAPI`
     Gssapi,
@@ -55,6 +58,20 @@ impl AuthMechanism {
 }
 
 /// Name, password and mechanism. `Debug` shows no password and no mechanism property.
+///
+/// Every connection that operations use logs in when it is opened, within `connectTimeoutMS`; monitors do not. Where no
+/// mechanism is named, it is SCRAM-SHA-256 if the server has that for the user, else SCRAM-SHA-1. A refused login fails the
+/// operation with [`ErrorKind::Authentication`](crate::ErrorKind::Authentication).
+///
+/// ```
+/// use marula_driver::options::{ClientOptions, Credential};
+///
+/// let mut options = ClientOptions::parse("mongodb://db1.example.com")?;
+/// let mut credential = Credential::default().with_password("correct horse");
+/// credential.username = Some("ada".to_owned());
+/// options.credential = Some(credential);
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential {

@@ -30,7 +30,7 @@ async fn malformed_strings_name_the_part() {
 #[tokio::test]
 async fn what_is_not_built_yet_is_refused_by_name() {
     for (uri, part) in [
-        ("mongodb://u:p@h", "authentication"),
+        ("mongodb://u@h/?authMechanism=GSSAPI", "GSSAPI"),
         ("mongodb://h/?timeoutMS=5", "timeoutMS"),
         ("mongodb://h/?proxyHost=p", "proxyHost"),
     ] {

@@ -6,7 +6,7 @@ use marula_driver::{
     Client, ErrorKind, NetworkPhase, SYSTEM_OVERLOADED_ERROR,
     bson::doc,
     event::{EventListener, PoolEvent, SdamEvent},
-    options::ClientOptions,
+    options::{ClientOptions, ServerApi, ServerApiVersion},
 };
 use marula_driver_tests::CommandRecorder;
 use marula_test_server::TestServer;
@@ -108,6 +108,23 @@ async fn certificates_and_plain_passwords_are_mechanisms_too() {
         .unwrap();
     let wrong = uri_of(&server, "ldap:hunter3", "authMechanism=PLAIN");
     assert_refused(&log_in(&wrong).await.unwrap_err(), 18);
+}
+
+/// A server that wants a version of its interface with every command wants it with those that log in.
+#[tokio::test]
+async fn commands_that_log_in_declare_the_version_of_the_interface() {
+    let server = started(guarded().version("5.0.0")).await;
+    create_user(&server, "old", "old", &["SCRAM-SHA-1"]).await;
+    let root = Client::connect(server.uri()).await.unwrap();
+    let require = doc! { "setParameter": 1, "requireApiVersion": true };
+    root.database("admin").run_command(require).await.unwrap();
+    for user in ["root:hunter2", "old:old"] {
+        let mut options = ClientOptions::parse(&uri_of(&server, user, "")).unwrap();
+        options.server_api = Some(ServerApi::new(ServerApiVersion::V1));
+        try_out(&Client::with_options(options).unwrap()).await.unwrap();
+        let error = log_in(&uri_of(&server, user, "")).await.unwrap_err();
+        assert!(error.to_string().contains("apiVersion"), "{error}");
+    }
 }
 
 #[tokio::test]
