@@ -87,9 +87,13 @@ impl Connection {
     }
 
     async fn exchange(&mut self, request: &Request) -> Result<std::ops::Range<usize>> {
+        let api = self.server_api;
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
         request.write(&mut command);
+        if let Some(api) = api {
+            command.server_api(api);
+        }
         command.finish(request.database())?;
         message.finish()?;
         self.send(Deadline::NEVER).await?;

@@ -151,15 +151,6 @@ impl Topology {
         self.shared.snapshot.load().description.to_string()
     }
 
-    /// What is known of the deployment.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
-    pub(crate) fn description(&self) -> Arc<TopologyDescription> {
-        Arc::clone(&self.shared.snapshot.load().description)
-    }
-
     /// Tells that something of the deployment changed.
     #[cfg_attr(
         not(feature = "internals"),
