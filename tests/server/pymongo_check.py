@@ -3,12 +3,13 @@
 Usage: pymongo_check.py URI
 
 Runs operations, compares each with the documented behaviour of MongoDB, prints "N passed, N failed", and exits with 1
-if a check failed. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
+if a check failed. A connection string with a user checks logging in too. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
 """
 
 import datetime
 import re
 import sys
+import urllib.parse
 
 import bson
 import pymongo
@@ -268,6 +269,42 @@ def sessions(client, db):
         check("members", len(client.nodes), 3)
 
 
+def logins(client, uri):
+    """Users and their mechanisms, on a server that wants some."""
+    admin = client.admin
+    parts = urllib.parse.urlsplit(uri)
+    hosts = parts.netloc.rpartition("@")[2]
+
+    def log_in(user, password, mechanism=None):
+        options = {"authMechanism": mechanism} if mechanism else {}
+        other = pymongo.MongoClient(
+            f"mongodb://{hosts}/?{parts.query}", username=user, password=password,
+            serverSelectionTimeoutMS=10_000, **options)
+        try:
+            return list(other.pymongo_check.logins.find())
+        finally:
+            other.close()
+
+    both = ["SCRAM-SHA-1", "SCRAM-SHA-256"]
+    for user, mechanisms in (("check1", both[:1]), ("check256", both[1:]), ("checkBoth", both)):
+        admin.command("createUser", user, pwd="p:@/\u00adX", roles=["root"], mechanisms=mechanisms)
+        listed = admin.command("usersInfo", user)["users"]
+        check(f"{user}'s mechanisms", listed[0]["mechanisms"], mechanisms)
+        for mechanism in [None, *mechanisms]:
+            check(f"{user} by {mechanism}", log_in(user, "p:@/\u00adX", mechanism), [])
+        check_error(f"{user}'s wrong password", 18, lambda user=user: log_in(user, "wrong"))
+    check("a prepared password", log_in("check256", "p:@/X"), [])
+    check_error("an unprepared password", 18, lambda: log_in("check1", "p:@/X"))
+    check_error("a mechanism that the user lacks", 18, lambda: log_in("check1", "p:@/\u00adX", both[1]))
+    check_error("an unknown user", 18, lambda: log_in("nobody", "x"))
+    anonymous = pymongo.MongoClient(f"mongodb://{hosts}/?{parts.query}", serverSelectionTimeoutMS=10_000)
+    check_error("nobody", 13, lambda: list(anonymous.pymongo_check.logins.find()))
+    anonymous.close()
+    for user in ("check1", "check256", "checkBoth"):
+        admin.command("dropUser", user)
+    check_error("a dropped user", 18, lambda: log_in("check1", "p:@/\u00adX"))
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__)
@@ -279,6 +316,8 @@ def main():
         section(db)
     administration(client, db)
     sessions(client, db)
+    if "@" in sys.argv[1]:
+        logins(client, sys.argv[1])
     client.drop_database(db.name)
     check("dropped database", db.name in client.list_database_names(), False)
     client.close()

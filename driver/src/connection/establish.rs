@@ -101,7 +101,9 @@ impl Connection {
     ///
     /// Dropping the future closes the socket.
     pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
-        Self::greet(address, settings).await?.log_in(settings).await
+        // Boxed: large, needed once, and part of tasks that live as long as the client.
+        let greeted = Box::pin(Self::greet(address, settings)).await?;
+        Box::pin(greeted.log_in(settings)).await
     }
 
     /// The same as far as the handshake, which begins the login.

@@ -63,3 +63,48 @@ impl fmt::Debug for KeyCache {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bson::{BinarySubtype, doc, to_vec},
+        proto::auth::{Identity, Login, Mechanism, ScramHash, Step},
+    };
+
+    /// What a server asks for whose salt ends with this digit.
+    fn recipe(digit: usize) -> KeyRecipe {
+        let mechanism = Mechanism::Scram(ScramHash::Sha256);
+        let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));
+        let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin() else {
+            panic!("another step");
+        };
+        let text = format!("r={}x,s=AAA{digit},i=4096", "A".repeat(32));
+        let payload = crate::bson::Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: text.into_bytes(),
+        };
+        let reply = to_vec(&doc! { "conversationId": 1, "payload": payload, "done": false }).unwrap();
+        match awaiting.handle_reply(&reply) {
+            Ok(Step::Derive(recipe, _)) => recipe,
+            Ok(_) => panic!("another step"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_are_kept_by_their_recipe_and_only_so_many() {
+        let cache = KeyCache::default();
+        let first = cache.get(recipe(0)).await.unwrap();
+        assert!(first == recipe(0).derive());
+        assert!(cache.find(&recipe(0)).is_some() && cache.find(&recipe(1)).is_none());
+        assert!(cache.get(recipe(0)).await.unwrap() == first);
+        assert_eq!(cache.lock().len(), 1);
+        for digit in 1..10 {
+            assert!(cache.get(recipe(digit)).await.unwrap() != first);
+        }
+        assert_eq!(cache.lock().len(), CAPACITY);
+        assert!(cache.find(&recipe(0)).is_none() && cache.find(&recipe(9)).is_some());
+        assert!(!format!("{cache:?}").contains("pencil"));
+    }
+}

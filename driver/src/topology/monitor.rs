@@ -227,6 +227,6 @@ impl Monitor {
 async fn next(cancellations: &mut Receiver<()>) {
     if cancellations.changed().await.is_err() {
         // Whoever could cancel is gone, and ends this task.
-        pending().await
+        pending::<()>().await;
     }
 }

@@ -123,10 +123,7 @@ impl ClientFirst {
     pub(super) fn handle_server_first(self, payload: &[u8]) -> Result<(KeyRecipe, ServerFirst)> {
         let text = text_of(payload)?;
         let (nonce, salt, iterations) = split_server_first(text)?;
-        if !nonce
-            .strip_prefix(self.nonce.as_str())
-            .is_some_and(|own| !own.is_empty())
-        {
+        if nonce.strip_prefix(self.nonce.as_str()).is_none_or(str::is_empty) {
             return Err(broken("the server's nonce does not extend the client's"));
         }
         let salt = read_base64(salt).ok_or_else(|| broken("the server's salt is not in base 64"))?;

@@ -130,8 +130,14 @@ async fn fail_once(server: &TestServer, command: &str, effect: marula_driver::bs
     let mut data = doc! { "failCommands": [command] };
     data.extend(effect);
     let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
-    let client = Client::connect(server.uri()).await.unwrap();
-    client.database("admin").run_command(point).await.unwrap();
+    let client = Client::connect(server.uri())
+        .await
+        .expect("the fail point is set");
+    client
+        .database("admin")
+        .run_command(point)
+        .await
+        .expect("the fail point is set");
 }
 
 #[tokio::test]

@@ -30,8 +30,10 @@ fn play(command: &Document, last: Document) -> Answer {
 }
 
 async fn fails(server: &ScriptedServer, options: &str) -> Error {
-    let client = Client::connect(server.uri(options)).await.unwrap();
-    try_out(&client).await.unwrap_err()
+    let client = Client::connect(server.uri(options))
+        .await
+        .expect("a connection string");
+    try_out(&client).await.expect_err("no login")
 }
 
 fn conversation_error(error: &Error) -> String {

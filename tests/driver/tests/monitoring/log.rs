@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// One event.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub(crate) enum Entry {
     Sdam(SdamEvent),
     Pool(PoolEvent),
     /// Something that a server noticed.
@@ -21,50 +21,50 @@ pub enum Entry {
 
 impl Entry {
     /// A check of this server began.
-    pub fn is_check_of(&self, server: &ServerAddress) -> bool {
+    pub(crate) fn is_check_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatStarted { address, .. }) if address == server)
     }
 
     /// A check of this server began that the server answers when it has news.
-    pub fn is_stream_of(&self, server: &ServerAddress) -> bool {
+    pub(crate) fn is_stream_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatStarted { address, awaited: true, .. }) if address == server)
     }
 
     /// A check of this server failed.
-    pub fn is_failed_check_of(&self, server: &ServerAddress) -> bool {
+    pub(crate) fn is_failed_check_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatFailed { address, .. }) if address == server)
     }
 
     /// This server became unknown.
-    pub fn is_loss_of(&self, server: &ServerAddress) -> bool {
+    pub(crate) fn is_loss_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerDescriptionChanged { address, new, .. })
             if address == server && new.server_type() == ServerType::Unknown)
     }
 
-    pub fn is_succeeded_check(&self) -> bool {
+    pub(crate) fn is_succeeded_check(&self) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatSucceeded { .. }))
     }
 
-    pub fn is_failed_check(&self) -> bool {
+    pub(crate) fn is_failed_check(&self) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatFailed { .. }))
     }
 }
 
 /// All events of a client so far.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Arc<watch::Sender<Vec<Entry>>>);
+pub(crate) struct Log(Arc<watch::Sender<Vec<Entry>>>);
 
 impl Log {
-    pub fn push(&self, entry: Entry) {
+    pub(crate) fn push(&self, entry: Entry) {
         self.0.send_modify(|entries| entries.push(entry));
     }
 
-    pub fn entries(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         self.0.borrow().clone()
     }
 
     /// Waits until the events suit, and returns what `find` found.
-    pub async fn until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
         let mut entries = self.0.subscribe();
         loop {
             if let Some(found) = find(&entries.borrow_and_update()) {
@@ -75,7 +75,7 @@ impl Log {
     }
 
     /// Waits for an event after the first `from`, and returns how many there are up to it.
-    pub async fn after(&self, from: usize, fits: impl Fn(&Entry) -> bool) -> usize {
+    pub(crate) async fn after(&self, from: usize, fits: impl Fn(&Entry) -> bool) -> usize {
         self.until(|entries| {
             let more = entries.get(from..)?.iter().position(&fits)?;
             Some(from + more + 1)
@@ -84,7 +84,7 @@ impl Log {
     }
 
     /// The type of the deployment by now.
-    pub fn topology_type(&self) -> Option<TopologyType> {
+    pub(crate) fn topology_type(&self) -> Option<TopologyType> {
         self.entries().iter().rev().find_map(|entry| match entry {
             Entry::Sdam(SdamEvent::TopologyDescriptionChanged { new, .. }) => Some(new.topology_type()),
             _ => None,
@@ -92,7 +92,7 @@ impl Log {
     }
 
     /// A client that tells this log everything.
-    pub fn client(&self, uri: &str, settings: impl FnOnce(&mut ClientOptions)) -> Client {
+    pub(crate) fn client(&self, uri: &str, settings: impl FnOnce(&mut ClientOptions)) -> Client {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         settings(&mut options);
         let (sdam, pool) = (self.clone(), self.clone());
@@ -107,13 +107,13 @@ impl Log {
 }
 
 /// Puts options after a connection string.
-pub fn with(uri: &str, options: &str) -> String {
+pub(crate) fn with(uri: &str, options: &str) -> String {
     let joint = if uri.contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{options}")
 }
 
 /// Sets `failCommand` on the server that the client sends it to.
-pub async fn fail(client: &Client, mode: Document, data: Document) {
+pub(crate) async fn fail(client: &Client, mode: Document, data: Document) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
     client
         .database("admin")
@@ -123,7 +123,7 @@ pub async fn fail(client: &Client, mode: Document, data: Document) {
 }
 
 /// Ends what [`fail`] began.
-pub async fn stop_failing(client: &Client) {
+pub(crate) async fn stop_failing(client: &Client) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
     client
         .database("admin")

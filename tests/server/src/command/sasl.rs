@@ -144,15 +144,15 @@ impl Login<'_> {
     fn certificate(mut self, body: &Document) -> Result<Document> {
         let subject = self.deployment.users.settings.certificate_subject.as_deref();
         let named = body.get("user").map(Bson::as_str);
-        match (subject, named) {
-            (Some(subject), None) if self.db == EXTERNAL => {
-                self.session.user = Some(UserName::new(EXTERNAL, subject))
-            }
-            (Some(subject), Some(Some(name))) if self.db == EXTERNAL && name == subject => {
-                self.session.user = Some(UserName::new(EXTERNAL, subject));
-            }
-            _ => return Err(failed()),
-        }
+        let fits = match (subject, named) {
+            (Some(_), None) => true,
+            (Some(subject), Some(Some(name))) => name == subject,
+            _ => false,
+        };
+        let Some(subject) = subject.filter(|_| fits && self.db == EXTERNAL) else {
+            return Err(failed());
+        };
+        self.session.user = Some(UserName::new(EXTERNAL, subject));
         Ok(doc! { "dbname": EXTERNAL, "user": subject })
     }
 }

@@ -7,3 +7,4 @@ mod client;
 mod commands;
 mod deployments;
 mod transactions;
+mod users;

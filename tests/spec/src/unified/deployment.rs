@@ -50,8 +50,8 @@ impl fmt::Display for Topology {
     }
 }
 
-/// Which in-process deployment: topology, version, and server parameters in a fixed order.
-type Key = (Topology, Version, String);
+/// Which in-process deployment: topology, version, server parameters in a fixed order, and whether clients must log in.
+type Key = (Topology, Version, String, bool);
 
 /// A deployment and what is known of it.
 #[derive(Debug)]
@@ -88,22 +88,25 @@ pub(crate) fn hold_real() -> MutexGuard<'static, ()> {
 
 impl Deployment {
     /// An idle deployment, or a new one. Must run within a tokio runtime.
-    pub(crate) async fn acquire(place: Place, parameters: &Document) -> Step<Self> {
+    pub(crate) async fn acquire(place: Place, parameters: &Document, auth: bool) -> Step<Self> {
         let text = format!("{parameters:?}");
         let idle = lock(&IDLE)
             .get_or_insert_default()
-            .get_mut(&(place.topology, place.version, text.clone()))
+            .get_mut(&(place.topology, place.version, text.clone(), auth))
             .and_then(Vec::pop);
         match idle {
             Some(deployment) => Ok(deployment),
-            None => Self::start(place, parameters, text).await,
+            None => Self::start(place, parameters, text, auth).await,
         }
     }
 
-    async fn start(place: Place, parameters: &Document, text: String) -> Step<Self> {
+    async fn start(place: Place, parameters: &Document, text: String, auth: bool) -> Step<Self> {
         let mut builder = TestServer::builder().version(place.version.to_string());
         for (name, value) in parameters {
             builder = builder.parameter(name, value.clone());
+        }
+        if auth {
+            builder = builder.auth("spec", "tests");
         }
         let builder = match place.topology {
             Topology::Single => builder.standalone(),
@@ -118,7 +121,7 @@ impl Deployment {
         // What the server is, is asked of one process, so that it does not depend on discovery.
         let member_uris = server.member_uris();
         let facts = match member_uris.first() {
-            Some(uri) => facts(uri).await?,
+            Some(uri) => facts(uri, auth).await?,
             None => Facts::default(),
         };
         Ok(Self {
@@ -148,7 +151,12 @@ impl Deployment {
         } else {
             None
         };
-        let key = (self.place.topology, self.place.version, self.parameters.clone());
+        let key = (
+            self.place.topology,
+            self.place.version,
+            self.parameters.clone(),
+            self.facts.auth,
+        );
         idle.entry(key).or_default().push(self);
         drop(guard);
         drop(surplus);
@@ -247,7 +255,7 @@ fn with_host(uri: &str, host: &str) -> String {
     format!("{scheme}://{user}{host}{path}?{}", options.join("&"))
 }
 
-async fn facts(uri: &str) -> Step<Facts> {
+async fn facts(uri: &str, auth: bool) -> Step<Facts> {
     let client = Client::connect(uri)
         .await
         .map_err(|e| format!("cannot make a client: {e}"))?;
@@ -258,7 +266,7 @@ async fn facts(uri: &str) -> Step<Facts> {
     client.shutdown().await;
     Ok(Facts {
         parameters: reply.map_err(|e| format!("getParameter: {e}"))?,
-        auth: false,
+        auth,
     })
 }
 

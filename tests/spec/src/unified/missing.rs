@@ -13,14 +13,14 @@ pub(crate) const TRACING: &str = "tracing";
 pub(crate) const TRANSACTIONS: &str = "transactions";
 /// Whether a session met a network error.
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
+/// What `$$placeholder` in `authMechanismProperties` stands for.
+pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
-/// Deployments whose users must authenticate.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it becomes None when the driver authenticates"
-)]
-pub(crate) fn authentication() -> Option<String> {
-    Some("authentication".to_owned())
+/// Mechanisms of authentication.
+pub(crate) fn mechanism(name: &str) -> bool {
+    ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
+        .iter()
+        .any(|lacking| lacking.eq_ignore_ascii_case(name))
 }
 
 /// Types of entities that cannot be made.

@@ -247,7 +247,12 @@ fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
     let (result, deployment) = runtime.block_on(async {
         let acquired = match &real {
             Some(uri) => Deployment::real(uri).await,
-            None => Deployment::acquire(place, &parameters(file, test)).await,
+            None => {
+                let auth = [&file.requirements, &test.requirements]
+                    .into_iter()
+                    .any(|requirements| requirement::needs_users(requirements, place));
+                Deployment::acquire(place, &parameters(file, test), auth).await
+            }
         };
         let deployment = match acquired {
             Ok(deployment) => deployment,

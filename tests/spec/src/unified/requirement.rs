@@ -105,6 +105,15 @@ fn is_place(requirement: &Document, place: Place) -> bool {
         })
 }
 
+/// Whether a test can only run there where clients must log in.
+pub(crate) fn needs_users(requirements: &[Document], place: Place) -> bool {
+    let mut here = requirements
+        .iter()
+        .filter(|requirement| is_place(requirement, place))
+        .peekable();
+    here.peek().is_some() && here.all(|requirement| matches!(requirement.get_bool("auth"), Ok(true)))
+}
+
 /// Whether the deployment meets one of the requirements in everything.
 ///
 /// # Errors
@@ -151,11 +160,7 @@ fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
     if let Ok(wanted) = requirement.get_bool("auth")
         && wanted != facts.auth
     {
-        return if wanted {
-            missing::authentication().map_or_else(|| not("auth: true"), |what| Some(Stop::Pending(what)))
-        } else {
-            not("auth: false")
-        };
+        return not(&format!("auth: {wanted}"));
     }
     if let Ok(mechanism) = requirement.get_str("authMechanism") {
         let known = facts
@@ -168,6 +173,9 @@ fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
                     .any(|name| name.eq_ignore_ascii_case(mechanism))
             });
         if !known {
+            if missing::mechanism(mechanism) {
+                return Some(Stop::Pending(mechanism.to_owned()));
+            }
             return not(&format!("authMechanism: {mechanism}"));
         }
     }
@@ -225,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn users_are_needed_where_no_requirement_does_without() {
+        let needs = |requirements: &[Document]| needs_users(requirements, place(Topology::Single, "8.2"));
+        let sharded = doc! { "topologies": ["sharded"] };
+        assert!(needs(&[doc! { "auth": true }]));
+        assert!(needs(&[doc! { "auth": true }, sharded.clone()]));
+        assert!(!needs(&[
+            doc! { "auth": true },
+            doc! { "minServerVersion": "4.4" }
+        ]));
+        assert!(!needs(&[doc! { "auth": false }]));
+        assert!(!needs(&[sharded]));
+        assert!(!needs(&[]));
+    }
+
+    #[test]
     fn one_requirement_must_be_met_wholly() {
         let facts = Facts {
             parameters: doc! { "enableTestCommands": true, "number": 1 },
@@ -246,6 +269,11 @@ mod tests {
         assert!(meets(&[doc! { "serverless": "forbid" }]).is_ok());
         assert!(matches!(meets(&[doc! { "csfle": true }]), Err(Stop::Pending(_))));
         assert!(meets(&[doc! { "csfle": false }]).is_ok());
+        assert!(matches!(meets(&[doc! { "auth": true }]), Err(Stop::Skipped(_))));
+        assert!(matches!(
+            meets(&[doc! { "authMechanism": "MONGODB-OIDC" }]),
+            Err(Stop::Pending(_))
+        ));
         assert!(matches!(
             meets(&[doc! { "authMechanism": "PLAIN" }]),
             Err(Stop::Skipped(_))

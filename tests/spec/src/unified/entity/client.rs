@@ -192,7 +192,7 @@ fn text(name: &str, value: &Bson) -> Step<String> {
         Bson::Int64(number) => number.to_string(),
         Bson::Double(number) => number.to_string(),
         Bson::Document(properties) if properties.contains_key("$$placeholder") => {
-            return Err(Stop::Pending("authentication".to_owned()));
+            return Err(Stop::Pending(missing::OIDC.to_owned()));
         }
         Bson::Document(properties) => {
             let parts: Step<Vec<String>> = properties
