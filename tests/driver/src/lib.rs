@@ -2,6 +2,7 @@
 
 mod deployment;
 pub mod dns;
+mod messages;
 mod misbehaving;
 mod mongos;
 pub mod polling;
@@ -12,6 +13,7 @@ mod wire;
 mod witness;
 
 pub use deployment::{Deployment, replica_set, standalone};
+pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
 pub use proxy::Proxy;

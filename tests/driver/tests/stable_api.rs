@@ -3,7 +3,7 @@
 use marula_driver::{
     Client,
     bson::{Document, doc},
-    options::{ClientOptions, ServerApi, ServerApiVersion},
+    options::{AuthMechanism, ClientOptions, ServerApi, ServerApiVersion},
 };
 use marula_driver_tests::{CommandRecorder, Witness};
 use marula_test_server::TestServer;
@@ -78,6 +78,27 @@ async fn versioned_api_prose_1() {
     for command in commands {
         assert_eq!(command.get_str("apiVersion").ok(), Some("1"), "{command}");
         assert!(!command.contains_key("apiStrict") && !command.contains_key("apiDeprecationErrors"));
+    }
+}
+
+/// Also those by which a user logs in.
+#[tokio::test]
+async fn a_server_that_requires_a_version_lets_users_in() {
+    let server = TestServer::builder()
+        .standalone()
+        .auth("root", "hunter2")
+        .parameter("requireApiVersion", true)
+        .start()
+        .await
+        .expect("a server");
+    let mut options = options(&server.uri(), Some(V1));
+    // No part of the conversation goes into the handshake.
+    for mechanism in [AuthMechanism::ScramSha1, AuthMechanism::ScramSha256] {
+        options.credential.as_mut().expect("a user").mechanism = Some(mechanism);
+        let client = Client::with_options(options.clone()).expect("a client");
+        use_everything(&client)
+            .await
+            .expect("every command declares the version");
     }
 }
 

@@ -5,6 +5,7 @@ use tracing::{Level, debug, enabled};
 use super::{Style, endpoint, milliseconds, text};
 use crate::{
     Error,
+    bson::ObjectId,
     proto::event::{CheckOutFailedReason, ConnectionClosedReason, PoolEvent},
 };
 
@@ -41,7 +42,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
         ),
         PoolEvent::PoolReady { .. } => message!("Connection pool ready"),
         PoolEvent::PoolCleared { service_id, .. } => {
-            let service = service_id.map(crate::bson::ObjectId::to_hex);
+            let service = service_id.map(ObjectId::to_hex);
             message!("Connection pool cleared", serviceId = service.as_deref());
         }
         PoolEvent::PoolClosed { .. } => message!("Connection pool closed"),

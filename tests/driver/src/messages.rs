@@ -1,0 +1,120 @@
+//! A `tracing` subscriber that keeps the log messages of one test.
+
+use std::{
+    fmt::Debug,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use marula_driver::bson::{Bson, Document};
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+/// A kept message: its fields, and its level and target beside them.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The level.
+    pub level: Level,
+    /// The component's target.
+    pub target: &'static str,
+    /// The fields, `message` among them.
+    pub fields: Document,
+}
+
+/// Keeps the driver's messages of the thread that [listens](Self::listen), up to a level.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    level: Level,
+    kept: Arc<Mutex<Vec<Message>>>,
+}
+
+impl Messages {
+    /// Listens on this thread, as long as the guard lives. The tests' runtimes have one thread.
+    #[must_use]
+    pub fn listen(level: Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        let messages = Self {
+            level,
+            kept: Arc::default(),
+        };
+        let guard = tracing::subscriber::set_default(messages.clone());
+        (messages, guard)
+    }
+
+    /// The messages so far, which are forgotten here.
+    #[must_use]
+    pub fn take(&self) -> Vec<Message> {
+        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The fields of the only message with this text about this command so far. All messages are forgotten.
+    ///
+    /// # Panics
+    /// When there is none, or more than one.
+    #[must_use]
+    pub fn only(&self, text: &str, command: &str) -> Document {
+        let mut found: Vec<Document> = self.take().into_iter().map(|message| message.fields).collect();
+        found.retain(|fields| {
+            fields.get_str("message").ok() == Some(text)
+                && fields.get_str("commandName").ok() == Some(command)
+        });
+        assert_eq!(found.len(), 1, "{text} of {command}: {found:?}");
+        found.remove(0)
+    }
+}
+
+impl Subscriber for Messages {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("marula_driver::") && *metadata.level() <= self.level
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(Document::new());
+        event.record(&mut fields);
+        let message = Message {
+            level: *event.metadata().level(),
+            target: event.metadata().target(),
+            fields: fields.0,
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(message);
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+struct Fields(Document);
+
+impl Visit for Fields {
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name(), value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        let value = i64::try_from(value).map_or(Bson::Double(value as f64), Bson::Int64);
+        self.0.insert(field.name(), value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name(), value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+}
