@@ -12,6 +12,9 @@ const FOLDERS: [&str; 9] = [
     "tests/driver",
     "tests/odm",
     "tests/architecture",
+    "tests/fuzz/src",
+    "tests/simulation",
+    "tests/spec",
     "tests/ui/tests",
 ];
 
