@@ -92,7 +92,7 @@ pub struct ClientOptions {
     pub default_database: Option<String>,
     /// `appName`: shows up in the server's logs; at most 128 bytes.
     pub app_name: Option<String>,
-    /// Who the client is. Not supported by this version.
+    /// Who the client is. This version logs in by SCRAM, X.509 and PLAIN.
     pub credential: Option<Credential>,
     /// The `tls…` options: whether and how connections are encrypted.
     pub tls: TlsOptions,

@@ -46,7 +46,7 @@ async fn run(topology: Weak<Shared>, mut polling: SrvPolling) {
         };
         let answer = answer.as_deref().map_err(Clone::clone);
         topology.rescan(|hosts, random| {
-            // What is wrong with an answer belongs into the log, which this version does not write.
+            // The specification names no message for what is wrong with an answer, so nobody is told.
             polling.rescan.handle_answer(answer, hosts, random).hosts
         });
     }
