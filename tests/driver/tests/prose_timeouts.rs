@@ -1,0 +1,75 @@
+//! Unit tests of the Client Side Operations Timeout specification, as far as they are about clients without `timeoutMS`.
+
+use marula_driver::{
+    Client, ErrorKind, PoolError,
+    bson::doc,
+    event::{EventListener, PoolEvent},
+    options::ClientOptions,
+};
+use marula_driver_tests::{Proxy, proxy::Fate, standalone};
+use tokio::sync::mpsc;
+
+/// Catches hangs only.
+const HANG: std::time::Duration = std::time::Duration::from_secs(60);
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_unit_3() {
+    let deployment = standalone().await;
+    let proxy = Proxy::start(deployment.server.addresses()[0]).await;
+    proxy.set_rule(|exchange| match exchange.command {
+        "ping" => Fate::Hang,
+        _ => Fate::Pass,
+    });
+    let client = Client::connect(proxy.uri("maxPoolSize=1&waitQueueTimeoutMS=50"))
+        .await
+        .unwrap();
+    let admin = client.database("admin");
+    let occupant = tokio::spawn({
+        let admin = admin.clone();
+        async move { admin.run_command(doc! { "ping": 1 }).await }
+    });
+    // Until the ping holds the only connection, this command finds it free.
+    let refused = tokio::time::timeout(HANG, async {
+        loop {
+            if let Err(error) = admin.run_command(doc! { "buildInfo": 1 }).await {
+                return error;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let error = refused.await.expect("no hang");
+    assert!(
+        matches!(error.kind(), ErrorKind::Pool(PoolError::WaitQueueTimeout { .. })),
+        "{error}"
+    );
+    proxy.end_waits();
+    occupant.await.unwrap().unwrap_err();
+}
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_unit_8() {
+    let deployment = standalone().await;
+    let proxy = Proxy::start(deployment.server.addresses()[0]).await;
+    // Connection 0 is the monitor's; those after it are there to fill the pool.
+    proxy.set_rule(|exchange| match exchange.connection > 0 && exchange.is_hello() {
+        true => Fate::Hang,
+        false => Fate::Pass,
+    });
+    let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
+    let (sink, mut failures) = mpsc::unbounded_channel();
+    options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
+        if let PoolEvent::ConnectionClosed {
+            error: Some(error), ..
+        } = event
+        {
+            let _ = sink.send(error.clone());
+        }
+    }));
+    let _client = Client::with_options(options).unwrap();
+    let failure = tokio::time::timeout(HANG, failures.recv())
+        .await
+        .expect("no hang")
+        .unwrap();
+    assert!(failure.to_string().contains("connectTimeoutMS"), "{failure}");
+    proxy.end_waits();
+}
