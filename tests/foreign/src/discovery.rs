@@ -193,14 +193,14 @@ async fn server(checks: &mut Checks, context: &Context) -> Result<()> {
         Some(version),
     );
     checks.is(
-        "connectionStatus: nobody is authenticated",
+        "connectionStatus: whoever the connection string names is authenticated",
         context
             .admin(doc! { "connectionStatus": 1 })
             .await?
             .get_document("authInfo")
             .ok()
             .and_then(|info| info.get_array("authenticatedUsers").ok().map(Vec::len)),
-        Some(0),
+        Some(usize::from(context.options.credential.is_some())),
     );
     let set_status = context.admin(doc! { "replSetGetStatus": 1 }).await;
     if context.replica_set {
