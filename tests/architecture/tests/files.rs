@@ -3,7 +3,7 @@
 use marula_architecture_tests::{Source, sources_of};
 use syn::visit::Visit;
 
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 12] = [
     "driver",
     "macros",
     "odm",
