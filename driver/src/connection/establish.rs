@@ -209,7 +209,7 @@ async fn open(address: &ServerAddress, settings: &ConnectionSettings, deadline: 
     let Stream::Tcp(socket) = stream else {
         return Err(Error::unsupported("tls=true with a Unix domain socket"));
     };
-    match deadline.run(tls.connect(socket, address)).await {
+    match deadline.run(tls.connect(socket, address, deadline)).await {
         Ok(encrypted) => encrypted.map(Stream::Tls),
         Err(_) => Err(timed_out(NetworkPhase::TlsHandshake, settings)),
     }

@@ -7,6 +7,8 @@ mod dialer;
 mod dns;
 mod establish;
 mod hello_stream;
+#[cfg(feature = "rustls")]
+mod http;
 mod interruption;
 mod keys;
 mod login;
