@@ -20,10 +20,11 @@
 //! |---|---|---|
 //! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
 //! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `snappy`, `zlib`, `zstd` | no | compressed messages (`compressors=…`), one feature for each compressor; `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
 //!
-//! Without a feature, what needs it is refused when a client is made.
+//! Without a feature, what needs it is refused when a client is made; a compressor in a connection string is a warning.
 
 mod api;
 pub mod bson;

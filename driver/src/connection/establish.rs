@@ -22,6 +22,7 @@ use crate::{
         command::CommandBuilder,
         description::HelloReply,
         handshake::{self, parse_hello},
+        wire::{Compression, CompressionSettings},
     },
     types::{deadline::Deadline, server_api::ServerApi},
 };
@@ -41,6 +42,9 @@ pub struct ConnectionSettings {
     pub server_api: Option<ServerApi>,
     /// Opens the sockets.
     pub dialer: Dialer,
+    /// The compressors that are offered. Monitors offer none: they ask nothing but hello, which is never compressed, and a
+    /// server need not spend its time on compressing the answers.
+    pub compression: CompressionSettings,
     /// Who logs in; `None`: nobody. Monitors never do.
     pub login: Option<LoginSettings>,
 }
@@ -63,14 +67,16 @@ impl ConnectionSettings {
             load_balanced: false,
             server_api: None,
             dialer: Dialer::default(),
+            compression: CompressionSettings::default(),
             login: None,
         }
     }
 
-    /// The same without a login.
+    /// The same without a login, and without compression.
     pub fn for_monitors(&self) -> Self {
         Self {
             login: None,
+            compression: CompressionSettings::default(),
             ..self.clone()
         }
     }
@@ -122,6 +128,8 @@ impl Connection {
             handshake_time: Duration::ZERO,
             write: Vec::new(),
             read: ReadBuffer::default(),
+            compression: (!settings.compression.offered().is_empty())
+                .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
             exhaust: false,
             state: State::Idle,
@@ -157,6 +165,7 @@ impl Connection {
             &settings.metadata.document(),
             settings.load_balanced,
             settings.server_api,
+            settings.compression.offered(),
         );
         if let Some(login) = login {
             login.write_hello(&mut command);
@@ -166,6 +175,10 @@ impl Connection {
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
         if settings.load_balanced && hello.service_id.is_none() {
             return Err(Error::unsupported(handshake::NO_SERVICE_ID));
+        }
+        let agreed = handshake::agreed_compressor(self.hello_reply(), settings.compression.offered());
+        if let Some(compression) = &mut self.compression {
+            compression.choose(agreed);
         }
         Ok(hello)
     }

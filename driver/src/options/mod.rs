@@ -8,6 +8,7 @@ mod tls;
 
 pub use crate::types::{
     collation::Collation,
+    compressor::Compressor,
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
     driver_info::DriverInfo,
     hint::Hint,
@@ -16,6 +17,6 @@ pub use crate::types::{
     server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
-pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
+pub use client::{ClientOptions, Proxy, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
 pub use tls::TlsOptions;
