@@ -18,12 +18,12 @@
 //!
 //! | name | default | |
 //! |---|---|---|
-//! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
+//! | `dns` | yes | connection strings that begin with `mongodb+srv://`, and host names looked up without blocking a thread |
 //! | `rustls` | yes | encrypted connections (`tls=true`) |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
 //!
-//! Without a feature, what needs it is refused when a client is made.
+//! Without a feature, what needs it is refused when a client is made. Without `dns`, the system's resolver is asked for host names.
 
 mod api;
 pub mod bson;

@@ -90,6 +90,8 @@ pub(super) fn topology(
             load_balanced: options.load_balanced,
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
+            dns: environment.dns.clone(),
+            proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
