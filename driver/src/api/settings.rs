@@ -92,6 +92,8 @@ pub(super) fn topology(
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
             compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
+            dns: environment.dns.clone(),
+            proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },

@@ -3,6 +3,7 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+mod connect;
 mod dialer;
 mod dns;
 mod establish;
@@ -13,12 +14,14 @@ mod interruption;
 mod keys;
 mod login;
 mod metadata;
+mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]
 mod resolver;
+mod socks5;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
