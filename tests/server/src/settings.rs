@@ -3,6 +3,9 @@
 use crate::auth::AccessSettings;
 use crate::version::Version;
 use bson::{Bson, Document, doc};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_rustls::rustls::ServerConfig;
 
 /// Which deployment the server plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +50,10 @@ pub(crate) struct Settings {
     pub(crate) parameters: Document,
     /// Who may use the server.
     pub(crate) access: AccessSettings,
+    /// How connections are encrypted; `None`: not at all.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Where the first process listens besides its port.
+    pub(crate) unix_path: Option<PathBuf>,
 }
 
 /// The server parameters with their defaults.
