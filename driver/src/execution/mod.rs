@@ -168,15 +168,17 @@ impl Executor {
             let error = Error::unsupported("retryable writes on this server");
             return Err(Failure::at(&server, error));
         }
-        let mut result = attempt.run(operation, &mut connection).await;
-        if forgot_user(&result) {
+        let result = 'done: {
             // The output may be of a type that must not be held over an await.
-            drop(result);
-            result = match Box::pin(connection.log_in_again()).await {
-                Ok(()) => attempt.run(operation, &mut connection).await,
-                Err(error) => Err(error),
-            };
-        }
+            match attempt.run(operation, &mut connection).await {
+                Err(error) if forgot_user(&error) => {}
+                outcome => break 'done outcome,
+            }
+            if let Err(error) = Box::pin(connection.log_in_again()).await {
+                break 'done Err(error);
+            }
+            attempt.run(operation, &mut connection).await
+        };
         let result = result.map_err(|error| {
             self.topology.handle_error(&server, connection.key(), &error);
             Failure::at(&server, error)
@@ -241,10 +243,7 @@ impl Executor {
 }
 
 /// Whether the server forgot who the user of the connection is.
-fn forgot_user<T>(result: &Result<T>) -> bool {
-    let Err(error) = result else {
-        return false;
-    };
+fn forgot_user(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
 }
 
