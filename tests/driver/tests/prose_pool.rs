@@ -173,16 +173,23 @@ async fn connection_monitoring_and_pooling_prose_4() {
 
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_5() {
-    let server = TestServer::builder().auth("root", "hunter2").start().await.unwrap();
-    for command in ["saslContinue", "hello"] {
+    let server = TestServer::builder()
+        .auth("root", "hunter2")
+        .start()
+        .await
+        .unwrap();
+    for commands in [&["saslContinue"][..], &["hello", "isMaster", "ismaster"]] {
         let setter = Client::connect(server.uri()).await.unwrap();
         let point = doc! {
             "configureFailPoint": "failCommand", "mode": { "times": 1 },
-            "data": { "failCommands": [command], "closeConnection": true, "appName": "failing" },
+            "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
         let heard = Arc::<Heard>::default();
         // A monitor would meet the failure of the handshake first, so here it has greeted the server before.
-        let uri = format!("{}?retryReads=false&appName=failing&serverMonitoringMode=poll", server.uri());
+        let uri = format!(
+            "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
+            server.uri()
+        );
         let mut options = ClientOptions::parse(&uri).unwrap();
         options.pool_listener = Some(heard.listener());
         let client = Client::with_options(options).unwrap();
@@ -197,6 +204,10 @@ async fn connection_monitoring_and_pooling_prose_5() {
                 _ => None,
             })
             .collect();
-        assert_eq!(failed, [(CheckOutFailedReason::ConnectionError, true)], "{command}");
+        assert_eq!(
+            failed,
+            [(CheckOutFailedReason::ConnectionError, true)],
+            "{commands:?}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use marula_driver::{
     Client, Collection,
     bson::{Document, doc},
     event::{EventListener, PoolEvent},
-    options::{ClientOptions, WriteConcern},
+    options::ClientOptions,
 };
 use marula_driver_tests::{Deployment, replica_set};
 
@@ -17,12 +17,15 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A fresh set with the collection, and a client that does not retry writes.
+    /// A fresh set with the collection, and a client that does not retry writes, which a majority has to confirm.
     async fn new() -> Self {
         let deployment = replica_set().await;
         let pool = Arc::<Mutex<Vec<PoolEvent>>>::default();
         let told = Arc::clone(&pool);
-        let uri = format!("{}&retryWrites=false", deployment.server.uri());
+        let uri = format!(
+            "{}&retryWrites=false&w=majority&heartbeatFrequencyMS=500",
+            deployment.server.uri()
+        );
         let mut options = ClientOptions::parse(&uri).expect("a connection string");
         options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
             told.lock()
@@ -31,14 +34,9 @@ impl Fixture {
         }));
         let client = Client::with_options(options).expect("a client");
         let database = client.database("step-down");
-        let majority = WriteConcern::majority();
         let things = database.collection::<Document>("step-down");
-        things.drop().write_concern(majority.clone()).await.expect("dropped");
-        database
-            .create_collection("step-down")
-            .write_concern(majority)
-            .await
-            .expect("created");
+        things.drop().await.expect("dropped");
+        database.create_collection("step-down").await.expect("created");
         Self {
             deployment,
             client,
@@ -85,19 +83,19 @@ async fn connections_survive_step_down_prose_1() {
     let fixture = Fixture::new().await;
     let things = fixture.things();
     let five: Vec<Document> = (0..5).map(|n| doc! { "_id": n }).collect();
-    things
-        .insert_many(&five)
-        .write_concern(WriteConcern::majority())
-        .await
-        .unwrap();
+    things.insert_many(&five).await.unwrap();
     let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     for n in 0..2 {
-        assert_eq!(cursor.next().await.unwrap().unwrap(), doc! { "_id": n });
+        assert_eq!(cursor.try_next().await.unwrap(), Some(doc! { "_id": n }));
     }
     let created = fixture.connections_created();
     let server = &fixture.deployment.server;
     let old = server.primary().unwrap();
-    let secondary = server.addresses().into_iter().find(|address| *address != old).unwrap();
+    let secondary = server
+        .addresses()
+        .into_iter()
+        .find(|address| *address != old)
+        .unwrap();
     let direct = format!("mongodb://{secondary}/?directConnection=true");
     let secondary = Client::connect(direct).await.unwrap();
     let freeze = doc! { "replSetFreeze": 0 };
@@ -107,11 +105,15 @@ async fn connections_survive_step_down_prose_1() {
     admin.run_command(step_down).await.unwrap();
     assert_ne!(server.primary(), Some(old));
     for n in 2..5 {
-        assert_eq!(cursor.next().await.unwrap().unwrap(), doc! { "_id": n });
+        assert_eq!(cursor.try_next().await.unwrap(), Some(doc! { "_id": n }));
     }
-    assert!(cursor.next().await.is_none());
+    assert_eq!(cursor.try_next().await.unwrap(), None);
     assert_eq!(fixture.cleared(), 0);
-    assert_eq!(fixture.connections_created(), created, "the batches came over the same connection");
+    assert_eq!(
+        fixture.connections_created(),
+        created,
+        "the batches came over the same connection"
+    );
 }
 
 #[tokio::test]
@@ -140,6 +142,9 @@ async fn survives_shutdown(code: i32) {
     fixture.insert_fails_once(code).await;
     assert_eq!(fixture.cleared(), 1);
     let things = fixture.things();
-    things.insert_one(&doc! { "test": 1 }).await.expect("it works again");
+    things
+        .insert_one(&doc! { "test": 1 })
+        .await
+        .expect("it works again");
     assert_eq!(fixture.connections_created(), created + 1);
 }

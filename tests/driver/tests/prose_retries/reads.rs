@@ -19,10 +19,16 @@ fn unchanged(_: &mut ClientOptions) {}
 async fn retryable_reads_prose_1() {
     let deployment = standalone().await;
     let uri = deployment.server.uri();
-    let stage = Stage::new(&format!("{uri}?maxPoolSize=1&retryReads=true"), "find", None, unchanged);
+    let stage = Stage::new(
+        &format!("{uri}?maxPoolSize=1&retryReads=true&heartbeatFrequencyMS=500"),
+        "find",
+        None,
+        unchanged,
+    );
     stage.client.list_database_names().await.unwrap();
     stage.reset();
-    let data = doc! { "failCommands": ["find"], "errorCode": 91, "blockConnection": true, "blockTimeMS": 1000 };
+    let data =
+        doc! { "failCommands": ["find"], "errorCode": 91, "blockConnection": true, "blockTimeMS": 1000 };
     fail(&uri, times(1), data).await;
     // The second begins when the first holds the connection.
     let (first, second) = tokio::join!(stage.find(), async {
@@ -42,7 +48,12 @@ async fn retryable_reads_prose_2_1() {
         for uri in server.member_uris() {
             fail(&uri, times(1), error("find", 6, &[])).await;
         }
-        let stage = Stage::new(&format!("{}?retryReads=true", server.uri()), "find", None, unchanged);
+        let stage = Stage::new(
+            &format!("{}?retryReads=true", server.uri()),
+            "find",
+            None,
+            unchanged,
+        );
         stage.find().await.unwrap_err();
         stage.assert_failed_on_two();
     }
@@ -101,9 +112,14 @@ async fn two_stages(jitter: f64) -> (Stage, Duration) {
         mode: times(i32::MAX),
         data: error("find", 91, &[RETRYABLE_ERROR]),
     };
-    let stage = Stage::new(&format!("{uri}?retryReads=true"), "find", Some(second), |options| {
-        fix_jitter(options, jitter);
-    });
+    let stage = Stage::new(
+        &format!("{uri}?retryReads=true&heartbeatFrequencyMS=500"),
+        "find",
+        Some(second),
+        |options| {
+            fix_jitter(options, jitter);
+        },
+    );
     fail(&uri, times(1), error("find", 91, &OVERLOADED)).await;
     let begun = Instant::now();
     let failure = stage.find().await.expect_err("the server goes on to fail");
@@ -131,10 +147,19 @@ async fn retryable_reads_prose_5() {
 async fn a_found_document_is_the_one_that_the_retry_found() {
     let deployment = standalone().await;
     let uri = deployment.server.uri();
-    let stage = Stage::new(&uri, "find", None, unchanged);
+    let stage = Stage::new(
+        &format!("{uri}?heartbeatFrequencyMS=500"),
+        "find",
+        None,
+        unchanged,
+    );
     stage.insert().await.unwrap();
     fail(&uri, times(1), error("find", 91, &[])).await;
-    let found = stage.things().find_one(doc! {}).projection(doc! { "_id": 0 }).await;
+    let found = stage
+        .things()
+        .find_one(doc! {})
+        .projection(doc! { "_id": 0 })
+        .await;
     assert_eq!(found.unwrap(), Some(doc! { "a": 1 }));
     assert_eq!(stage.started(), 2);
     let none: Option<Document> = stage.things().find_one(doc! { "a": 2 }).await.unwrap();

@@ -45,7 +45,7 @@ async fn retryable_writes_prose_2() {
     let deployment = replica_set().await;
     let uri = deployment.server.uri();
     let stage = Stage::new(
-        &format!("{uri}&maxPoolSize=1&retryWrites=true"),
+        &format!("{uri}&maxPoolSize=1&retryWrites=true&heartbeatFrequencyMS=500"),
         "insert",
         None,
         unchanged,
@@ -73,14 +73,23 @@ async fn retryable_writes_prose_3() {
     };
     let deployment = replica_set().await;
     let uri = deployment.server.uri();
-    let stage = Stage::new(&format!("{uri}&retryWrites=true"), "insert", Some(second), unchanged);
+    let stage = Stage::new(
+        &format!("{uri}&retryWrites=true&heartbeatFrequencyMS=500"),
+        "insert",
+        Some(second),
+        unchanged,
+    );
     let concern = doc! { "code": 91, "errmsg": "Replication is being shut down" };
     let first = doc! {
         "failCommands": ["insert"], "errorLabels": [RETRYABLE_WRITE_ERROR], "writeConcernError": concern,
     };
     fail(&uri, times(1), first).await;
     let failure = stage.insert().await.unwrap_err();
-    assert_eq!(failure.write_concern_error().map(|error| error.code), Some(91), "{failure}");
+    assert_eq!(
+        failure.write_concern_error().map(|error| error.code),
+        Some(91),
+        "{failure}"
+    );
     assert_eq!(stage.started(), 2);
 }
 
@@ -180,7 +189,14 @@ async fn a_retried_write_is_done_once() {
     let data = doc! { "failCommands": ["insert"], "closeConnection": true };
     fail(&uri, times(1), data).await;
     stage.insert().await.unwrap();
-    let all: Vec<Document> = stage.things().find(doc! {}).await.unwrap().try_collect().await.unwrap();
+    let all: Vec<Document> = stage
+        .things()
+        .find(doc! {})
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(stage.started(), 2);
 }
