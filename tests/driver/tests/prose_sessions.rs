@@ -25,7 +25,7 @@ async fn sessions_prose_18() {
     let hello = doc! { "hello": 1 };
     let hello = client.database("admin").run_command(hello).await.unwrap();
     assert!(!hello.contains_key("logicalSessionTimeoutMinutes"));
-    recorder.take();
+    let _ = recorder.take();
     let things = client.database("d").collection::<Document>("things");
     // The server's answers are no good; the commands are.
     let _ = things.find_one(doc! {}).await;
@@ -86,7 +86,7 @@ async fn sessions_prose_20() {
         .get_document("$clusterTime")
         .unwrap()
         .clone();
-    recorder.take();
+    let _ = recorder.take();
     let things = deployment.client.database("test").collection::<Document>("test");
     things
         .insert_one(&doc! { "advance": "$clusterTime" })

@@ -73,6 +73,9 @@ pub(crate) fn default_parameters(kind: Kind, version: Version) -> Document {
         "transactionLifetimeLimitSeconds": 60,
         "ttlMonitorSleepSecs": 60,
     };
+    if version.at_least(9, 0) {
+        parameters.insert("externalClientBaseBackoffMS", 0);
+    }
     if !kind.is_mongos() {
         parameters.insert(
             "featureCompatibilityVersion",
@@ -87,6 +90,7 @@ pub(crate) fn is_settable(name: &str) -> bool {
     matches!(
         name,
         "acceptApiVersion2"
+            | "externalClientBaseBackoffMS"
             | "requireApiVersion"
             | "scramIterationCount"
             | "scramSHA256IterationCount"

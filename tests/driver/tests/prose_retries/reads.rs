@@ -28,7 +28,7 @@ async fn retryable_reads_prose_1() {
     stage.client.list_database_names().await.unwrap();
     stage.reset();
     let data =
-        doc! { "failCommands": ["find"], "errorCode": 91, "blockConnection": true, "blockTimeMS": 1000 };
+        doc! { "failCommands": ["find"], "errorCode": 91, "blockConnection": true, "blockTimeMS": 2000 };
     fail(&uri, times(1), data).await;
     // The second begins when the first holds the connection.
     let (first, second) = tokio::join!(stage.find(), async {

@@ -53,7 +53,7 @@ async fn retryable_writes_prose_2() {
     stage.client.list_database_names().await.unwrap();
     stage.reset();
     let mut data = error("insert", 91, &[RETRYABLE_WRITE_ERROR]);
-    data.extend(doc! { "blockConnection": true, "blockTimeMS": 1000 });
+    data.extend(doc! { "blockConnection": true, "blockTimeMS": 2000 });
     fail(&uri, times(1), data).await;
     let (first, second) = tokio::join!(stage.insert(), async {
         deployment.server.wait_for_command("insert", 1).await;
