@@ -67,9 +67,10 @@ pub use api::{
     Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, Error, ErrorKind, NetworkError,
-    NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR,
-    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
+    ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
+    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
+    WriteError, WriteFailure,
 };
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},

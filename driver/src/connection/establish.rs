@@ -134,6 +134,7 @@ impl Connection {
             hello: HelloReply::default(),
             server_api: settings.server_api,
             handshake_time: Duration::ZERO,
+            mechanism: None,
             write: Vec::new(),
             read: ReadBuffer::default(),
             compression: (!settings.compression.offered().is_empty())

@@ -35,6 +35,7 @@ use crate::{
     Error, Result, ServerAddress,
     error::NetworkPhase,
     proto::{
+        auth::Mechanism,
         description::HelloReply,
         wire::{
             Compression, DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer,
@@ -66,6 +67,8 @@ pub struct Connection {
     /// The declared version of the server's interface.
     server_api: Option<ServerApi>,
     handshake_time: Duration,
+    /// By which the user has logged in.
+    mechanism: Option<Mechanism>,
     write: Vec<u8>,
     read: ReadBuffer,
     /// `None` if no compressor was offered.

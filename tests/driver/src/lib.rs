@@ -2,6 +2,7 @@
 
 mod deployment;
 pub mod dns;
+mod encrypted;
 mod messages;
 mod misbehaving;
 mod mongos;
@@ -14,6 +15,7 @@ mod wire;
 mod witness;
 
 pub use deployment::{Deployment, replica_set, standalone};
+pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
