@@ -38,6 +38,14 @@ pub struct Counts {
     pub most_open: usize,
 }
 
+impl Counts {
+    /// Whether every request was answered, and every connection in use was given back.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.check_outs == self.checked_out + self.check_outs_failed && self.checked_out == self.checked_in
+    }
+}
+
 /// Counts, and lets tests wait for counts.
 #[derive(Clone, Debug)]
 pub struct PoolTally(Arc<Shared>);
@@ -89,30 +97,16 @@ impl PoolTally {
             .expect("the sender is here");
     }
 
-    /// Every request was answered, and every connection in use was given back.
-    ///
-    /// # Panics
-    /// When that is not so.
-    pub fn assert_nothing_in_use(&self) {
-        let counts = self.counts();
-        assert_eq!(
-            counts.check_outs,
-            counts.checked_out + counts.check_outs_failed,
-            "a request was not answered: {counts:?}"
-        );
-        assert_eq!(
-            counts.checked_out, counts.checked_in,
-            "a connection was not given back: {counts:?}"
-        );
-    }
-
-    /// As [`assert_nothing_in_use`](Self::assert_nothing_in_use), and every connection was closed, once.
+    /// Every request was answered, every connection in use was given back, and every connection was closed, once.
     ///
     /// # Panics
     /// When that is not so.
     pub fn assert_nothing_left(&self) {
-        self.assert_nothing_in_use();
         let counts = self.counts();
+        assert!(
+            counts.is_at_rest(),
+            "a request was not answered, or a connection not given back: {counts:?}"
+        );
         assert_eq!(
             counts.created, counts.closed,
             "a connection was not closed: {counts:?}"

@@ -93,7 +93,8 @@ async fn survive(kind: Kind, mode: Mode, seed: u64) {
     }
     script.all_survived();
     expect_whole_pool(&client, &deployment).await;
-    tally.assert_nothing_in_use();
+    // A cursor may still be being killed in the background.
+    tally.until(|counts| counts.is_at_rest()).await;
     client.shutdown().await;
     drop(client);
     deployment.wait_for_at_most_open(0).await;
