@@ -5,6 +5,7 @@ pub mod dns;
 mod messages;
 mod misbehaving;
 mod mongos;
+pub mod ocsp;
 pub mod polling;
 pub mod proxy;
 mod recorder;
