@@ -61,6 +61,8 @@ impl Tapped {
 pub struct Passing<'a> {
     /// The command of the connection's last request.
     pub command: &'a str,
+    /// Whether the connection's handshake offered any compressor.
+    pub compressible: bool,
     /// As it came.
     pub bytes: &'a [u8],
     /// The message without compression.
@@ -196,11 +198,18 @@ async fn relay(client: TcpStream, number: usize, shared: &Shared) -> io::Result<
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let last_command = Mutex::new(String::new());
+    let asked = Mutex::default();
     tokio::select! {
-        ended = requests(from_client, to_server, number, shared, &last_command) => ended,
-        ended = replies(from_server, to_client, number, shared, &last_command) => ended,
+        ended = requests(from_client, to_server, number, shared, &asked) => ended,
+        ended = replies(from_server, to_client, number, shared, &asked) => ended,
     }
+}
+
+/// What the client of a connection has said.
+#[derive(Clone, Default)]
+struct Asked {
+    command: String,
+    offered: bool,
 }
 
 async fn requests(
@@ -208,12 +217,17 @@ async fn requests(
     mut server: OwnedWriteHalf,
     number: usize,
     shared: &Shared,
-    last_command: &Mutex<String>,
+    asked: &Mutex<Asked>,
 ) -> io::Result<()> {
     loop {
         let bytes = read_message(&mut client).await?;
         let tapped = frame::tap(number, &bytes)?.0;
-        tapped.command().clone_into(&mut lock(last_command));
+        {
+            let mut asked = lock(asked);
+            tapped.command().clone_into(&mut asked.command);
+            let compression = tapped.body.get_array("compression");
+            asked.offered |= compression.is_ok_and(|names| !names.is_empty());
+        }
         // Kept before it is passed on, so that whoever has the reply finds the request.
         lock(&shared.requests).push(tapped);
         server.write_all(&bytes).await?;
@@ -225,15 +239,16 @@ async fn replies(
     mut client: OwnedWriteHalf,
     number: usize,
     shared: &Shared,
-    last_command: &Mutex<String>,
+    asked: &Mutex<Asked>,
 ) -> io::Result<()> {
     loop {
         let bytes = read_message(&mut server).await?;
         let (tapped, message) = frame::tap(number, &bytes)?;
         lock(&shared.replies).push(tapped);
-        let command = lock(last_command).clone();
+        let asked = lock(asked).clone();
         let instead = lock(&shared.rule)(&Passing {
-            command: &command,
+            command: &asked.command,
+            compressible: asked.offered,
             bytes: &bytes,
             message: &message,
         });
