@@ -144,7 +144,9 @@ impl Connection {
             Ok(Ok(hello)) => connection.hello = hello,
             Ok(Err(error)) => return Err(in_phase(error, NetworkPhase::Handshake).with_address(address)),
             Err(_) => {
-                return Err(timed_out(NetworkPhase::Handshake, settings.connect_timeout).with_address(address));
+                return Err(
+                    timed_out(NetworkPhase::Handshake, settings.connect_timeout).with_address(address)
+                );
             }
         }
         connection.handshake_time = started.elapsed();

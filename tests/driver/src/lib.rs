@@ -8,6 +8,7 @@ mod mongos;
 pub mod polling;
 pub mod proxy;
 mod recorder;
+pub mod socks5;
 pub mod tls;
 mod wire;
 mod witness;
