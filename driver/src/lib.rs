@@ -104,8 +104,8 @@ pub mod action {
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
 ///
-/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications. The
-/// subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
+/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications, which
+/// have none for the SRV records of a `mongodb+srv` client that cannot be used later on (`SRV record problem`). The subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
 /// for it.
 ///
 /// The variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`, `MONGODB_LOG_TOPOLOGY`, `MONGODB_LOG_SERVER_SELECTION` and

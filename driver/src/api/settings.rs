@@ -27,6 +27,7 @@ pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> L
         pool: options.pool_listener.clone(),
         sdam: options.sdam_listener.clone(),
         selection: None,
+        rescan: None,
     };
     let settings = LogSettings {
         variables: environment.variables.clone(),
@@ -102,12 +103,12 @@ pub(super) fn topology(
             ..pool(options)
         },
         listener: listeners.sdam.clone(),
-        srv: srv(options, environment),
+        srv: srv(options, environment, listeners),
     })
 }
 
 /// A load balancer's address is not polled for.
-fn srv(options: &ClientOptions, environment: &Environment) -> Option<SrvPolling> {
+fn srv(options: &ClientOptions, environment: &Environment, listeners: &Listeners) -> Option<SrvPolling> {
     let origin = options.srv_origin.clone().filter(|_| !options.load_balanced)?;
     Some(SrvPolling {
         rescan: Rescan::new(
@@ -119,6 +120,7 @@ fn srv(options: &ClientOptions, environment: &Environment) -> Option<SrvPolling>
         ),
         dns: environment.dns.clone(),
         lookup_timeout: options.connect_timeout,
+        listener: listeners.rescan.clone(),
     })
 }
 

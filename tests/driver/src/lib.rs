@@ -12,6 +12,7 @@ mod pool_tally;
 mod proxied;
 pub mod proxy;
 mod recorder;
+pub mod socks5;
 pub mod tap;
 pub mod tasks;
 pub mod tls;
