@@ -12,6 +12,7 @@ pub mod proxy;
 mod recorder;
 pub mod tasks;
 pub mod tls;
+pub mod trickle;
 mod wire;
 mod witness;
 
@@ -19,7 +20,7 @@ pub use deployment::{Deployment, replica_set, standalone};
 pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
-pub use pool_tally::PoolTally;
+pub use pool_tally::{Counts, PoolTally};
 pub use proxied::Proxied;
 pub use proxy::Proxy;
 pub use recorder::{CommandRecorder, Watched, watched};

@@ -122,7 +122,9 @@ impl PoolTally {
     fn count(&self, event: &PoolEvent) {
         let mut open = self.lock();
         let of_pool = |set: &BTreeSet<(ServerAddress, u32)>| {
-            set.iter().filter(|(address, _)| address == event.address()).count()
+            set.iter()
+                .filter(|(address, _)| address == event.address())
+                .count()
         };
         let key = |id: u32| (event.address().clone(), id);
         match event {

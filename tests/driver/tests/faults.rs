@@ -34,7 +34,8 @@ const POOL: usize = 20;
 /// A monitor's connection and one for round trips.
 const OF_MONITOR: usize = 2;
 /// What a connection with a silent server costs, and a command that nobody answers.
-const TIMEOUTS: &str = "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
+const TIMEOUTS: &str =
+    "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
 /// A user of the older hash: the handshake speculates on the newer one, so that every message of the login is sent.
 const USER: &str = "older:secret@";
 
@@ -54,12 +55,9 @@ async fn deploy(kind: Kind) -> Proxied {
         Kind::ReplicaSet => Proxied::replica_set(builder).await,
     };
     let owner = Client::connect(deployment.direct_uri()).await.expect("a client");
-    let create = doc! { "createUser": "older", "pwd": "secret", "roles": ["root"], "mechanisms": ["SCRAM-SHA-1"] };
-    owner
-        .database("admin")
-        .run_command(create)
-        .await
-        .expect("a user");
+    let create =
+        doc! { "createUser": "older", "pwd": "secret", "roles": ["root"], "mechanisms": ["SCRAM-SHA-1"] };
+    owner.database("admin").run_command(create).await.expect("a user");
     owner.shutdown().await;
     deployment
 }
@@ -69,7 +67,10 @@ async fn survive(kind: Kind, mode: Mode, seed: u64) {
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
     let tasks = tasks::alive();
-    let options = format!("maxPoolSize={POOL}&serverMonitoringMode={}&{TIMEOUTS}", mode.as_str());
+    let options = format!(
+        "maxPoolSize={POOL}&serverMonitoringMode={}&{TIMEOUTS}",
+        mode.as_str()
+    );
     let mut options = ClientOptions::parse(&deployment.uri(USER, options)).expect("a connection string");
     let tally = PoolTally::default();
     tally.listen(&mut options);
@@ -102,7 +103,11 @@ async fn survive(kind: Kind, mode: Mode, seed: u64) {
     tally.assert_nothing_left();
     let counts = tally.counts();
     assert!(counts.most_pending <= 2 && counts.most_open <= POOL, "{counts:?}");
-    println!("{kind:?}, {mode:?}, seed {seed}: {}\n{counts:?}\n{}", ledger::sum(&ledgers), script.table());
+    println!(
+        "{kind:?}, {mode:?}, seed {seed}: {}\n{counts:?}\n{}",
+        ledger::sum(&ledgers),
+        script.table()
+    );
     script.assert_every_kind_was_met();
 }
 
@@ -137,6 +142,16 @@ async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
         ping.await.expect("no panic").expect("a reply");
     }
     deployment.wait_for_at_most_open(POOL + OF_MONITOR).await;
+}
+
+/// What the runs below come to.
+#[test]
+fn there_are_a_thousand_faults() {
+    let (stream, poll) = (
+        Script::new(0, Mode::Stream).left(),
+        Script::new(0, Mode::Poll).left(),
+    );
+    assert!(4 * stream + 2 * poll >= 1000, "{stream} and {poll}");
 }
 
 async fn survive_in_time(kind: Kind, mode: Mode, seed: u64) {

@@ -108,7 +108,11 @@ impl Topology {
 
     /// A member that was cut off is reached again, and learns what has happened.
     pub(crate) fn rejoin(&mut self, index: usize) {
-        let Some(member) = self.members.get_mut(index).filter(|member| member.belief.is_some()) else {
+        let Some(member) = self
+            .members
+            .get_mut(index)
+            .filter(|member| member.belief.is_some())
+        else {
             return;
         };
         member.belief = None;

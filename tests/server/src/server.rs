@@ -153,7 +153,8 @@ impl TestServer {
     /// left; it still says that it is primary, by its old election, and refuses writes. Unknown, stopped and isolated members
     /// stay as they are.
     pub fn isolate_member(&self, index: usize) {
-        self.deployment.change_topology(|topology| topology.isolate(index));
+        self.deployment
+            .change_topology(|topology| topology.isolate(index));
     }
 
     /// Ends the isolation of a member, which is a secondary from then on if another one was elected.

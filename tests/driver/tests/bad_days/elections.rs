@@ -8,7 +8,9 @@ const ELECTIONS: usize = 4;
 
 /// Tells the primary to step down, as an operator does.
 async fn step_down(day: &Day) {
-    let direct = Client::connect(day.deployment.direct_uri()).await.expect("a client");
+    let direct = Client::connect(day.deployment.direct_uri())
+        .await
+        .expect("a client");
     let admin = direct.database("admin");
     admin
         .run_command(doc! { "replSetStepDown": 10 })

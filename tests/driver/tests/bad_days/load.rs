@@ -66,7 +66,10 @@ pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
 
 /// What may happen on such days. Nothing else may.
 fn check(error: &Error) {
-    let state_change = matches!(error.code(), Some(10107 | 13435 | 13436 | 189 | 91 | 11600 | 11602));
+    let state_change = matches!(
+        error.code(),
+        Some(10107 | 13435 | 13436 | 189 | 91 | 11600 | 11602)
+    );
     let expected = match error.kind() {
         ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_) => true,
         ErrorKind::Command(_) => state_change,
@@ -100,7 +103,12 @@ impl Day {
         for task in 0..TASKS {
             let (sender, receiver) = watch::channel(0);
             progress.push(receiver);
-            load.push(tokio::spawn(work(client.clone(), task, sender, Arc::clone(&stop))));
+            load.push(tokio::spawn(work(
+                client.clone(),
+                task,
+                sender,
+                Arc::clone(&stop),
+            )));
         }
         let mut day = Self {
             deployment,
@@ -160,7 +168,9 @@ impl Day {
         // The tasks of the load have ended, too.
         tasks::wait_for_at_most(self.tasks_before).await;
         self.tally.assert_nothing_left();
-        let direct = Client::connect(self.deployment.direct_uri()).await.expect("a client");
+        let direct = Client::connect(self.deployment.direct_uri())
+            .await
+            .expect("a client");
         ledger::compare(&direct, &ledgers).await;
         ledgers
     }

@@ -24,7 +24,10 @@ async fn a_client_that_loses_the_primary_reads_on() {
         let any = ReadPreference::new(ReadPreferenceMode::SecondaryPreferred);
         let reads = counters.with_read_preference(any);
         for task in 0..20 {
-            let found = reads.find_one(doc! { "_id": task }).await.expect("a secondary answers");
+            let found = reads
+                .find_one(doc! { "_id": task })
+                .await
+                .expect("a secondary answers");
             assert!(found.is_some());
         }
         set_partitioned(day, primary, false);

@@ -50,12 +50,20 @@ async fn a_slow_member_is_left_alone() {
     let (known, mut all_known) = watch::channel(false);
     options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
         if let SdamEvent::TopologyDescriptionChanged { new, .. } = event {
-            known.send_replace(new.servers().filter(|server| !server.server_type().is_unknown()).count() == 3);
+            known.send_replace(
+                new.servers()
+                    .filter(|server| !server.server_type().is_unknown())
+                    .count()
+                    == 3,
+            );
         }
     }));
     let client = Client::with_options(options).expect("a client");
     let read = async {
-        all_known.wait_for(|known| *known).await.expect("the client is here");
+        all_known
+            .wait_for(|known| *known)
+            .await
+            .expect("the client is here");
         let nearest = ReadPreference::new(ReadPreferenceMode::Nearest);
         let things = client.database("slow").collection::<Document>("things");
         let things = things.with_read_preference(nearest);

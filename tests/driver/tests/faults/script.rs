@@ -118,6 +118,11 @@ impl Script {
         }
     }
 
+    /// How many faults are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.lock().queues.values().map(VecDeque::len).sum()
+    }
+
     /// Whether everything has happened.
     pub(crate) fn is_done(&self) -> bool {
         self.0.done.load(Ordering::SeqCst)
@@ -153,7 +158,10 @@ impl Script {
         for target in Target::all(self.0.mode) {
             for kind in target.kinds() {
                 let met = table.count(target, *kind);
-                assert!(met >= target.repetitions(), "{kind:?} of {target:?} happened {met} times");
+                assert!(
+                    met >= target.repetitions(),
+                    "{kind:?} of {target:?} happened {met} times"
+                );
             }
         }
         assert_eq!(table.survived(), table.tried());
@@ -177,7 +185,10 @@ impl Script {
 
 impl State {
     fn is_done(&self) -> bool {
-        let turned_away = self.controls.iter().all(|control| control.still_to_turn_away() == 0);
+        let turned_away = self
+            .controls
+            .iter()
+            .all(|control| control.still_to_turn_away() == 0);
         turned_away && self.under_way == 0 && self.queues.values().all(VecDeque::is_empty)
     }
 
@@ -238,7 +249,12 @@ impl State {
         }
         self.lacking = 1 + self.random.below(BURST);
         self.gap = self.random.below(GAP);
-        for target in [Target::MonitorHello, Target::PoolHello, Target::SaslStart, Target::SaslContinue] {
+        for target in [
+            Target::MonitorHello,
+            Target::PoolHello,
+            Target::SaslStart,
+            Target::SaslContinue,
+        ] {
             self.allowed.insert(target, BETWEEN);
         }
         match self.pop(Target::Connect) {

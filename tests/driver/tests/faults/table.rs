@@ -48,7 +48,11 @@ impl fmt::Display for Table {
         }
         writeln!(f, "{:<14} {:>5} {:>8}", "kind", "tried", "survived")?;
         for (kind, (tried, survived, targets)) in &by_kind {
-            writeln!(f, "{:<14} {tried:>5} {survived:>8}  {targets:?}", format!("{kind:?}"))?;
+            writeln!(
+                f,
+                "{:<14} {tried:>5} {survived:>8}  {targets:?}",
+                format!("{kind:?}")
+            )?;
         }
         write!(f, "{:<14} {:>5} {:>8}", "all", self.tried(), self.survived)
     }
