@@ -119,7 +119,7 @@ async fn relay(client: TcpStream, target: SocketAddr, shared: &Shared) -> io::Re
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let down = async {
-        let mut bytes = [0; 16 * 1024];
+        let mut bytes = vec![0; 4096];
         loop {
             let count = from_server.read(&mut bytes).await?;
             if count == 0 {

@@ -17,7 +17,7 @@ use marula_driver::{
     options::ClientOptions,
 };
 use marula_driver_tests::{
-    PoolTally, Proxy,
+    Counts, PoolTally, Proxy,
     proxy::{Exchange, Fate},
 };
 use marula_test_server::TestServer;
@@ -88,7 +88,7 @@ impl Storm {
 
     /// The client is as good as new; then it ends.
     async fn end(self) {
-        self.tally.until(|counts| counts.is_at_rest()).await;
+        self.tally.until(Counts::is_at_rest).await;
         self.spawn(-1).await.expect("no panic").expect("a reply");
         self.client.shutdown().await;
         drop(self.client);

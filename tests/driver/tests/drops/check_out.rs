@@ -88,12 +88,12 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     for ping in ahead {
         ping.await.expect("no panic").expect("nobody dropped this one");
     }
-    tally.until(|counts| counts.is_at_rest()).await;
+    tally.until(Counts::is_at_rest).await;
     // No place is lost: one of these needs it.
     for _ in 0..3 {
         ping(client.clone()).await.expect("a reply");
     }
-    tally.until(|counts| counts.is_at_rest()).await;
+    tally.until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     proxy.wait_for_at_most_open(0).await;

@@ -216,7 +216,7 @@ async fn hello_of_a_connection_is_cut_at_every_byte() {
     cut_everywhere(Case {
         name: "hello",
         command: "login",
-        is_meant: Exchange::is_login,
+        is_meant: |exchange| exchange.is_login(),
         operation: ping,
         needs_new_client: true,
     })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use marula_driver::{
-    Client, Collection, Error, ErrorKind,
+    Client, Collection, Error, ErrorKind, PoolError,
     bson::{Document, doc},
     options::{ReadPreference, ReadPreferenceMode},
 };
@@ -60,7 +60,15 @@ struct Task {
     step: i32,
 }
 
-/// Reads and writes until the script is done.
+/// Whether the client was shut down.
+fn is_end(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. })
+    )
+}
+
+/// Reads and writes until the script is done, or the client has ended.
 pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script) -> Ledger {
     let mut random = Random(seed.wrapping_add(0x1000 + u64::from(number.unsigned_abs())));
     let database = client.database("faults");
@@ -80,6 +88,7 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
                 task.ledger.successes += 1;
                 script.worked_after(before);
             }
+            Err(error) if is_end(&error) => break,
             Err(error) => {
                 check(&error);
                 task.ledger.errors += 1;
