@@ -16,6 +16,7 @@ pub mod socks5;
 pub mod tap;
 pub mod tasks;
 pub mod tls;
+pub mod trickle;
 mod wire;
 mod witness;
 
@@ -24,7 +25,7 @@ pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
-pub use pool_tally::PoolTally;
+pub use pool_tally::{Counts, PoolTally};
 pub use proxied::Proxied;
 pub use proxy::Proxy;
 pub use recorder::{CommandRecorder, Watched, watched};

@@ -43,7 +43,21 @@ impl Exchange<'_> {
     /// Whether it belongs to a handshake or to a monitor.
     #[must_use]
     pub fn is_hello(&self) -> bool {
-        is_hello(self.command)
+        matches!(self.command, "hello" | "isMaster" | "ismaster")
+    }
+
+    /// Whether it is a hello that begins a login.
+    #[must_use]
+    pub fn is_login(&self) -> bool {
+        self.is_hello() && self.mentions("saslSupportedMechs")
+    }
+
+    fn name(&self) -> &str {
+        match self.command {
+            _ if self.is_login() => "login",
+            _ if self.is_hello() => "hello",
+            command => command,
+        }
     }
 
     /// Whether the request has a field of this name, wherever it is.
@@ -52,10 +66,6 @@ impl Exchange<'_> {
         let key = [field.as_bytes(), &[0]].concat();
         self.request.windows(key.len()).any(|bytes| bytes == key)
     }
-}
-
-fn is_hello(command: &str) -> bool {
-    matches!(command, "hello" | "isMaster" | "ismaster")
 }
 
 type Rule = Box<dyn FnMut(&Exchange<'_>) -> Fate + Send>;
@@ -86,8 +96,16 @@ struct Shared {
     silences: AtomicUsize,
     open: watch::Sender<usize>,
     accepted: AtomicUsize,
-    /// The length of the longest reply to each command.
-    lengths: Mutex<BTreeMap<String, usize>>,
+    /// What was seen of each command.
+    seen: watch::Sender<BTreeMap<String, Seen>>,
+    refused: watch::Sender<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    requests: usize,
+    replies: usize,
+    longest_reply: usize,
 }
 
 impl std::fmt::Debug for Shared {
@@ -134,7 +152,8 @@ impl Proxy {
             silences: AtomicUsize::new(0),
             open: watch::Sender::new(0),
             accepted: AtomicUsize::new(0),
-            lengths: Mutex::default(),
+            seen: watch::Sender::default(),
+            refused: watch::Sender::new(0),
         });
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self {
@@ -249,13 +268,50 @@ impl Proxy {
             .expect("the sender is in the proxy");
     }
 
-    /// How many bytes the longest reply to this command had, whatever became of it; 0 if there was none. All hellos are `hello`.
+    /// How many bytes the longest reply to this command had, whatever became of it; 0 if there was none. All hellos are `hello`;
+    /// those that begin a login are `login`.
     #[must_use]
     pub fn length_of_reply(&self, command: &str) -> usize {
-        lock(&self.shared.lengths)
-            .get(command)
-            .copied()
+        let seen = self.shared.seen.borrow();
+        seen.get(command)
+            .map(|seen| seen.longest_reply)
             .unwrap_or_default()
+    }
+
+    /// How often this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested.
+    #[must_use]
+    pub fn requests(&self, command: &str) -> usize {
+        let seen = self.shared.seen.borrow();
+        seen.get(command).map(|seen| seen.requests).unwrap_or_default()
+    }
+
+    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested so often.
+    pub async fn wait_for_requests(&self, command: &str, count: usize) {
+        self.wait_for(command, |seen| seen.requests >= count).await;
+    }
+
+    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was answered so often by the server.
+    pub async fn wait_for_replies(&self, command: &str, count: usize) {
+        self.wait_for(command, |seen| seen.replies >= count).await;
+    }
+
+    async fn wait_for(&self, command: &str, fits: impl Fn(&Seen) -> bool) {
+        let mut seen = self.shared.seen.subscribe();
+        seen.wait_for(|seen| seen.get(command).is_some_and(&fits))
+            .await
+            .expect("the sender is in the proxy");
+    }
+
+    /// Waits until so many connections were refused.
+    ///
+    /// # Panics
+    /// Never: the proxy outlives its borrow.
+    pub async fn wait_for_refusals(&self, count: usize) {
+        let mut refused = self.shared.refused.subscribe();
+        refused
+            .wait_for(|refused| *refused >= count)
+            .await
+            .expect("the sender is in the proxy");
     }
 
     /// Connections accepted so far, refused ones left out.
@@ -315,6 +371,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
         if take_one(&shared.refusals) {
+            drop(client);
+            shared.refused.send_modify(|count| *count += 1);
             continue;
         }
         let silent = take_one(&shared.silences);

@@ -1,10 +1,13 @@
 //! Many tasks on one client whose connections fail in scripted ways, over a thousand of them: nothing hangs, nothing panics,
 //! every error has a type, every acknowledged write is stored exactly once, and afterwards the client is as good as new.
 //!
-//! `cargo test --test faults -- --nocapture` shows what was done to whom.
+//! `cargo test --test faults -- --nocapture` shows what was done to whom. The number in `MARULA_FAULT_SEED` is added to the
+//! seeds, for other orders than those of every day.
 
 #[path = "faults/cuts.rs"]
 mod cuts;
+#[path = "faults/endings.rs"]
+mod endings;
 #[path = "faults/kinds.rs"]
 mod kinds;
 #[path = "faults/ledger.rs"]
@@ -21,7 +24,7 @@ use std::time::Duration;
 use kinds::Mode;
 use ledger::Ledger;
 use marula_driver::{Client, bson::doc, options::ClientOptions};
-use marula_driver_tests::{PoolTally, Proxied, proxy::Fate, tasks};
+use marula_driver_tests::{Counts, PoolTally, Proxied, proxy::Fate, tasks};
 use marula_test_server::TestServer;
 use script::Script;
 use tokio::sync::watch;
@@ -62,11 +65,8 @@ async fn deploy(kind: Kind) -> Proxied {
     deployment
 }
 
-async fn survive(kind: Kind, mode: Mode, seed: u64) {
-    let deployment = deploy(kind).await;
-    let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
-    ledger::prepare(&direct, TASKS).await;
-    let tasks = tasks::alive();
+/// A client through the proxies, whose connections are counted.
+fn connect(deployment: &Proxied, mode: Mode) -> (Client, PoolTally) {
     let options = format!(
         "maxPoolSize={POOL}&serverMonitoringMode={}&{TIMEOUTS}",
         mode.as_str()
@@ -75,6 +75,15 @@ async fn survive(kind: Kind, mode: Mode, seed: u64) {
     let tally = PoolTally::default();
     tally.listen(&mut options);
     let client = Client::with_options(options).expect("a client");
+    (client, tally)
+}
+
+async fn survive(kind: Kind, mode: Mode, seed: u64) {
+    let deployment = deploy(kind).await;
+    let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
+    ledger::prepare(&direct, TASKS).await;
+    let tasks = tasks::alive();
+    let (client, tally) = connect(&deployment, mode);
     let script = Script::new(seed, mode);
     let _shown = script.shown_on_panic();
     script.begin(&deployment.proxies);
@@ -95,7 +104,7 @@ async fn survive(kind: Kind, mode: Mode, seed: u64) {
     script.all_survived();
     expect_whole_pool(&client, &deployment).await;
     // A cursor may still be being killed in the background.
-    tally.until(|counts| counts.is_at_rest()).await;
+    tally.until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     deployment.wait_for_at_most_open(0).await;
@@ -144,7 +153,23 @@ async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
     deployment.wait_for_at_most_open(POOL + OF_MONITOR).await;
 }
 
+fn other_seeds() -> u64 {
+    let variable = std::env::var("MARULA_FAULT_SEED").ok();
+    variable.map_or(0, |text| text.parse().expect("a number"))
+}
+
+/// What the runs below come to.
+#[test]
+fn there_are_a_thousand_faults() {
+    let (stream, poll) = (
+        Script::new(0, Mode::Stream).left(),
+        Script::new(0, Mode::Poll).left(),
+    );
+    assert!(4 * stream + 2 * poll >= 1000, "{stream} and {poll}");
+}
+
 async fn survive_in_time(kind: Kind, mode: Mode, seed: u64) {
+    let seed = seed + other_seeds();
     tokio::time::timeout(HANG, survive(kind, mode, seed))
         .await
         .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed} hangs"));

@@ -33,7 +33,8 @@ pub enum Fate {
     /// The reply, then the end of this direction; requests are still read and passed on, their replies are not.
     HalfClose,
     /// The reply in pieces that end at these offsets, the last piece being the rest, each when
-    /// [`Proxy::release`](super::Proxy::release) is called.
+    /// [`Proxy::release`](super::Proxy::release) is called; all at once with the next
+    /// [`Proxy::end_waits`](super::Proxy::end_waits).
     Stepwise(Vec<usize>),
     /// Another fate, which begins with the next [`Proxy::end_waits`](super::Proxy::end_waits); the request is not passed on
     /// before.

@@ -8,7 +8,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Exchange, Fate, Place, Shared, is_hello, lock};
+use super::{Exchange, Fate, Place, Seen, Shared, lock};
 
 /// Length, request id, response id, operation code.
 const HEADER: usize = 16;
@@ -92,7 +92,10 @@ impl Relay<'_> {
             return end();
         }
         let mut reply = unless_gone(&self.client, read_message(&mut self.server)).await??;
-        self.note_length(command_name(request), reply.len());
+        self.note(request, stage, |seen| {
+            seen.replies += 1;
+            seen.longest_reply = seen.longest_reply.max(reply.len());
+        });
         let goes_on = flags(&reply) & MORE_TO_COME != 0;
         self.pass_partition().await?;
         if self.mute {
@@ -131,17 +134,27 @@ impl Relay<'_> {
                 self.client.shutdown().await?;
                 self.mute = true;
             }
-            Fate::Stepwise(ends) => self.write_stepwise(&reply, ends).await?,
+            Fate::Stepwise(ends) => self.write_stepwise(&reply, ends, &mut waits).await?,
             _ => self.client.write_all(&reply).await?,
         }
         Ok(goes_on)
     }
 
-    fn note_length(&self, command: &str, length: usize) {
-        let command = if is_hello(command) { "hello" } else { command };
-        let mut lengths = lock(&self.shared.lengths);
-        let longest = lengths.entry(command.to_owned()).or_default();
-        *longest = length.max(*longest);
+    fn note(&self, request: &[u8], stage: Stage, change: impl FnOnce(&mut Seen)) {
+        let exchange = self.describe(request, stage);
+        self.shared.seen.send_modify(|seen| {
+            change(seen.entry(exchange.name().to_owned()).or_default());
+        });
+    }
+
+    fn describe<'r>(&self, request: &'r [u8], stage: Stage) -> Exchange<'r> {
+        Exchange {
+            connection: self.connection,
+            command: command_name(request),
+            is_first: stage.is_first,
+            is_streamed: stage.is_streamed,
+            request,
+        }
     }
 
     /// What the rule says, once it is time for it.
@@ -149,19 +162,14 @@ impl Relay<'_> {
         if self.mute {
             return Ok((Fate::Pass, self.shared.waits.subscribe()));
         }
-        let exchange = Exchange {
-            connection: self.connection,
-            command: command_name(request),
-            is_first: stage.is_first,
-            is_streamed: stage.is_streamed,
-            request,
-        };
+        let exchange = self.describe(request, stage);
         let (mut fate, mut waits) = {
             let mut rule = lock(&self.shared.rule);
             let fate = rule(&exchange);
             // Under the lock of the rule, so that no end of waits that another rule calls for is missed.
             (fate, self.shared.waits.subscribe())
         };
+        self.note(request, stage, |seen| seen.requests += 1);
         loop {
             fate = match fate {
                 Fate::Later(fate) => {
@@ -189,14 +197,21 @@ impl Relay<'_> {
             .map_err(io::Error::other)
     }
 
-    async fn write_stepwise(&mut self, reply: &[u8], ends: Vec<usize>) -> io::Result<()> {
+    async fn write_stepwise(
+        &mut self,
+        reply: &[u8],
+        ends: Vec<usize>,
+        waits: &mut watch::Receiver<u64>,
+    ) -> io::Result<()> {
         let mut sent = 0;
         let ends = ends.into_iter().map(|end| end.min(reply.len()));
         for end in ends.filter(|end| *end > 0).chain([reply.len()]) {
             if end <= sent {
                 continue;
             }
-            released(&self.client, self.shared).await?;
+            if released(&self.client, self.shared, waits).await? {
+                return self.client.write_all(&reply[sent..]).await;
+            }
             self.client.write_all(&reply[sent..end]).await?;
             sent = end;
         }
@@ -221,12 +236,18 @@ fn flags(message: &[u8]) -> u8 {
     message.get(HEADER).copied().unwrap_or_default()
 }
 
-/// Holds a piece until the test lets it go.
-async fn released(client: &TcpStream, shared: &Shared) -> io::Result<()> {
+/// Holds a piece until the test lets it go. Returns whether it lets everything go.
+async fn released(client: &TcpStream, shared: &Shared, waits: &mut watch::Receiver<u64>) -> io::Result<bool> {
     let (piece, release) = oneshot::channel();
     lock(&shared.held).push_back(piece);
     shared.held_changed.send_replace(());
-    unless_gone(client, release).await?.map_err(io::Error::other)
+    let either = async {
+        tokio::select! {
+            released = release => released.map(|()| false).map_err(io::Error::other),
+            ended = waits.changed() => ended.map(|()| true).map_err(io::Error::other),
+        }
+    };
+    unless_gone(client, either).await?
 }
 
 /// Waits for `event`, and fails when the client hangs up before.

@@ -153,7 +153,7 @@ impl Target {
     pub(crate) fn of(exchange: &Exchange<'_>, mode: Mode) -> Option<Self> {
         Some(match exchange.command {
             _ if exchange.is_hello() => match mode {
-                _ if exchange.is_first && exchange.mentions("saslSupportedMechs") => Self::PoolHello,
+                _ if exchange.is_login() => Self::PoolHello,
                 _ if exchange.is_first => Self::MonitorHello,
                 Mode::Stream if exchange.mentions("maxAwaitTimeMS") => Self::MonitorStream,
                 Mode::Stream => Self::RoundTrip,

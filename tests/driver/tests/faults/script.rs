@@ -17,6 +17,7 @@ use marula_driver_tests::{
     Proxy,
     proxy::{Control, Done, Exchange, Fate},
 };
+use tokio::sync::watch;
 
 use super::{
     kinds::{Kind, Mode, Random, Target},
@@ -35,6 +36,8 @@ const BETWEEN: usize = 2;
 pub(crate) struct Script(Arc<Shared>);
 
 struct Shared {
+    /// How many faults have happened.
+    happened: watch::Sender<usize>,
     mode: Mode,
     state: Mutex<State>,
     done: AtomicBool,
@@ -99,6 +102,7 @@ impl Script {
             controls: Vec::new(),
         };
         Self(Arc::new(Shared {
+            happened: watch::Sender::new(0),
             mode,
             state: Mutex::new(state),
             done: AtomicBool::new(false),
@@ -118,9 +122,23 @@ impl Script {
         }
     }
 
+    /// How many faults are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.lock().queues.values().map(VecDeque::len).sum()
+    }
+
     /// Whether everything has happened.
     pub(crate) fn is_done(&self) -> bool {
         self.0.done.load(Ordering::SeqCst)
+    }
+
+    /// Waits until so many faults have happened.
+    pub(crate) async fn wait_for(&self, count: usize) {
+        let mut happened = self.0.happened.subscribe();
+        happened
+            .wait_for(|happened| *happened >= count)
+            .await
+            .expect("the sender is here");
     }
 
     /// How many faults have happened so far.
@@ -279,6 +297,7 @@ impl Ticket {
         let mut state = self.script.lock();
         state.under_way -= 1;
         state.table.add(self.target, self.kind);
+        self.script.0.happened.send_replace(state.table.tried());
         let done = state.is_done();
         self.script.0.done.store(done, Ordering::SeqCst);
     }

@@ -1,7 +1,13 @@
 //! What tasks do while connections fail.
 
+use std::{
+    future::{IntoFuture, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+};
+
 use marula_driver::{
-    Client, Collection, Error, ErrorKind,
+    Client, Collection, Error, ErrorKind, PoolError,
     bson::{Document, doc},
     options::{ReadPreference, ReadPreferenceMode},
 };
@@ -31,6 +37,19 @@ pub(crate) async fn ping(client: &Client) -> Result<(), Error> {
     admin.run_command(doc! { "ping": 1 }).await.map(drop)
 }
 
+/// Polls a future whenever it is woken, but only so often.
+async fn poll_at_most<T>(mut polls: usize, mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    poll_fn(|cx| {
+        polls -= 1;
+        match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if polls == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
 /// One task, the only one that writes these documents.
 struct Task {
     number: i32,
@@ -41,7 +60,15 @@ struct Task {
     step: i32,
 }
 
-/// Reads and writes until the script is done.
+/// Whether the client was shut down.
+fn is_end(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. })
+    )
+}
+
+/// Reads and writes until the script is done, or the client has ended.
 pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script) -> Ledger {
     let mut random = Random(seed.wrapping_add(0x1000 + u64::from(number.unsigned_abs())));
     let database = client.database("faults");
@@ -61,6 +88,7 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
                 task.ledger.successes += 1;
                 script.worked_after(before);
             }
+            Err(error) if is_end(&error) => break,
             Err(error) => {
                 check(&error);
                 task.ledger.errors += 1;
@@ -73,7 +101,7 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
 impl Task {
     async fn step(&mut self, random: &mut Random) -> Result<(), Error> {
         self.step += 1;
-        match random.below(8) {
+        match random.below(9) {
             0 => self.push().await,
             1 => self.insert().await,
             2 => self.insert_many().await,
@@ -81,6 +109,7 @@ impl Task {
             4 => self.look_at_counter().await,
             5 => self.read_all().await,
             6 => self.begin_to_read().await,
+            7 => self.abandon(1 + random.below(5)).await,
             _ => self.count().await,
         }
     }
@@ -158,6 +187,16 @@ impl Task {
     async fn begin_to_read(&mut self) -> Result<(), Error> {
         let mut cursor = self.fixed.find(doc! {}).batch_size(2).await?;
         assert!(cursor.advance().await?, "there are documents");
+        Ok(())
+    }
+
+    /// Drops a write and a read after so many polls. The write may have happened, so nothing is known of it.
+    async fn abandon(&mut self, polls: usize) -> Result<(), Error> {
+        let push = doc! { "$push": { "numbers": self.step } };
+        let push = self.counters.update_one(doc! { "_id": self.number }, push);
+        let find = self.fixed.find_one(doc! {});
+        drop(poll_at_most(polls, pin!(push.into_future())).await);
+        drop(poll_at_most(polls, pin!(find.into_future())).await);
         Ok(())
     }
 
