@@ -18,12 +18,14 @@
 //!
 //! | name | default | |
 //! |---|---|---|
-//! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
+//! | `dns` | yes | connection strings that begin with `mongodb+srv://`, and host names looked up without blocking a thread |
 //! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `snappy`, `zlib`, `zstd` | no | compressed messages (`compressors=…`), one feature for each compressor; `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
 //!
-//! Without a feature, what needs it is refused when a client is made.
+//! Without a feature, what needs it is refused when a client is made; a compressor in a connection string is a warning. Without
+//! `dns`, the system's resolver is asked for host names.
 
 mod api;
 pub mod bson;

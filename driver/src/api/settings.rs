@@ -11,6 +11,7 @@ use crate::{
         handshake::{ClientMetadata, Surroundings},
         retry::RetryOptions,
         srv::Rescan,
+        wire::CompressionSettings,
     },
     telemetry::{self, Listeners, LogSettings},
     topology::{SrvPolling, TopologySettings},
@@ -90,6 +91,9 @@ pub(super) fn topology(
             load_balanced: options.load_balanced,
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
+            compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
+            dns: environment.dns.clone(),
+            proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },

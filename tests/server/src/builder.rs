@@ -9,6 +9,7 @@ use crate::net::tls::{TlsIdentity, TlsSettings};
 use crate::server::TestServer;
 use crate::settings::{Kind, Settings, check_parameter, default_parameters};
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Bson, Document};
 use std::collections::VecDeque;
 use std::io;
@@ -34,6 +35,7 @@ pub struct TestServerBuilder {
     port: u16,
     set_name: String,
     advertised_hosts: Option<Vec<String>>,
+    compressors: Vec<String>,
     parameters: Document,
     access: AccessSettings,
     tls: TlsSettings,
@@ -48,6 +50,9 @@ impl Default for TestServerBuilder {
             port: 0,
             set_name: SET_NAME.to_owned(),
             advertised_hosts: None,
+            compressors: Compressor::ALL
+                .map(|compressor| compressor.name().to_owned())
+                .to_vec(),
             parameters: Document::new(),
             access: AccessSettings::default(),
             tls: TlsSettings::default(),
@@ -91,6 +96,13 @@ impl TestServerBuilder {
     /// `hosts`, `me` and `primary` instead of the real addresses. Clients have to map them to [`TestServer::addresses`].
     pub fn advertised_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.advertised_hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The compressors that connections can agree on: some of `snappy`, `zstd` and `zlib`. All three unless told otherwise, as on a
+    /// real server.
+    pub fn compressors(mut self, names: &[&str]) -> Self {
+        self.compressors = names.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
@@ -167,9 +179,9 @@ impl TestServerBuilder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for a version that is not supported, unknown parameters, certificates and keys that are none, and advertised
-    /// hosts that are not one for each member of a replica set, else what binding a port on the loopback interface, or the path
-    /// of a Unix domain socket, gives.
+    /// `InvalidInput` for a version that is not supported, unknown parameters and compressors, certificates and keys that are
+    /// none, and advertised hosts that are not one for each member of a replica set, else what binding a port on the loopback
+    /// interface, or the path of a Unix domain socket, gives.
     pub async fn start(self) -> io::Result<TestServer> {
         let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidInput, error);
         let settings = self.settings().map_err(invalid)?;
@@ -211,7 +223,11 @@ impl TestServerBuilder {
         for (name, value) in &self.parameters {
             check_parameter(&defaults, name, value)?;
         }
+        let compressors = self.compressors.iter().map(|name| {
+            Compressor::from_name(name).ok_or_else(|| format!("there is no compressor \"{name}\""))
+        });
         Ok(Settings {
+            compressors: compressors.collect::<Result<_, _>>()?,
             kind: self.kind,
             version,
             set_name: self.set_name.clone(),
@@ -299,6 +315,7 @@ mod tests {
         let refused = |builder: TestServerBuilder| builder.settings().is_err();
         assert!(refused(TestServerBuilder::default().version("4.0")));
         assert!(refused(TestServerBuilder::default().parameter("what", 1)));
+        assert!(refused(TestServerBuilder::default().compressors(&["lzma"])));
         assert!(refused(TestServerBuilder::default().auth("", "x")));
         assert!(refused(TestServerBuilder::default().auth("u", "\u{7}")));
         let none = || TlsIdentity {

@@ -261,6 +261,7 @@ mod tests {
 
     fn standalone() -> Deployment {
         let settings = crate::settings::Settings {
+            compressors: Vec::new(),
             kind: crate::settings::Kind::Single,
             version: "8.2".parse().unwrap(),
             set_name: String::new(),

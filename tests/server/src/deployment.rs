@@ -10,6 +10,7 @@ use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
 use crate::storage::change::Oplog;
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Binary, Document, Timestamp, doc};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -91,6 +92,8 @@ impl Drop for CatalogGuard<'_> {
 pub(crate) struct Deployment {
     pub(crate) version: Version,
     pub(crate) kind: Kind,
+    /// What connections can agree on.
+    pub(crate) compressors: Vec<Compressor>,
     /// The replica set's name; `None` for other deployments.
     pub(crate) set_name: Option<String>,
     /// The address of every process.
@@ -127,6 +130,7 @@ impl Deployment {
         Deployment {
             version: settings.version,
             kind: settings.kind,
+            compressors: settings.compressors,
             set_name,
             addresses,
             hosts,

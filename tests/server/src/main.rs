@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 
 const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
-    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]... \
+    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--compressors NAME,NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]... \
     [--unix-socket PATH] [--tls-certificate-key-file FILE [--tls-ca-file FILE [--tls-allow-connections-without-certificates]]] \
     [--tls-self-made DIRECTORY]\n\
     prints the connection string, then that of a single mongos, then those of the processes\n\
@@ -52,6 +52,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
                     .split_once(':')
                     .ok_or_else(|| format!("--auth needs USER:PASSWORD\n{USAGE}"))?;
                 builder.auth(user, password)
+            }
+            "--compressors" => {
+                let names = value()?;
+                let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+                builder.compressors(&names)
             }
             "--parameter" => {
                 let text = value()?;

@@ -163,6 +163,19 @@ impl TestServer {
         Ok(())
     }
 
+    /// Cuts a member off from the other members, not from clients. A primary is succeeded by another member if a majority is
+    /// left; it still says that it is primary, by its old election, and refuses writes. Unknown, stopped and isolated members
+    /// stay as they are.
+    pub fn isolate_member(&self, index: usize) {
+        self.deployment
+            .change_topology(|topology| topology.isolate(index));
+    }
+
+    /// Ends the isolation of a member, which is a secondary from then on if another one was elected.
+    pub fn rejoin_member(&self, index: usize) {
+        self.deployment.change_topology(|topology| topology.rejoin(index));
+    }
+
     /// Runs a pass of the TTL monitor now, which otherwise runs once a minute; gives the number of removed documents.
     pub fn run_ttl_monitor(&self) -> usize {
         self.deployment.run_ttl_monitor()

@@ -2,6 +2,7 @@
 
 use crate::auth::AccessSettings;
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Bson, Document, doc};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ impl Kind {
 pub(crate) struct Settings {
     pub(crate) kind: Kind,
     pub(crate) version: Version,
+    /// What connections can agree on.
+    pub(crate) compressors: Vec<Compressor>,
     /// The replica set's name, if it plays one.
     pub(crate) set_name: String,
     /// The names under which the members of a set know each other, in place of their addresses.

@@ -27,7 +27,7 @@ pub(crate) async fn dispatch(
     let key = body.keys().next().map_or("", String::as_str);
     deployment.events.command_seen(key);
     if hello::is_hello(key) {
-        hello::note_client(client, body);
+        hello::note_client(deployment, client, body);
     }
     let db = match body.get("$db") {
         Some(Bson::String(db)) => db.as_str(),

@@ -1,5 +1,6 @@
 //! One client connection: reads requests one after the other, runs them, writes replies.
 
+use super::compress::{self, Compressor, OP_COMPRESSED};
 use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
 use super::{HEADER_SIZE, Header, OP_MSG, OP_QUERY, legacy};
 use crate::auth::Session;
@@ -27,6 +28,8 @@ pub(crate) struct Client {
     pub(crate) greeted: bool,
     /// Who is logged in, or about to be.
     pub(crate) session: Mutex<Session>,
+    /// The compressors agreed on.
+    pub(crate) compressors: Vec<Compressor>,
 }
 
 /// Serves a connection until either side closes it.
@@ -50,12 +53,14 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         balanced,
         greeted: false,
         session: Mutex::default(),
+        compressors: Vec::new(),
     };
     let mut connection = Connection {
         reader: BufReader::with_capacity(64 * 1024, read),
         writer: write,
         client,
         next_id: 1,
+        compressor: None,
     };
     // An error here is the client's hanging up; there is nobody to tell.
     let _ = connection.run(&deployment, &member).await;
@@ -66,6 +71,8 @@ struct Connection {
     writer: WriteHalf<Stream>,
     client: Client,
     next_id: i32,
+    /// What the request came compressed by: its reply goes the same way.
+    compressor: Option<Compressor>,
 }
 
 impl Connection {
@@ -73,7 +80,7 @@ impl Connection {
         loop {
             let mut head = [0; HEADER_SIZE];
             self.reader.read_exact(&mut head).await?;
-            let Some(header) = Header::parse(head) else {
+            let Some(mut header) = Header::parse(head) else {
                 return Ok(());
             };
             // Memory grows with what arrives, not with what the header claims.
@@ -85,6 +92,16 @@ impl Connection {
                 .await?;
             if bytes.len() < header.length {
                 return Ok(());
+            }
+            self.compressor = None;
+            if header.op_code == OP_COMPRESSED {
+                let Some((message, compressor)) = compress::unpack(&bytes, &self.client.compressors) else {
+                    return Ok(());
+                };
+                let Some(inner) = message.first_chunk().and_then(|head| Header::parse(*head)) else {
+                    return Ok(());
+                };
+                (bytes, header, self.compressor) = (message, inner, Some(compressor));
             }
             let go_on = match header.op_code {
                 OP_MSG => self.message(&bytes, header, deployment, member).await?,
@@ -140,7 +157,8 @@ impl Connection {
             };
             let flags = echoed | if next_body.is_some() { MORE_TO_COME } else { 0 };
             let id = self.next_id();
-            self.send(&message::reply(id, response_to, flags, &reply)).await?;
+            let bytes = message::reply(id, response_to, flags, &reply);
+            self.send(&compress::pack(bytes, self.compressor)).await?;
             match next_body {
                 Some(next) => (body, response_to) = (next, id),
                 None => return Ok(true),
