@@ -253,7 +253,9 @@ async fn an_empty_password_is_sent_and_a_missing_one_is_not() {
     for mechanism in ["", "authMechanism=SCRAM-SHA-1", "authMechanism=SCRAM-SHA-256"] {
         let error = log_in(&uri_of(&server, "root:", mechanism)).await.unwrap_err();
         assert_refused(&error, 18);
-        let error = Client::connect(uri_of(&server, "root", mechanism)).await.unwrap_err();
+        let error = Client::connect(uri_of(&server, "root", mechanism))
+            .await
+            .unwrap_err();
         assert!(error.to_string().contains("password"), "{error}");
     }
 }
