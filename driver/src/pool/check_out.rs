@@ -121,7 +121,7 @@ impl Request<'_> {
 }
 
 impl Pool {
-    fn connections_in_use(&self, counts: Counts) -> ConnectionsInUse {
+    pub(super) fn connections_in_use(&self, counts: Counts) -> ConnectionsInUse {
         let cursors = self.held.cursors.load(Ordering::Relaxed);
         let transactions = self.held.transactions.load(Ordering::Relaxed);
         let in_use = counts.total - counts.available - counts.pending;

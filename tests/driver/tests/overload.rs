@@ -180,7 +180,7 @@ async fn client_backpressure_prose_5() {
     let deployment = Deployment::of(server, "").await;
     let forever = doc! { "times": i32::MAX };
     let server = Overloaded::of(deployment, "insert", 462, forever, |options| {
-        fix_jitter(options, 4.0)
+        fix_jitter(options, 4.0);
     })
     .await;
     let begun = Instant::now();
