@@ -46,7 +46,7 @@ async fn a_user_logs_in_again_and_the_command_is_repeated() {
         let client = recorder.client_of(&uri);
         let things = client.database("db").collection::<Document>("things");
         things.find_one(doc! {}).await.unwrap();
-        recorder.take();
+        let _ = recorder.take();
         let logins = server.commands_seen("saslStart");
         fail(&server.uri(), &["find"], 1).await;
         things.find_one(doc! {}).await.unwrap();
