@@ -240,7 +240,8 @@ fn time(offset: i64) -> Vec<u8> {
     let second = now.checked_add_signed(offset).expect("a time after 1970");
     let (mut day, second) = (second / 86_400, second % 86_400);
     let mut year = 1970;
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     while day >= 365 + u64::from(is_leap(year)) {
         day -= 365 + u64::from(is_leap(year));
         year += 1;

@@ -38,6 +38,9 @@ impl Default for Authority {
     }
 }
 
+/// Opens the key of [`Identity::pem_with_encrypted_key`].
+pub const KEY_PASSWORD: &str = "hunter2";
+
 /// A number that no other certificate of this process has, and its bytes within the certificate.
 fn serial() -> Vec<u8> {
     static NEXT: AtomicU64 = AtomicU64::new(0x0123_4567_0000_0000);
@@ -191,6 +194,17 @@ impl Identity {
             chain: Vec::new(),
             serial,
         }
+    }
+
+    /// A client's certificate with its encrypted key, which [`KEY_PASSWORD`] opens.
+    ///
+    /// # Panics
+    /// When the key cannot be read.
+    #[must_use]
+    pub fn pem_with_encrypted_key(clients: &Authority) -> String {
+        let key = KeyPair::from_pem(include_str!("tls/keys/client_key.pem")).expect("a key");
+        let identity = clients.issue_for_key(&["a client"], key, |_| {});
+        identity.certificate_pem() + include_str!("tls/keys/client_key_encrypted.pem")
     }
 
     /// Certificate and key, for `tlsCertificateKeyFile`.

@@ -36,19 +36,19 @@ async fn what_is_not_conclusive_is_no_refusal() {
     let mut asked = 0;
     for reply in [
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
-            r.next_update = Some(-1)
+            r.next_update = Some(-1);
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
-            (r.this_update, r.next_update) = (600, Some(900))
+            (r.this_update, r.next_update) = (600, Some(900));
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
-            r.serial = vec![1]
+            r.serial = vec![1];
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
-            r.signer = Signer::Authority(&stranger)
+            r.signer = Signer::Authority(&stranger);
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
-            r.signer = Signer::Delegate(&no_delegate)
+            r.signer = Signer::Delegate(&no_delegate);
         })),
         Reply::Body(response(&authority, &identity, Status::Unknown, |_| {})),
         Reply::Body(failure(3)),

