@@ -3,20 +3,25 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+mod connect;
 mod dialer;
 mod dns;
 mod establish;
 mod hello_stream;
+#[cfg(feature = "rustls")]
+mod http;
 mod interruption;
 mod keys;
 mod login;
 mod metadata;
+mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]
 mod resolver;
+mod socks5;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
@@ -30,6 +35,7 @@ use crate::{
     Error, Result, ServerAddress,
     error::NetworkPhase,
     proto::{
+        auth::Mechanism,
         description::HelloReply,
         wire::{
             Compression, DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer,
@@ -61,6 +67,8 @@ pub struct Connection {
     /// The declared version of the server's interface.
     server_api: Option<ServerApi>,
     handshake_time: Duration,
+    /// By which the user has logged in.
+    mechanism: Option<Mechanism>,
     write: Vec<u8>,
     read: ReadBuffer,
     /// `None` if no compressor was offered.

@@ -1,9 +1,10 @@
 //! Everything a client can be told when it is made.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use super::{
-    Compressor, Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern,
+    Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
+    WriteConcern,
 };
 use crate::{
     Error, Result, ServerAddress,
@@ -11,7 +12,6 @@ use crate::{
         event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
         srv::SrvName,
     },
-    types::secret::Secret,
 };
 
 const DEFAULT_SRV_SERVICE: &str = "mongodb";
@@ -28,30 +28,6 @@ pub enum ServerMonitoringMode {
     Stream,
     /// Ask every `heartbeatFrequencyMS`.
     Poll,
-}
-
-/// A SOCKS5 proxy. `Debug` shows no password.
-#[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Proxy {
-    /// `proxyHost`
-    pub host: String,
-    /// `proxyPort`; default 1080.
-    pub port: Option<u16>,
-    /// `proxyUsername`
-    pub username: Option<String>,
-    pub(crate) password: Option<Secret>,
-}
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("username", &self.username)
-            .field("password", &self.password)
-            .finish()
-    }
 }
 
 /// The options of a client, named as the URI Options specification names them.
@@ -86,7 +62,7 @@ pub struct ClientOptions {
     pub credential: Option<Credential>,
     /// The `tls…` options: whether and how connections are encrypted.
     pub tls: TlsOptions,
-    /// `proxyHost` and its companions. Not supported by this version.
+    /// `proxyHost` and its companions: a SOCKS5 proxy between the client and its servers. Default: none.
     pub proxy: Option<Proxy>,
     /// `compressors`, in order of preference: messages are compressed by the first that the server has too, all but logins
     /// and handshakes. Default: none. One whose feature is off makes a [warning](Self::warnings) in a connection string,
@@ -103,7 +79,9 @@ pub struct ClientOptions {
     pub load_balanced: bool,
     /// `connectTimeoutMS`: limits opening a connection, handshake included. Default 10 s; zero means no limit.
     pub connect_timeout: Duration,
-    /// `socketTimeoutMS`: limits the wait for a reply. Default: no limit.
+    /// `socketTimeoutMS`: limits the exchange of one command, from the first byte sent to the last byte of the reply. The
+    /// operation fails with a [`Network`](crate::ErrorKind::Network) error, and its connection is closed; the server may go
+    /// on with the command. Default: no limit. Deprecated by the specifications in favour of `timeoutMS`.
     pub socket_timeout: Option<Duration>,
     /// `timeoutMS`: limits whole operations. Not supported by this version.
     pub timeout: Option<Duration>,
@@ -314,6 +292,9 @@ impl ClientOptions {
         {
             return refuse("zlibCompressionLevel must be from -1 to 9".into());
         }
+        if let Some(proxy) = &self.proxy {
+            proxy.validate().map_err(Error::invalid_argument)?;
+        }
         self.tls.validate().map_err(Error::invalid_argument)?;
         self.write_concern.validate().map_err(Error::invalid_argument)?;
         self.read_preference.validate().map_err(Error::invalid_argument)
@@ -332,18 +313,14 @@ impl ClientOptions {
                 missing.as_str()
             )));
         }
-        for (given, what) in [
-            (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
-            (
-                self.timeout.is_some_and(|timeout| !timeout.is_zero()),
-                "timeoutMS",
-            ),
-        ] {
-            if given {
-                return Err(Error::unsupported(format!(
-                    "{what} is not available in this version of marula-driver"
-                )));
-            }
+        let over_path = |host: &ServerAddress| matches!(host, ServerAddress::Unix { .. });
+        if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {
+            return Err(Error::unsupported("tls=true with a Unix domain socket"));
+        }
+        if self.timeout.is_some_and(|timeout| !timeout.is_zero()) {
+            return Err(Error::unsupported(
+                "timeoutMS is not available in this version of marula-driver",
+            ));
         }
         Ok(())
     }
@@ -388,7 +365,7 @@ mod tests {
         };
         options.tls.set_certificate_key_file_password("hunter2");
         options.proxy = Some(Proxy {
-            password: Some(Secret::new("hunter2")),
+            password: Some(crate::types::secret::Secret::new("hunter2")),
             ..Proxy::default()
         });
         assert!(!format!("{options:?}").contains("hunter2"));

@@ -3,6 +3,7 @@
 mod client;
 mod connection_string;
 mod credential;
+mod proxy;
 mod resolve;
 mod tls;
 
@@ -17,6 +18,7 @@ pub use crate::types::{
     server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
-pub use client::{ClientOptions, Proxy, ServerMonitoringMode};
+pub use client::{ClientOptions, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
+pub use proxy::Proxy;
 pub use tls::TlsOptions;

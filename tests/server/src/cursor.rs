@@ -268,6 +268,8 @@ mod tests {
             advertised_hosts: None,
             parameters: Document::new(),
             access: crate::auth::AccessSettings::default(),
+            tls: None,
+            unix_path: None,
         };
         Deployment::new(settings, Vec::new())
     }

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
+use tokio_rustls::rustls::ServerConfig;
 
 /// Locks a mutex; a holder that panicked ended only its own connection.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -101,6 +102,8 @@ pub(crate) struct Deployment {
     pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
+    /// How connections are encrypted; `None`: not at all.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
@@ -134,6 +137,7 @@ impl Deployment {
             parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
+            tls: settings.tls,
             users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
             catalog: Mutex::default(),

@@ -4,6 +4,9 @@ use crate::auth::AccessSettings;
 use crate::version::Version;
 use crate::wire::compress::Compressor;
 use bson::{Bson, Document, doc};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_rustls::rustls::ServerConfig;
 
 /// Which deployment the server plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +53,10 @@ pub(crate) struct Settings {
     pub(crate) parameters: Document,
     /// Who may use the server.
     pub(crate) access: AccessSettings,
+    /// How connections are encrypted; `None`: not at all.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Where the first process listens besides its port.
+    pub(crate) unix_path: Option<PathBuf>,
 }
 
 /// The server parameters with their defaults.
@@ -69,6 +76,9 @@ pub(crate) fn default_parameters(kind: Kind, version: Version) -> Document {
         "transactionLifetimeLimitSeconds": 60,
         "ttlMonitorSleepSecs": 60,
     };
+    if version.at_least(9, 0) {
+        parameters.insert("externalClientBaseBackoffMS", 0);
+    }
     if !kind.is_mongos() {
         parameters.insert(
             "featureCompatibilityVersion",
@@ -83,6 +93,7 @@ pub(crate) fn is_settable(name: &str) -> bool {
     matches!(
         name,
         "acceptApiVersion2"
+            | "externalClientBaseBackoffMS"
             | "requireApiVersion"
             | "scramIterationCount"
             | "scramSHA256IterationCount"

@@ -237,7 +237,7 @@ impl State {
             "proxyhost" => value.clone_into(&mut self.proxy.host),
             "proxyport" => match value.parse::<u16>() {
                 Ok(port) => self.proxy.port = Some(port),
-                Err(_) => return Err("proxyPort must be a number from 0 to 65535".into()),
+                Err(_) => return Err("proxyPort must be a number from 1 to 65535".into()),
             },
             "proxyusername" => self.proxy.username = Some(value.to_owned()),
             "proxypassword" => self.proxy.password = Some(Secret::new(value)),
@@ -265,18 +265,9 @@ impl State {
         if self.options.srv && self.options.tls.enabled.is_none() {
             self.options.tls.enabled = Some(true);
         }
-        let given = [
-            self.proxy.port.is_some(),
-            self.proxy.username.is_some(),
-            self.proxy.password.is_some(),
-        ];
-        if !self.proxy.host.is_empty() {
-            if self.proxy.username.is_some() != self.proxy.password.is_some() {
-                return Err("proxyUsername and proxyPassword go together".into());
-            }
+        // Checked with the other options.
+        if self.proxy != Proxy::default() {
             self.options.proxy = Some(self.proxy);
-        } else if given.contains(&true) {
-            return Err("proxyPort, proxyUsername and proxyPassword need proxyHost".into());
         }
         // A database or authSource alone asks for no authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {

@@ -61,6 +61,14 @@ pub(crate) async fn dispatch(
             // What a fail point says of the topology is no news of it.
             let mut reply = finish(deployment, member, body, Err(error));
             reply.remove("topologyVersion");
+            let base = deployment.parameters().get_i32("externalClientBaseBackoffMS");
+            let overloaded = |labels: &Vec<Bson>| labels.contains(&Bson::from("SystemOverloadedError"));
+            if let Ok(base) = base
+                && base > 0
+                && reply.get_array("errorLabels").is_ok_and(overloaded)
+            {
+                reply.insert("baseBackoffMS", base);
+            }
             return Outcome::Reply(reply);
         }
     }

@@ -7,12 +7,11 @@ use crate::auth::Session;
 use crate::command::{Outcome, dispatch};
 use crate::deployment::Deployment;
 use crate::member::Member;
+use crate::net::{Accepted, Socket, Stream};
 use bson::Document;
 use std::io;
 use std::sync::{Arc, Mutex};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
 
 /// What the server knows of a connection.
 #[derive(Debug)]
@@ -21,6 +20,8 @@ pub(crate) struct Client {
     pub(crate) peer: String,
     /// `client.application.name` of the handshake.
     pub(crate) app_name: Option<String>,
+    /// Whom the certificate that it showed names.
+    pub(crate) certificate_subject: Option<String>,
     /// The connection came through a load balancer.
     pub(crate) balanced: bool,
     /// The first hello was answered.
@@ -32,23 +33,22 @@ pub(crate) struct Client {
 }
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn serve(
-    stream: TcpStream,
-    balanced: bool,
-    deployment: Arc<Deployment>,
-    member: Arc<Member>,
-) {
+pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deployment>, member: Arc<Member>) {
     let _counted = deployment.events.connection_opened();
-    let peer = stream
-        .peer_addr()
-        .map(|address| address.to_string())
-        .unwrap_or_default();
-    // Small replies are the rule, and each is written at once.
-    let _ = stream.set_nodelay(true);
-    let (read, write) = stream.into_split();
+    // A client that cannot agree on the encryption learns that from the handshake.
+    let Ok(accepted) = socket.open(deployment.tls.clone()).await else {
+        return;
+    };
+    let Accepted {
+        stream,
+        peer,
+        certificate_subject,
+    } = accepted;
+    let (read, write) = tokio::io::split(stream);
     let client = Client {
         id: deployment.next_connection_id(),
         peer,
+        certificate_subject,
         app_name: None,
         balanced,
         greeted: false,
@@ -67,8 +67,8 @@ pub(crate) async fn serve(
 }
 
 struct Connection {
-    reader: BufReader<OwnedReadHalf>,
-    writer: OwnedWriteHalf,
+    reader: BufReader<ReadHalf<Stream>>,
+    writer: WriteHalf<Stream>,
     client: Client,
     next_id: i32,
     /// What the request came compressed by: its reply goes the same way.
@@ -126,8 +126,7 @@ impl Connection {
             Err(error) => {
                 // The stream cannot be trusted after a malformed message: answer, then close.
                 let id = self.next_id();
-                self.writer
-                    .write_all(&message::reply(id, header.request_id, 0, &error.to_reply()))
+                self.send(&message::reply(id, header.request_id, 0, &error.to_reply()))
                     .await?;
                 return Ok(false);
             }
@@ -159,9 +158,7 @@ impl Connection {
             let flags = echoed | if next_body.is_some() { MORE_TO_COME } else { 0 };
             let id = self.next_id();
             let bytes = message::reply(id, response_to, flags, &reply);
-            self.writer
-                .write_all(&compress::pack(bytes, self.compressor))
-                .await?;
+            self.send(&compress::pack(bytes, self.compressor)).await?;
             match next_body {
                 Some(next) => (body, response_to) = (next, id),
                 None => return Ok(true),
@@ -184,9 +181,7 @@ impl Connection {
             Err(error) => (error.to_reply(), false),
         };
         let id = self.next_id();
-        self.writer
-            .write_all(&legacy::reply(id, header.request_id, &reply))
-            .await?;
+        self.send(&legacy::reply(id, header.request_id, &reply)).await?;
         Ok(go_on)
     }
 
@@ -210,6 +205,12 @@ impl Connection {
         }
         // The next request is here already; it is read when this one is answered.
         Ok(Some(command.await))
+    }
+
+    /// Encrypted bytes may wait for the socket until they are flushed.
+    async fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.writer.write_all(message).await?;
+        self.writer.flush().await
     }
 
     fn next_id(&mut self) -> i32 {

@@ -7,5 +7,6 @@ mod client;
 mod commands;
 mod compression;
 mod deployments;
+mod sockets;
 mod transactions;
 mod users;
