@@ -17,7 +17,7 @@ async fn ping(compressors: &str, servers: &[&str]) -> (Vec<Tapped>, Vec<Tapped>)
         .run_command(doc! { "ping": 1 })
         .await
         .expect("a reply");
-    assert_eq!(reply.get_f64("ok").unwrap(), 1.0);
+    assert_eq!(reply.get_f64("ok").expect("a number"), 1.0);
     (tap.take_requests(), tap.take_replies())
 }
 

@@ -17,37 +17,43 @@ async fn work(client: &Client) -> Vec<Document> {
     things
         .insert_one(&doc! { "_id": 1, "text": "a".repeat(500) })
         .await
-        .unwrap();
+        .expect("a reply");
     let many: Vec<Document> = (2..=300).map(|n| doc! { "_id": n, "n": n % 7 }).collect();
-    things.insert_many(&many).await.unwrap();
+    things.insert_many(&many).await.expect("a reply");
     things
         .update_many(doc! { "n": 3 }, doc! { "$inc": { "n": 10 } })
         .await
-        .unwrap();
+        .expect("a reply");
     things
         .replace_one(doc! { "_id": 2 }, &doc! { "replaced": true })
         .await
-        .unwrap();
-    things.delete_many(doc! { "n": 5 }).await.unwrap();
+        .expect("a reply");
+    things.delete_many(doc! { "n": 5 }).await.expect("a reply");
     things
         .bulk_write([
             WriteModel::insert_one(&doc! { "_id": 1_000 }),
             WriteModel::delete_one(doc! { "_id": 9 }),
         ])
         .await
-        .unwrap();
-    assert_eq!(things.count_documents(doc! { "n": 13 }).await.unwrap(), 43);
-    let refused = things.insert_one(&doc! { "_id": 1 }).await.unwrap_err();
+        .expect("a reply");
+    assert_eq!(
+        things.count_documents(doc! { "n": 13 }).await.expect("a reply"),
+        43
+    );
+    let refused = things
+        .insert_one(&doc! { "_id": 1 })
+        .await
+        .expect_err("a duplicate");
     assert_eq!(refused.code(), Some(11000));
     things
         .find(doc! {})
         .sort(doc! { "_id": 1 })
         .batch_size(50)
         .await
-        .unwrap()
+        .expect("a reply")
         .try_collect()
         .await
-        .unwrap()
+        .expect("a reply")
 }
 
 #[tokio::test]
