@@ -24,6 +24,7 @@ use crate::{
         command::CommandBuilder,
         description::HelloReply,
         handshake::{self, parse_hello},
+        wire::{Compression, CompressionSettings},
     },
     types::{deadline::Deadline, server_api::ServerApi},
 };
@@ -43,6 +44,9 @@ pub struct ConnectionSettings {
     pub server_api: Option<ServerApi>,
     /// Knows where servers and proxies are.
     pub dialer: Dialer,
+    /// The compressors that are offered. Monitors offer none: they ask nothing but hello, which is never compressed, and a
+    /// server need not spend its time on compressing the answers.
+    pub compression: CompressionSettings,
     /// Knows the addresses of their names.
     pub dns: Arc<dyn DnsLookup>,
     /// Through which TCP connections go; `None`: straight to the servers.
@@ -69,16 +73,18 @@ impl ConnectionSettings {
             load_balanced: false,
             server_api: None,
             dialer: Dialer::default(),
+            compression: CompressionSettings::default(),
             dns: Arc::new(Resolver::default()),
             proxy: None,
             login: None,
         }
     }
 
-    /// The same without a login.
+    /// The same without a login, and without compression.
     pub fn for_monitors(&self) -> Self {
         Self {
             login: None,
+            compression: CompressionSettings::default(),
             ..self.clone()
         }
     }
@@ -128,8 +134,11 @@ impl Connection {
             hello: HelloReply::default(),
             server_api: settings.server_api,
             handshake_time: Duration::ZERO,
+            mechanism: None,
             write: Vec::new(),
             read: ReadBuffer::default(),
+            compression: (!settings.compression.offered().is_empty())
+                .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
             exhaust: false,
             state: State::Idle,
@@ -169,6 +178,7 @@ impl Connection {
             &settings.metadata.document(),
             settings.load_balanced,
             settings.server_api,
+            settings.compression.offered(),
         );
         if let Some(login) = login {
             login.write_hello(&mut command);
@@ -178,6 +188,10 @@ impl Connection {
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
         if settings.load_balanced && hello.service_id.is_none() {
             return Err(Error::unsupported(handshake::NO_SERVICE_ID));
+        }
+        let agreed = handshake::agreed_compressor(self.hello_reply(), settings.compression.offered());
+        if let Some(compression) = &mut self.compression {
+            compression.choose(agreed);
         }
         Ok(hello)
     }

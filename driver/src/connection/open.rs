@@ -21,7 +21,7 @@ pub(super) async fn open(
     match &settings.tls {
         None => Ok(Stream::Tcp(socket)),
         Some(tls) => {
-            let encrypting = tls.connect(socket, address);
+            let encrypting = tls.connect(socket, address, deadline);
             opening
                 .within(NetworkPhase::TlsHandshake, encrypting)
                 .await

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern,
+    Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
+    WriteConcern,
 };
 use crate::{
     Error, Result, ServerAddress,
@@ -27,18 +28,6 @@ pub enum ServerMonitoringMode {
     Stream,
     /// Ask every `heartbeatFrequencyMS`.
     Poll,
-}
-
-/// A compression of the wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Compressor {
-    /// `snappy`
-    Snappy,
-    /// `zlib`
-    Zlib,
-    /// `zstd`
-    Zstd,
 }
 
 /// The options of a client, named as the URI Options specification names them.
@@ -75,9 +64,12 @@ pub struct ClientOptions {
     pub tls: TlsOptions,
     /// `proxyHost` and its companions: a SOCKS5 proxy between the client and its servers. Default: none.
     pub proxy: Option<Proxy>,
-    /// `compressors`, in order of preference. This version sends everything uncompressed.
+    /// `compressors`, in order of preference: messages are compressed by the first that the server has too, all but logins
+    /// and handshakes. Default: none. One whose feature is off makes a [warning](Self::warnings) in a connection string,
+    /// and is refused here when a client is made. (Wire Compression specification.)
     pub compressors: Vec<Compressor>,
-    /// `zlibCompressionLevel`, -1 to 9.
+    /// `zlibCompressionLevel`: 0 stores, 1 is fast, 9 is small, -1 is zlib's own default, which is 6. Default: -1. Refused
+    /// beyond these when a client is made. The server chooses its own for replies.
     pub zlib_compression_level: Option<i32>,
     /// `replicaSet`: the set the servers must belong to.
     pub replica_set: Option<String>,
@@ -294,6 +286,12 @@ impl ClientOptions {
         if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
             return refuse("appName must be at most 128 bytes long".into());
         }
+        if self
+            .zlib_compression_level
+            .is_some_and(|level| !(-1..=9).contains(&level))
+        {
+            return refuse("zlibCompressionLevel must be from -1 to 9".into());
+        }
         if let Some(proxy) = &self.proxy {
             proxy.validate().map_err(Error::invalid_argument)?;
         }
@@ -305,6 +303,16 @@ impl ClientOptions {
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
         self.identity()?;
+        if let Some(missing) = self
+            .compressors
+            .iter()
+            .find(|compressor| !compressor.is_available())
+        {
+            return Err(Error::unsupported(format!(
+                "the compressor {0} needs the feature `{0}` of marula-driver",
+                missing.as_str()
+            )));
+        }
         let over_path = |host: &ServerAddress| matches!(host, ServerAddress::Unix { .. });
         if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {
             return Err(Error::unsupported("tls=true with a Unix domain socket"));
@@ -334,7 +342,19 @@ mod tests {
         assert!(refused(|o| o.heartbeat_frequency = Duration::MAX).contains("at most 2147483647"));
         assert!(refused(|o| o.max_connecting = 0).contains("maxConnecting"));
         assert!(refused(|o| o.app_name = Some("x".repeat(129))).contains("appName"));
+        assert!(refused(|o| o.zlib_compression_level = Some(10)).contains("zlibCompressionLevel"));
         assert!(ClientOptions::default().validate().is_ok());
+    }
+
+    #[test]
+    fn compressors_need_their_features() {
+        for compressor in Compressor::ALL {
+            let options = ClientOptions {
+                compressors: vec![compressor],
+                ..ClientOptions::default()
+            };
+            assert_eq!(options.check_supported().is_ok(), compressor.is_available());
+        }
     }
 
     #[test]

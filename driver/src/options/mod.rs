@@ -9,6 +9,7 @@ mod tls;
 
 pub use crate::types::{
     collation::Collation,
+    compressor::Compressor,
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
     driver_info::DriverInfo,
     hint::Hint,
@@ -17,7 +18,7 @@ pub use crate::types::{
     server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
-pub use client::{ClientOptions, Compressor, ServerMonitoringMode};
+pub use client::{ClientOptions, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
 pub use proxy::Proxy;
 pub use tls::TlsOptions;

@@ -248,18 +248,16 @@ impl State {
 
     fn compressors(&mut self, value: &str) {
         for name in value.split(',') {
-            let compressor = match name {
-                "snappy" => Compressor::Snappy,
-                "zlib" => Compressor::Zlib,
-                "zstd" => Compressor::Zstd,
-                _ => {
-                    self.reader
-                        .warnings
-                        .push(format!("unknown compressor \"{name}\" is ignored"));
-                    continue;
-                }
-            };
-            self.options.compressors.push(compressor);
+            match Compressor::named(name) {
+                Some(compressor) if compressor.is_available() => self.options.compressors.push(compressor),
+                Some(_) => self.reader.warnings.push(format!(
+                    "compressor {name} is ignored: it needs the feature `{name}` of marula-driver"
+                )),
+                None => self
+                    .reader
+                    .warnings
+                    .push(format!("unknown compressor \"{name}\" is ignored")),
+            }
         }
     }
 
@@ -333,6 +331,29 @@ mod tests {
                 "{query}"
             );
         }
+    }
+
+    #[test]
+    fn compressors_keep_their_order_and_those_that_are_not_there_are_warnings() {
+        let options = parse("compressors=zstd,snoopy,snappy,zlib&zlibCompressionLevel=3");
+        let expected: Vec<Compressor> = [Compressor::Zstd, Compressor::Snappy, Compressor::Zlib]
+            .into_iter()
+            .filter(|compressor| compressor.is_available())
+            .collect();
+        assert_eq!(options.compressors, expected);
+        assert_eq!(options.warnings().len(), 4 - expected.len());
+        assert!(
+            options
+                .warnings()
+                .iter()
+                .any(|warning| warning.contains("snoopy"))
+        );
+        assert_eq!(options.zlib_compression_level, Some(3));
+        let options = parse("zlibCompressionLevel=10");
+        assert_eq!(
+            (options.zlib_compression_level, options.warnings().len()),
+            (None, 1)
+        );
     }
 
     #[test]
