@@ -37,7 +37,8 @@ impl Resolver {
         if self.name_server.is_some() {
             return self.ask_dns(host).await;
         }
-        if let Some(known) = in_hosts_file(host) {
+        // The file alone then, so that a name in it is known without a network too.
+        if let Some(known) = Hosts::from_system().ok().and_then(|hosts| known_in(&hosts, host)) {
             return Ok(known);
         }
         // The system may know more than DNS does, by LDAP or mDNS for example. It blocks a thread, so it is asked last.
@@ -82,10 +83,9 @@ impl Resolver {
     }
 }
 
-/// What the hosts file says of the host; `None`: nothing, or it cannot be read.
-fn in_hosts_file(host: &str) -> Option<Vec<IpAddr>> {
+/// What the hosts file says of the host; `None`: nothing.
+fn known_in(hosts: &Hosts, host: &str) -> Option<Vec<IpAddr>> {
     let name = Name::from_ascii(host).ok()?;
-    let hosts = Hosts::from_system().ok()?;
     let of_family = |family| {
         let found = hosts.lookup_static_host(&Query::query(name.clone(), family));
         found.map_or_else(Vec::new, |lookup| ips(&lookup))
@@ -216,6 +216,18 @@ mod tests {
         assert_eq!(names(&long, 1).len(), 2, "one is too long for the longer domain");
         assert!(candidates("a..b", 1, &search).is_err());
         assert!(candidates(&"x".repeat(64), 1, &search).is_err());
+    }
+
+    #[test]
+    fn the_hosts_file_knows_families_apart() {
+        let mut hosts = Hosts::default();
+        let text = "127.0.0.1 localhost\n192.0.2.1 db1 DB1.example # old\n2001:db8::1 db1\n192.0.2.2 db1\n";
+        hosts.read_hosts_conf(text.as_bytes()).unwrap();
+        let known = |host| known_in(&hosts, host).unwrap_or_default();
+        let texts = |host| known(host).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts("db1"), ["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
+        assert_eq!(texts("db1.example"), ["192.0.2.1"]);
+        assert!(known("db2").is_empty() && known("old").is_empty() && known("a..b").is_empty());
     }
 
     #[tokio::test]

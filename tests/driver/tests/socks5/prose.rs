@@ -6,6 +6,7 @@ use marula_driver::{
     Client, Error,
     bson::{Document, doc},
     event::CommandEvent,
+    internals::wait_for_description,
     options::{ClientOptions, Proxy},
 };
 use marula_driver_tests::{
@@ -93,8 +94,8 @@ impl World {
     }
 
     async fn row(&self, number: u8, hosts: Hosts, proxy: &Socks5Proxy, login: Login, succeeds: bool) {
-        // Only rows that fail wait that long.
-        let patience = if succeeds { 60_000 } else { 300 };
+        // Only rows that fail wait that long, once it is known why.
+        let patience = if succeeds { 60_000 } else { 50 };
         let uri = format!("{}&serverSelectionTimeoutMS={patience}", self.uri(hosts));
         let in_string = match login {
             None => format!("{uri}&{}", proxy.options()),
@@ -116,6 +117,9 @@ impl World {
             as_options,
         ] {
             let client = Client::with_options(options).expect("a client");
+            if !succeeds {
+                wait_for_description(&client, |text| text.contains("through the proxy")).await;
+            }
             match hello(&client).await {
                 Ok(_) => assert!(succeeds, "row {number} succeeds"),
                 Err(error) => {
