@@ -2,14 +2,18 @@
 
 mod deployment;
 pub mod dns;
+mod encrypted;
 mod messages;
 mod misbehaving;
 mod mongos;
+pub mod ocsp;
 pub mod polling;
 mod pool_tally;
 mod proxied;
 pub mod proxy;
 mod recorder;
+pub mod socks5;
+pub mod tap;
 pub mod tasks;
 pub mod tls;
 pub mod trickle;
@@ -17,6 +21,7 @@ mod wire;
 mod witness;
 
 pub use deployment::{Deployment, replica_set, standalone};
+pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;

@@ -245,3 +245,17 @@ async fn secrets_are_shown_nowhere() {
         }
     }
 }
+
+/// An empty password is one that the server has to judge; none is a mistake that the client knows of.
+#[tokio::test]
+async fn an_empty_password_is_sent_and_a_missing_one_is_not() {
+    let server = started(guarded()).await;
+    for mechanism in ["", "authMechanism=SCRAM-SHA-1", "authMechanism=SCRAM-SHA-256"] {
+        let error = log_in(&uri_of(&server, "root:", mechanism)).await.unwrap_err();
+        assert_refused(&error, 18);
+        let error = Client::connect(uri_of(&server, "root", mechanism))
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("password"), "{error}");
+    }
+}

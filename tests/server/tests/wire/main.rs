@@ -6,5 +6,6 @@ mod change_streams;
 mod client;
 mod commands;
 mod deployments;
+mod sockets;
 mod transactions;
 mod users;
