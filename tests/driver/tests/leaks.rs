@@ -6,3 +6,5 @@ mod moments;
 mod place;
 #[path = "leaks/records.rs"]
 mod records;
+#[path = "leaks/sockets.rs"]
+mod sockets;

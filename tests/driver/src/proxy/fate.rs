@@ -24,6 +24,8 @@ pub enum Fate {
         /// The bits that are flipped.
         mask: u8,
     },
+    /// The request is passed on when the client has given up and ended the connection, and not before. There is no reply.
+    PassLate,
     /// No byte of the reply; the connection ends with the next [`Proxy::end_waits`](super::Proxy::end_waits).
     Hang,
     /// No byte of the reply, until the client ends the connection.

@@ -83,12 +83,13 @@ impl Relay<'_> {
                     self.server.write_all(&request[..count]).await?;
                     return end();
                 }
+                Fate::PassLate => return self.pass_late(request).await,
                 _ => self.server.write_all(request).await?,
             }
             if flags(request) & MORE_TO_COME != 0 {
                 return Ok(false);
             }
-        } else if matches!(fate, Fate::Lose | Fate::CutRequestAfter(_)) {
+        } else if matches!(fate, Fate::Lose | Fate::CutRequestAfter(_) | Fate::PassLate) {
             return end();
         }
         let mut reply = unless_gone(&self.client, read_message(&mut self.server)).await??;
@@ -138,6 +139,16 @@ impl Relay<'_> {
             _ => self.client.write_all(&reply).await?,
         }
         Ok(goes_on)
+    }
+
+    /// Lets a request arrive that nobody waits for any more. The server's reply shows that it was executed.
+    async fn pass_late(&mut self, request: &[u8]) -> io::Result<bool> {
+        let gone: io::Result<()> = unless_gone(&self.client, std::future::pending()).await;
+        if gone.is_err() {
+            self.server.write_all(request).await?;
+            read_message(&mut self.server).await?;
+        }
+        end()
     }
 
     fn note(&self, request: &[u8], stage: Stage, change: impl FnOnce(&mut Seen)) {

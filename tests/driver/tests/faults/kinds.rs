@@ -41,6 +41,8 @@ pub(crate) enum Kind {
     Ignore,
     /// The request is executed, and nobody answers.
     Hang,
+    /// Nobody answers, and the request is executed when the client has given up, perhaps after it was sent again.
+    LateRequest,
     /// The request is not passed on, and the connection ends.
     LoseRequest,
     /// A part of the request is passed on, and the connection ends.
@@ -84,8 +86,9 @@ pub(crate) enum Target {
 }
 
 /// What can be done to an exchange.
-const OF_EXCHANGES: [Kind; 10] = [
+const OF_EXCHANGES: [Kind; 11] = [
     Kind::Hang,
+    Kind::LateRequest,
     Kind::LoseRequest,
     Kind::CutRequest,
     Kind::LoseReply,
@@ -113,6 +116,7 @@ impl Kind {
     pub(crate) fn fate(self, random: &mut Random) -> Fate {
         match self {
             Self::Refuse | Self::Ignore | Self::Hang => Fate::Silence,
+            Self::LateRequest => Fate::PassLate,
             Self::LoseRequest => Fate::Lose,
             Self::CutRequest => Fate::CutRequestAfter(1 + random.below(300)),
             Self::LoseReply => Fate::CutAfter(0),

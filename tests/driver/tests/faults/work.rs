@@ -52,6 +52,7 @@ async fn poll_at_most<T>(mut polls: usize, mut future: Pin<&mut impl Future<Outp
 
 /// One task, the only one that writes these documents.
 struct Task {
+    client: Client,
     number: i32,
     counters: Collection<Document>,
     inserts: Collection<Document>,
@@ -74,6 +75,7 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
     let database = client.database("faults");
     let nearest = ReadPreference::new(ReadPreferenceMode::Nearest);
     let mut task = Task {
+        client: client.clone(),
         number,
         counters: database.collection("counters"),
         inserts: database.collection("inserts"),
@@ -101,7 +103,7 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
 impl Task {
     async fn step(&mut self, random: &mut Random) -> Result<(), Error> {
         self.step += 1;
-        match random.below(9) {
+        match random.below(10) {
             0 => self.push().await,
             1 => self.insert().await,
             2 => self.insert_many().await,
@@ -109,7 +111,8 @@ impl Task {
             4 => self.look_at_counter().await,
             5 => self.read_all().await,
             6 => self.begin_to_read().await,
-            7 => self.abandon(1 + random.below(5)).await,
+            7 => self.work_in_session().await,
+            8 => self.abandon(1 + random.below(5)).await,
             _ => self.count().await,
         }
     }
@@ -187,6 +190,32 @@ impl Task {
     async fn begin_to_read(&mut self) -> Result<(), Error> {
         let mut cursor = self.fixed.find(doc! {}).batch_size(2).await?;
         assert!(cursor.advance().await?, "there are documents");
+        Ok(())
+    }
+
+    /// Writes and reads in one session, which may have been unlucky before.
+    async fn work_in_session(&mut self) -> Result<(), Error> {
+        let mut session = self.client.start_session().await?;
+        for part in ["a", "b"] {
+            let id = format!("{}-{}-{part}", self.number, self.step);
+            let document = doc! { "_id": &id };
+            let stored = self.inserts.insert_one(&document).session(&mut session).await;
+            match stored {
+                Ok(_) => {}
+                Err(error) if is_end(&error) => return Err(error),
+                Err(error) => {
+                    check(&error);
+                    continue;
+                }
+            }
+            self.ledger.inserted.push(id);
+            let found = self
+                .inserts
+                .find_one(document.clone())
+                .session(&mut session)
+                .await?;
+            assert_eq!(found, Some(document), "an acknowledged write is gone");
+        }
         Ok(())
     }
 
