@@ -65,7 +65,9 @@ impl Monitor {
         };
         let work = async move {
             let trips = RoundTrips::default();
-            unless(monitor.run(&trips), meter.run(&trips)).await;
+            // Boxed: large, and made once.
+            let monitoring = Box::pin(monitor.run(&trips));
+            unless(monitoring, meter.run(&trips)).await;
         };
         topology.runtime.spawn(work).abort_handle()
     }
