@@ -13,12 +13,13 @@ use crate::{create_user, guarded, started, uri_of};
 const REQUIRED: i32 = 391;
 
 async fn fail(uri: &str, commands: &[&str], times: i32) {
-    let client = Client::connect(uri).await.unwrap();
+    let client = Client::connect(uri).await.expect("a connection string");
     let point = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": times },
         "data": { "failCommands": commands, "errorCode": REQUIRED, "appName": "again" },
     };
-    client.database("admin").run_command(point).await.unwrap();
+    let admin = client.database("admin");
+    admin.run_command(point).await.expect("the fail point is set");
 }
 
 fn kinds(recorder: &CommandRecorder) -> Vec<String> {
@@ -46,7 +47,7 @@ async fn a_user_logs_in_again_and_the_command_is_repeated() {
         let client = recorder.client_of(&uri);
         let things = client.database("db").collection::<Document>("things");
         things.find_one(doc! {}).await.unwrap();
-        recorder.take();
+        let _ = recorder.take();
         let logins = server.commands_seen("saslStart");
         fail(&server.uri(), &["find"], 1).await;
         things.find_one(doc! {}).await.unwrap();
