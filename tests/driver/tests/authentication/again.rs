@@ -13,12 +13,13 @@ use crate::{create_user, guarded, started, uri_of};
 const REQUIRED: i32 = 391;
 
 async fn fail(uri: &str, commands: &[&str], times: i32) {
-    let client = Client::connect(uri).await.unwrap();
+    let client = Client::connect(uri).await.expect("a connection string");
     let point = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": times },
         "data": { "failCommands": commands, "errorCode": REQUIRED, "appName": "again" },
     };
-    client.database("admin").run_command(point).await.unwrap();
+    let admin = client.database("admin");
+    admin.run_command(point).await.expect("the fail point is set");
 }
 
 fn kinds(recorder: &CommandRecorder) -> Vec<String> {

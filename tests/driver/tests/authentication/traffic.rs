@@ -122,7 +122,8 @@ async fn commands_that_log_in_declare_the_version_of_the_interface() {
         let mut options = ClientOptions::parse(&uri_of(&server, user, "")).unwrap();
         options.server_api = Some(ServerApi::new(ServerApiVersion::V1));
         try_out(&Client::with_options(options).unwrap()).await.unwrap();
-        let error = log_in(&uri_of(&server, user, "")).await.unwrap_err();
+        let undeclared = uri_of(&server, user, "serverSelectionTimeoutMS=1000");
+        let error = log_in(&undeclared).await.unwrap_err();
         assert!(error.to_string().contains("apiVersion"), "{error}");
     }
 }
