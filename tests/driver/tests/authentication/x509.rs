@@ -161,6 +161,19 @@ async fn an_encrypted_server_and_a_client_in_the_clear_do_not_meet() {
     assert_eq!(deployment.server.commands_seen("listCollections"), 1);
 }
 
+/// Compressed bytes are encrypted, not the other way round.
+#[tokio::test]
+async fn encrypted_connections_are_compressed() {
+    let deployment = Encrypted::start(guarded().replica_set()).await;
+    for name in ["zstd", "zlib"] {
+        let client = deployment.client_with(&format!("compressors={name}")).await;
+        let things = client.database("db").collection(name);
+        let big = doc! { "_id": 1, "text": "x".repeat(3 << 20) };
+        things.insert_one(&big).await.unwrap();
+        assert_eq!(things.find_one(doc! {}).await.unwrap(), Some(big));
+    }
+}
+
 /// A certificate is no password: it cannot be combined with one.
 #[tokio::test]
 async fn a_certificate_goes_with_no_password_and_no_other_source() {
