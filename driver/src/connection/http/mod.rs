@@ -3,10 +3,10 @@
 mod response;
 mod url;
 
-use std::io;
+use std::{io, time::Duration};
 
-use super::{Dialer, stream::Stream};
-use crate::ServerAddress;
+use super::{Dialer, Resolver, connect::connect, stream::Stream};
+use crate::{NetworkPhase, types::deadline::Deadline};
 use response::ResponseReader;
 pub(super) use url::Url;
 
@@ -33,11 +33,11 @@ pub(super) struct Response {
 /// # Errors
 /// Of the socket; `InvalidData` for what is no HTTP, or for a body longer than `limit`.
 pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Response> {
-    let address = ServerAddress::Tcp {
-        host: request.url.host.clone(),
-        port: request.url.port,
-    };
-    let mut stream = Dialer::System.dial(&address).await.map_err(io::Error::other)?;
+    let Url { host, port, .. } = request.url;
+    let resolver = Resolver::default();
+    let addresses = Dialer::System.resolve(host, *port, &resolver, NetworkPhase::Connect);
+    let addresses = addresses.await.map_err(io::Error::other)?;
+    let mut stream = Stream::Tcp(connect(addresses, Deadline::NEVER, Duration::ZERO).await?);
     stream.write_all(&request.bytes(), None).await?;
     read_response(&mut stream, ResponseReader::new(limit)).await
 }
