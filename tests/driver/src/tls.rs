@@ -22,6 +22,7 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// Certificates that lead from this authority to its root.
     chain: Vec<CertificateDer<'static>>,
+    name: String,
 }
 
 /// A certificate with its key.
@@ -47,10 +48,13 @@ fn serial() -> Vec<u8> {
     NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes().to_vec()
 }
 
-fn authority_params() -> CertificateParams {
+fn authority_name() -> String {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("Authority {}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn authority_params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-    let name = format!("Authority {}", NEXT.fetch_add(1, Ordering::Relaxed));
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.serial_number = Some(SerialNumber::from(serial()));
@@ -71,12 +75,26 @@ impl Authority {
     /// When the key cannot sign.
     #[must_use]
     pub fn with_key(key: KeyPair) -> Self {
-        let params = authority_params();
+        Self::named(authority_name(), key)
+    }
+
+    /// Another authority that goes by the name of this one.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn impostor(&self) -> Self {
+        Self::named(self.name.clone(), KeyPair::generate().expect("a key"))
+    }
+
+    fn named(name: String, key: KeyPair) -> Self {
+        let params = authority_params(&name);
         let certificate = params.self_signed(&key).expect("a certificate");
         Self {
             certificate,
             issuer: Issuer::new(params, key),
             chain: Vec::new(),
+            name,
         }
     }
 
@@ -87,13 +105,15 @@ impl Authority {
     #[must_use]
     pub fn subordinate(&self) -> Self {
         let key = KeyPair::generate().expect("a key");
-        let params = authority_params();
+        let name = authority_name();
+        let params = authority_params(&name);
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let chain = [vec![certificate.der().clone()], self.chain.clone()].concat();
         Self {
             certificate,
             issuer: Issuer::new(params, key),
             chain,
+            name,
         }
     }
 

@@ -31,6 +31,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let stranger = Authority::new();
+    let impostor = authority.impostor();
     let no_delegate = authority.issue(&["somebody"]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let mut asked = 0;
@@ -46,6 +47,9 @@ async fn what_is_not_conclusive_is_no_refusal() {
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
             r.signer = Signer::Authority(&stranger);
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.signer = Signer::Authority(&impostor);
         })),
         Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
             r.signer = Signer::Delegate(&no_delegate);

@@ -12,6 +12,8 @@ async fn a_staple_that_proves_nothing_is_refused() {
     let (authority, identity) = certified(&[]);
     let other_identity = Keys::Ecdsa.server(&authority, &[], false);
     let stranger = Authority::new();
+    let impostor = authority.impostor();
+    let impostors_delegate = Keys::Ecdsa.delegate(&impostor);
     let delegate = Keys::Ecdsa.delegate(&authority);
     let strangers_delegate = Keys::Ecdsa.delegate(&stranger);
     let no_delegate = authority.issue(&["somebody"]);
@@ -51,6 +53,18 @@ async fn a_staple_that_proves_nothing_is_refused() {
         (
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&no_delegate);
+            }),
+            "did not give out for that",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Authority(&impostor);
+            }),
+            "has a wrong signature",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Delegate(&impostors_delegate);
             }),
             "did not give out for that",
         ),
