@@ -77,7 +77,8 @@ pub struct ClientOptions {
     pub direct_connection: Option<bool>,
     /// `loadBalanced`: the host is a load balancer, with services behind it that support that. Default: no.
     pub load_balanced: bool,
-    /// `connectTimeoutMS`: limits opening a connection, handshake included. Default 10 s; zero means no limit.
+    /// `connectTimeoutMS`: limits opening a connection: finding the addresses of the host, trying all of them, the handshake and
+    /// the login. Default 10 s; zero means no limit.
     pub connect_timeout: Duration,
     /// `socketTimeoutMS`: limits the exchange of one command, from the first byte sent to the last byte of the reply. The
     /// operation fails with a [`Network`](crate::ErrorKind::Network) error, and its connection is closed; the server may go

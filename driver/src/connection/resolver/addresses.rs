@@ -135,10 +135,11 @@ async fn ask_for_both(lookup: &TokioResolver, name: &Name) -> Result<Vec<IpAddr>
     if !found.is_empty() {
         return Ok(found);
     }
-    let host = name.to_ascii();
+    let complete = name.to_ascii();
+    let host = complete.strip_suffix('.').unwrap_or(&complete);
     let failures: Vec<LookupError> = [(first, FAMILIES[0]), (second, FAMILIES[1])]
         .into_iter()
-        .filter_map(|(answer, family)| Some(describe(family, &host, &answer?.err()?)))
+        .filter_map(|(answer, family)| Some(describe(family, host, &answer?.err()?)))
         .collect();
     let failed = failures
         .iter()

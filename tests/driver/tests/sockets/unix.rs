@@ -22,6 +22,7 @@ use marula_driver_tests::{
     socks5::{Mischief, Socks5Proxy},
     standalone,
 };
+use marula_test_server::TestServer;
 use tokio::{
     io::copy_bidirectional,
     net::{TcpStream, UnixListener},
@@ -164,6 +165,21 @@ async fn events_and_descriptions_show_the_path() {
             assert_eq!(event.connection.address, path);
         }
     }
+}
+
+#[tokio::test]
+async fn a_server_that_listens_at_a_path_itself_is_used() {
+    let file = SocketFile::new();
+    let builder = TestServer::builder().standalone().unix_socket(&file.0);
+    let server = builder.start().await.expect("the server starts");
+    let client = Client::connect(file.uri("/")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+    assert_eq!(
+        things.find_one(doc! {}).await.expect("a reply"),
+        Some(doc! { "_id": 1 })
+    );
+    assert_eq!(server.commands_seen("insert"), 1);
 }
 
 #[tokio::test]
