@@ -6,7 +6,7 @@ use marula_test_server::TestServer;
 use super::place::{Place, Way, nothing_is_left};
 
 /// Only the end of the client ends a wait.
-const PATIENT: &str = "connectTimeoutMS=0&serverSelectionTimeoutMS=3600000";
+const PATIENT: &str = "connectTimeoutMS=0&serverSelectionTimeoutMS=3600000&heartbeatFrequencyMS=3600000";
 
 #[tokio::test]
 async fn before_anything() {
