@@ -10,7 +10,7 @@ use marula_driver::{
     Client, Collection, Cursor, Database,
     bson::{Document, RawDocumentBuf, doc, rawdoc},
 };
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 fn main() -> ExitCode {
     run::<Marula>()
@@ -69,7 +69,7 @@ impl Marula {
         Ok(())
     }
 
-    async fn insert_one<T: serde::Serialize + Sync>(&self, document: &T, count: u64) -> Result<(), Failure> {
+    async fn insert_one<T: Serialize + Send + Sync>(&self, document: &T, count: u64) -> Result<(), Failure> {
         let inserted = self.collection::<T>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_one(document).await?);
@@ -77,7 +77,7 @@ impl Marula {
         Ok(())
     }
 
-    async fn find_one<T: DeserializeOwned + Send + 'static>(
+    async fn find_one<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         name: &str,
         count: u64,
@@ -92,12 +92,12 @@ impl Marula {
 
     async fn find<T>(&self, name: &str) -> Result<Cursor<T>, Failure>
     where
-        T: DeserializeOwned + Send + 'static,
+        T: DeserializeOwned + Send + Sync + 'static,
     {
         Ok(self.collection::<T>(name).find(doc! {}).await?)
     }
 
-    async fn find_owned<T: DeserializeOwned + Send + 'static>(
+    async fn find_owned<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         name: &str,
         count: u64,

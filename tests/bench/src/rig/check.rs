@@ -37,7 +37,7 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let places = Places::find()?;
     let path = places.package().join("ceilings.toml");
     let valgrind = callgrind::version().ok_or("the check needs valgrind")?;
-    let [_, ours] = contestants::build_ours(&places, &[])?;
+    let [_, ours] = contestants::build_ours(&places)?;
     let ceilings = if write {
         Vec::new()
     } else {

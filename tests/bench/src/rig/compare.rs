@@ -103,7 +103,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 fn build(places: &Places, notes: &mut Vec<String>) -> Result<Vec<Contestant>, Failure> {
-    let mut contestants = Vec::from(contestants::build_ours(places, &[])?);
+    let mut contestants = Vec::from(contestants::build_ours(places)?);
     contestants.push(contestants::build_official(places)?);
     match contestants::build_libmongoc(places) {
         Ok(contestant) => contestants.push(contestant),

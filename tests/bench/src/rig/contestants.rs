@@ -38,13 +38,8 @@ pub(super) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
 
-/// Our client and the floor, with the settings of `cargo build --release`; `extra` adds to them.
-pub(super) fn build_ours(places: &Places, extra: &[&str]) -> Result<[Contestant; 2], Failure> {
-    let target = if extra.is_empty() {
-        places.target.clone()
-    } else {
-        places.out.join("profile")
-    };
+/// Our client and the floor, with the settings of `cargo build --release`.
+pub(super) fn build_ours(places: &Places) -> Result<[Contestant; 2], Failure> {
     let mut build = cargo();
     build
         .current_dir(&places.root)
@@ -57,11 +52,11 @@ pub(super) fn build_ours(places: &Places, extra: &[&str]) -> Result<[Contestant;
         "--bin",
         "client-floor",
     ]);
-    succeed(build.arg("--target-dir").arg(&target).args(extra))?;
+    succeed(build.arg("--target-dir").arg(&places.target))?;
     let contestant = |name, program: &str| Contestant {
         name,
         version: String::new(),
-        program: target.join("release").join(program),
+        program: places.target.join("release").join(program),
     };
     Ok([
         contestant("floor", "client-floor"),

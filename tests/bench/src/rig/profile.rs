@@ -22,7 +22,7 @@ const CASES: [(Topology, Task); 8] = [
 pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
     let places = Places::find()?;
     callgrind::version().ok_or("the profile needs valgrind")?;
-    let [_, ours] = contestants::build_ours(&places, &["--config", "profile.release.debug=1"])?;
+    let [_, ours] = contestants::build_ours(&places)?;
     let server = Server::start(Some(callgrind::DELAY_US))?;
     for (topology, task) in CASES {
         let label = format!("{task} {}", topology.name());
