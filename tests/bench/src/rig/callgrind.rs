@@ -29,6 +29,8 @@ pub(super) struct Counts {
     pub(super) allocations: f64,
     /// Instructions by the function that they are in.
     pub(super) functions: BTreeMap<String, f64>,
+    /// Instructions by function, with those in what it calls. A function that calls itself has them more than once.
+    pub(super) inclusive: BTreeMap<String, f64>,
 }
 
 const ALLOCATING: [&str; 6] = [
@@ -47,7 +49,25 @@ pub(super) fn version() -> Option<String> {
     Some(text.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// What one operation of the task costs, with one task on one thread. `None` when the program has no means for it.
+/// The arguments of the two runs of a count, and how many operations they differ by: one task on one thread.
+pub(super) fn two_runs(
+    server: &Server,
+    topology: Topology,
+    task: Task,
+) -> Result<([Arguments; 2], f64), Failure> {
+    let (few, many) = if task.is_bulk() { (1, 3) } else { (100, 600) };
+    let uri = server.uri(topology)?;
+    let arguments = |ops| Arguments {
+        uri: uri.clone(),
+        task,
+        tasks: 1,
+        runtime: Runtime::Current,
+        ops,
+    };
+    Ok(([arguments(few), arguments(many)], (many - few) as f64))
+}
+
+/// What one operation of the task costs. `None` when the program has no means for it.
 pub(super) fn per_operation(
     contestant: &Contestant,
     server: &Server,
@@ -55,21 +75,11 @@ pub(super) fn per_operation(
     task: Task,
     out: &Path,
 ) -> Result<Option<Counts>, Failure> {
-    let (few, many) = if task.is_bulk() { (1, 3) } else { (100, 600) };
-    let run = |ops| {
-        let arguments = Arguments {
-            uri: server.uri(topology)?,
-            task,
-            tasks: 1,
-            runtime: Runtime::Current,
-            ops,
-        };
-        count(contestant, &arguments, out)
-    };
-    let (Some(few_counts), Some(many_counts)) = (run(few)?, run(many)?) else {
+    let ([few, many], operations) = two_runs(server, topology, task)?;
+    let (Some(few), Some(many)) = (count(contestant, &few, out)?, count(contestant, &many, out)?) else {
         return Ok(None);
     };
-    Ok(Some(many_counts.minus(&few_counts).over((many - few) as f64)))
+    Ok(Some(many.minus(&few).over(operations)))
 }
 
 fn count(contestant: &Contestant, arguments: &Arguments, out: &Path) -> Result<Option<Counts>, Failure> {
@@ -96,7 +106,7 @@ impl Counts {
     fn parse(text: &str) -> Result<Self, Failure> {
         let mut counts = Self::default();
         let mut names: HashMap<&str, &str> = HashMap::new();
-        let mut own: HashMap<&str, f64> = HashMap::new();
+        let (mut own, mut called_cost): (HashMap<&str, f64>, HashMap<&str, f64>) = Default::default();
         let (mut function, mut called) = ("", "");
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
@@ -108,7 +118,8 @@ impl Counts {
                 if ALLOCATING.contains(&called) {
                     counts.allocations += number(given.split_whitespace().next())?;
                 }
-                lines.next();
+                let inside = number(lines.next().and_then(|line| line.split_whitespace().nth(1)))?;
+                *called_cost.entry(function).or_default() += inside;
             } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
                 let spent = number(line.split_whitespace().nth(1))?;
                 counts.instructions += spent;
@@ -118,28 +129,40 @@ impl Counts {
         if counts.instructions == 0.0 {
             return Err("callgrind has counted nothing".into());
         }
-        for (function, spent) in own {
-            *counts.functions.entry(function.to_owned()).or_default() += spent;
+        for (function, spent) in called_cost
+            .into_iter()
+            .chain(own.iter().map(|(name, spent)| (*name, *spent)))
+        {
+            *counts.inclusive.entry(function.to_owned()).or_default() += spent;
         }
+        counts.functions = own
+            .into_iter()
+            .map(|(name, spent)| (name.to_owned(), spent))
+            .collect();
         Ok(counts)
     }
 
     fn minus(mut self, other: &Self) -> Self {
         self.instructions -= other.instructions;
         self.allocations -= other.allocations;
-        for (function, spent) in &other.functions {
-            *self.functions.entry(function.clone()).or_default() -= spent;
-        }
+        subtract(&mut self.functions, &other.functions);
+        subtract(&mut self.inclusive, &other.inclusive);
         self
     }
 
     fn over(mut self, operations: f64) -> Self {
         self.instructions /= operations;
         self.allocations /= operations;
-        for spent in self.functions.values_mut() {
+        for spent in self.functions.values_mut().chain(self.inclusive.values_mut()) {
             *spent /= operations;
         }
         self
+    }
+}
+
+fn subtract(from: &mut BTreeMap<String, f64>, other: &BTreeMap<String, f64>) {
+    for (function, spent) in other {
+        *from.entry(function.clone()).or_default() -= spent;
     }
 }
 
@@ -172,6 +195,7 @@ mod tests {
         assert_eq!((counts.instructions, counts.allocations), (170.0, 4.0));
         assert_eq!(counts.functions["main"], 30.0);
         assert_eq!(counts.functions["malloc"], 140.0);
+        assert_eq!(counts.inclusive["main"], 130.0);
         assert!(Counts::parse("events: Ir\n").is_err());
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{
     Failure, Places, callgrind, chart,
     contestants::{self, Contestant},
+    dhat,
     plan::{self, Cell},
     server::{Server, Topology},
     statistics::Spread,
@@ -69,6 +70,7 @@ pub(super) struct Counted {
 pub(super) struct Count {
     pub(super) instructions: f64,
     pub(super) allocations: f64,
+    pub(super) bytes: f64,
 }
 
 pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
@@ -204,10 +206,12 @@ fn counts(
             }
             let mut entries = Vec::new();
             for contestant in contestants {
-                let counted = callgrind::per_operation(contestant, &server, topology, task, &places.out)?;
-                entries.push(counted.map(|counts| Count {
+                let counts = callgrind::per_operation(contestant, &server, topology, task, &places.out)?;
+                let bytes = dhat::bytes_per_operation(contestant, &server, topology, task)?;
+                entries.push(counts.zip(bytes).map(|(counts, bytes)| Count {
                     instructions: counts.instructions,
                     allocations: counts.allocations,
+                    bytes,
                 }));
             }
             let counted = Counted {

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod contestants;
 mod cost;
+mod dhat;
 mod plan;
 mod profile;
 mod server;

@@ -1,5 +1,7 @@
 //! `profile`: which functions of our client the instructions of an operation are in.
 
+use std::collections::BTreeMap;
+
 use marula_bench_contract::Task;
 
 use super::{
@@ -18,7 +20,7 @@ const CASES: [(Topology, Task); 8] = [
     (Topology::Standalone, Task::InsertMany10k),
 ];
 
-/// Prints the functions that spend the most by themselves, for each case.
+/// Prints the functions that spend the most, by themselves and with what they call, for each case.
 pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
     let places = Places::find()?;
     callgrind::version().ok_or("the profile needs valgrind")?;
@@ -35,14 +37,17 @@ pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
             "\n{label}: {:.0} instructions, {:.2} allocations",
             counts.instructions, counts.allocations
         );
-        let mut functions: Vec<(&String, &f64)> = counts.functions.iter().collect();
-        functions.sort_by(|a, b| b.1.total_cmp(a.1));
-        for (name, spent) in functions.into_iter().take(top) {
-            println!(
-                "{spent:>14.1} {:>5.1} %  {name}",
-                spent / counts.instructions * 100.0
-            );
-        }
+        print(&counts.functions, counts.instructions, top);
+        println!("with what they call:");
+        print(&counts.inclusive, counts.instructions, top);
     }
     Ok(())
+}
+
+fn print(functions: &BTreeMap<String, f64>, of: f64, top: usize) {
+    let mut functions: Vec<(&String, &f64)> = functions.iter().collect();
+    functions.sort_by(|a, b| b.1.total_cmp(a.1));
+    for (name, spent) in functions.into_iter().take(top) {
+        println!("{spent:>14.1} {:>5.1} %  {name}", spent / of * 100.0);
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{
-    compare::{Counted, Report, Times, Timing},
+    compare::{Count, Counted, Report, Times, Timing},
     statistics::Spread,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn markdown(report: &Report) -> String {
             .collect();
         grid(
             &mut text,
-            "User instructions per operation; allocations",
+            "User instructions per operation; allocations (KiB)",
             report,
             &rows,
         );
@@ -139,7 +139,7 @@ fn rates(times: &Times) -> Vec<String> {
 }
 
 fn counted(row: &Counted) -> Vec<String> {
-    let show = |count: &super::compare::Count| {
+    let show = |count: &Count| {
         format!(
             "{}; {}",
             grouped(count.instructions),
