@@ -81,7 +81,7 @@ pub struct Line {
     pub discount: i32,
 }
 
-const LINES: i32 = 236;
+const LINES: i32 = 227;
 
 /// The id of the document with this number.
 #[must_use]

@@ -140,11 +140,8 @@ fn rates(times: &Times) -> Vec<String> {
 
 fn counted(row: &Counted) -> Vec<String> {
     let show = |count: &Count| {
-        format!(
-            "{}; {}",
-            grouped(count.instructions),
-            significant(count.allocations)
-        )
+        let (allocations, kib) = (significant(count.allocations), significant(count.bytes / 1024.0));
+        format!("{}; {allocations} ({kib})", grouped(count.instructions))
     };
     row.entries
         .iter()
