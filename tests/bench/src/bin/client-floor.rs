@@ -40,9 +40,10 @@ impl Contestant for Floor {
         let requests = requests(task, material);
         for _ in 0..count {
             let (first, more) = requests.split_first().ok_or("there is no request")?;
-            let mut cursor = connection.exchange(first).await?;
-            while let (Some(id), Some(more)) = (cursor, more.first()) {
-                cursor = connection.exchange(&with_cursor(more, id)).await?;
+            let mut length = connection.exchange(first).await?;
+            let Some(more) = more.first() else { continue };
+            while let Some(id) = cursor_id(connection.reply(length)) {
+                length = connection.exchange(&with_cursor(more, id)).await?;
             }
         }
         Ok(())
@@ -101,8 +102,8 @@ impl Connection {
         Ok(Self { stream, buffer })
     }
 
-    /// Sends a request and reads the reply. Returns the id of its cursor when there is more to fetch.
-    async fn exchange(&mut self, request: &[u8]) -> Result<Option<i64>, Failure> {
+    /// Sends a request and reads the reply, whose length it returns.
+    async fn exchange(&mut self, request: &[u8]) -> Result<usize, Failure> {
         self.stream.write_all(request).await?;
         let mut filled = self.stream.read(&mut self.buffer).await?;
         let length = self.buffer[..filled]
@@ -118,11 +119,16 @@ impl Connection {
                 read => filled += read,
             }
         }
-        Ok(cursor_id(black_box(&self.buffer[..length])))
+        black_box(self.reply(length));
+        Ok(length)
+    }
+
+    fn reply(&self, length: usize) -> &[u8] {
+        &self.buffer[..length]
     }
 }
 
-/// Canned replies have the id of a cursor behind the batch, close to the end.
+/// The id of a reply's cursor when there is more to fetch. Canned replies have the id of a cursor behind the batch, close to the end.
 fn cursor_id(reply: &[u8]) -> Option<i64> {
     const ID: &[u8] = b"\x12id\0";
     if !reply.get(26..)?.starts_with(b"cursor\0") {

@@ -7,8 +7,8 @@ use super::{
     table::{place, significant},
 };
 
-const WIDTH: f64 = 860.0;
-const LABELS: f64 = 270.0;
+const WIDTH: f64 = 800.0;
+const LABELS: f64 = 210.0;
 /// The bar of the contestant that is the measure.
 const MEASURE: f64 = 440.0;
 /// Longer bars are cut, and say so by their number.
@@ -20,7 +20,7 @@ const HEAD: f64 = 64.0;
 const COLOURS: [&str; 4] = ["#9a9a94", "#2f9e5b", "#4d7fd6", "#d08a2e"];
 
 const STYLE: &str = "\
-text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-size:15px}.number{font-size:10px}
+text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-size:15px}.number{font-size:10px}.task{font-weight:600}
 .line{stroke:#d0d7de}.ground{fill:#fff}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.line{stroke:#3d444d}.ground{fill:#0d1117}}";
 
@@ -67,7 +67,10 @@ fn legend(picture: &mut String, contestants: &[String]) {
 }
 
 fn bars(picture: &mut String, row: &Times, top: f64) {
-    text(picture, "", 16.0, top + 16.0, &place(row));
+    let whole = place(row);
+    let (task, circumstances) = whole.split_once(", ").unwrap_or((&whole, ""));
+    text(picture, "task", 16.0, top + 16.0, task);
+    text(picture, "number", 16.0, top + 31.0, circumstances);
     let cpu = |n: usize| {
         row.entries
             .get(n)
