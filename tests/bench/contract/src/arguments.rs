@@ -1,0 +1,217 @@
+//! The arguments of a client program.
+
+use std::{fmt, str::FromStr};
+
+/// What one operation is. See the table in the crate's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the crate's documentation has the table")]
+pub enum Task {
+    Ping,
+    PingRaw,
+    InsertOne,
+    InsertOne27k,
+    FindOne,
+    FindOneRawTweet,
+    Find10kOwned,
+    Find10kBorrowed,
+    Find10kRaw,
+    Find10kTweetsDocument,
+    Find10kTweetsRaw,
+    InsertMany10k,
+}
+
+impl Task {
+    /// All tasks, in the order of the tables.
+    pub const ALL: [Self; 12] = [
+        Self::Ping,
+        Self::PingRaw,
+        Self::InsertOne,
+        Self::InsertOne27k,
+        Self::FindOne,
+        Self::FindOneRawTweet,
+        Self::Find10kOwned,
+        Self::Find10kBorrowed,
+        Self::Find10kRaw,
+        Self::Find10kTweetsDocument,
+        Self::Find10kTweetsRaw,
+        Self::InsertMany10k,
+    ];
+
+    /// As the argument spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            Self::PingRaw => "ping_raw",
+            Self::InsertOne => "insert_one",
+            Self::InsertOne27k => "insert_one_27k",
+            Self::FindOne => "find_one",
+            Self::FindOneRawTweet => "find_one_raw_tweet",
+            Self::Find10kOwned => "find_10k_owned",
+            Self::Find10kBorrowed => "find_10k_borrowed",
+            Self::Find10kRaw => "find_10k_raw",
+            Self::Find10kTweetsDocument => "find_10k_tweets_document",
+            Self::Find10kTweetsRaw => "find_10k_tweets_raw",
+            Self::InsertMany10k => "insert_many_10k",
+        }
+    }
+
+    /// Whether one operation moves 10,000 documents.
+    #[must_use]
+    pub const fn is_bulk(self) -> bool {
+        matches!(
+            self,
+            Self::Find10kOwned
+                | Self::Find10kBorrowed
+                | Self::Find10kRaw
+                | Self::Find10kTweetsDocument
+                | Self::Find10kTweetsRaw
+                | Self::InsertMany10k
+        )
+    }
+
+    /// Operations of each task before the measured ones.
+    #[must_use]
+    pub const fn warm_up(self) -> u64 {
+        if self.is_bulk() { 2 } else { 100 }
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Task {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|task| task.name() == name)
+            .ok_or_else(|| format!("no task is named {name}"))
+    }
+}
+
+/// Which of tokio's runtimes a program in Rust uses. Programs in C have threads and take either for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// One thread.
+    Current,
+    /// One worker for each core.
+    Multi,
+}
+
+impl Runtime {
+    /// As the argument spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Multi => "multi",
+        }
+    }
+}
+
+impl FromStr for Runtime {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "current" => Ok(Self::Current),
+            "multi" => Ok(Self::Multi),
+            _ => Err(format!("a runtime is current or multi, not {name}")),
+        }
+    }
+}
+
+/// What a client program is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The connection string.
+    pub uri: String,
+    /// What to do.
+    pub task: Task,
+    /// How many at a time.
+    pub tasks: u64,
+    /// On which runtime.
+    pub runtime: Runtime,
+    /// How many in all.
+    pub ops: u64,
+}
+
+impl Arguments {
+    /// Reads pairs of names and values; every name must be there once.
+    ///
+    /// # Errors
+    /// Says which argument is wrong or missing.
+    pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let (mut uri, mut task, mut tasks, mut runtime, mut ops) = (None, None, None, None, None);
+        let mut given = given.into_iter();
+        while let Some(name) = given.next() {
+            let value = given.next().ok_or_else(|| format!("{name} has no value"))?;
+            let number = || match value.parse::<u64>() {
+                Ok(number) if number > 0 => Ok(number),
+                _ => Err(format!("{name} needs a number above 0, not {value}")),
+            };
+            match name.as_str() {
+                "--task" => task = Some(value.parse()?),
+                "--tasks" => tasks = Some(number()?),
+                "--runtime" => runtime = Some(value.parse()?),
+                "--ops" => ops = Some(number()?),
+                "--uri" => uri = Some(value),
+                _ => return Err(format!("there is no argument {name}")),
+            }
+        }
+        Ok(Self {
+            uri: uri.ok_or("--uri is missing")?,
+            task: task.ok_or("--task is missing")?,
+            tasks: tasks.ok_or("--tasks is missing")?,
+            runtime: runtime.ok_or("--runtime is missing")?,
+            ops: ops.ok_or("--ops is missing")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_argument_is_read() {
+        let read = parse("--uri mongodb://h --task find_one --tasks 8 --runtime multi --ops 100").unwrap();
+        let expected = Arguments {
+            uri: "mongodb://h".into(),
+            task: Task::FindOne,
+            tasks: 8,
+            runtime: Runtime::Multi,
+            ops: 100,
+        };
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |line| parse(line).unwrap_err();
+        assert_eq!(error("--uri"), "--uri has no value");
+        assert_eq!(
+            error("--uri a --task ping --tasks 1 --runtime multi"),
+            "--ops is missing"
+        );
+        assert_eq!(error("--ops 0"), "--ops needs a number above 0, not 0");
+        assert_eq!(error("--task pong"), "no task is named pong");
+        assert_eq!(error("--colour red"), "there is no argument --colour");
+    }
+
+    #[test]
+    fn every_task_has_a_name_of_its_own() {
+        for task in Task::ALL {
+            assert_eq!(task.name().parse(), Ok(task));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The client program of this project's driver.
+
+use std::{hint::black_box, process::ExitCode};
+
+use marula_bench_contract::{
+    Contestant, DATABASE, Failure, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL,
+    ONE_TWEET, Small, SmallRef, Task, id, run,
+};
+use marula_driver::{
+    Client, Collection, Cursor, Database,
+    bson::{Document, RawDocumentBuf, doc, rawdoc},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+fn main() -> ExitCode {
+    run::<Marula>()
+}
+
+#[derive(Clone)]
+struct Marula {
+    client: Client,
+    database: Database,
+}
+
+impl Contestant for Marula {
+    async fn connect(uri: &str) -> Result<Self, Failure> {
+        let client = Client::connect(uri).await?;
+        let database = client.database(DATABASE);
+        Ok(Self { client, database })
+    }
+
+    async fn work(&self, task: Task, material: &Material, count: u64) -> Result<(), Failure> {
+        match task {
+            Task::Ping => self.ping(count).await,
+            Task::PingRaw => self.ping_raw(count).await,
+            Task::InsertOne => self.insert_one(&material.small, count).await,
+            Task::InsertOne27k => self.insert_one::<Large>(&material.large, count).await,
+            Task::FindOne => self.find_one::<Small>(ONE_SMALL, count).await,
+            Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
+            Task::Find10kOwned => self.find_owned::<Small>(MANY_SMALL, count).await,
+            Task::Find10kBorrowed => self.find_borrowed(count).await,
+            Task::Find10kRaw => self.find_raw(MANY_SMALL, count).await,
+            Task::Find10kTweetsDocument => self.find_owned::<Document>(MANY_TWEETS, count).await,
+            Task::Find10kTweetsRaw => self.find_raw(MANY_TWEETS, count).await,
+            Task::InsertMany10k => self.insert_many(&material.many, count).await,
+        }
+    }
+}
+
+impl Marula {
+    fn collection<T>(&self, name: &str) -> Collection<T> {
+        self.database.collection(name)
+    }
+
+    async fn ping(&self, count: u64) -> Result<(), Failure> {
+        let admin = self.client.database("admin");
+        for _ in 0..count {
+            black_box(admin.run_command(doc! { "ping": 1 }).await?);
+        }
+        Ok(())
+    }
+
+    async fn ping_raw(&self, count: u64) -> Result<(), Failure> {
+        let admin = self.client.database("admin");
+        let ping = rawdoc! { "ping": 1 };
+        for _ in 0..count {
+            black_box(admin.run_command(&ping).with_type::<RawDocumentBuf>().await?);
+        }
+        Ok(())
+    }
+
+    async fn insert_one<T: Serialize + Send + Sync>(&self, document: &T, count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<T>(INSERTED);
+        for _ in 0..count {
+            black_box(inserted.insert_one(document).await?);
+        }
+        Ok(())
+    }
+
+    async fn find_one<T: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        name: &str,
+        count: u64,
+    ) -> Result<(), Failure> {
+        let collection = self.collection::<T>(name);
+        for _ in 0..count {
+            let found: Option<T> = collection.find_one(doc! { "_id": id(0) }).await?;
+            black_box(found.ok_or("nothing was found")?);
+        }
+        Ok(())
+    }
+
+    async fn find<T>(&self, name: &str) -> Result<Cursor<T>, Failure>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        Ok(self.collection::<T>(name).find(doc! {}).await?)
+    }
+
+    async fn find_owned<T: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        name: &str,
+        count: u64,
+    ) -> Result<(), Failure> {
+        for _ in 0..count {
+            let mut cursor = self.find::<T>(name).await?;
+            let mut found = 0;
+            while let Some(document) = cursor.try_next().await? {
+                black_box(document);
+                found += 1;
+            }
+            all(found)?;
+        }
+        Ok(())
+    }
+
+    async fn find_borrowed(&self, count: u64) -> Result<(), Failure> {
+        for _ in 0..count {
+            let mut cursor = self.find::<Document>(MANY_SMALL).await?;
+            let mut found = 0;
+            while cursor.advance().await? {
+                black_box(cursor.deserialize_current::<SmallRef<'_>>()?);
+                found += 1;
+            }
+            all(found)?;
+        }
+        Ok(())
+    }
+
+    async fn find_raw(&self, name: &str, count: u64) -> Result<(), Failure> {
+        for _ in 0..count {
+            let mut cursor = self.find::<RawDocumentBuf>(name).await?;
+            let mut found = 0;
+            while cursor.advance().await? {
+                black_box(cursor.current()?);
+                found += 1;
+            }
+            all(found)?;
+        }
+        Ok(())
+    }
+
+    async fn insert_many(&self, documents: &[Small], count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<Small>(INSERTED);
+        for _ in 0..count {
+            black_box(inserted.insert_many(documents).await?);
+        }
+        Ok(())
+    }
+}
+
+fn all(found: usize) -> Result<(), Failure> {
+    if found == MANY {
+        Ok(())
+    } else {
+        Err(format!("{found} documents were found").into())
+    }
+}

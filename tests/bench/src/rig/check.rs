@@ -1,0 +1,207 @@
+//! `check`: what operations of our client cost, against ceilings that are checked in.
+
+use std::{fmt::Write, fs, process::Command};
+
+use marula_bench_contract::Task;
+
+use super::{
+    Failure, Places,
+    callgrind::{self, Counts},
+    contestants,
+    server::{Server, Topology},
+};
+
+const TOPOLOGIES: [Topology; 2] = [Topology::Standalone, Topology::ThreeNode];
+const TASKS: [Task; 5] = [
+    Task::Ping,
+    Task::InsertOne,
+    Task::FindOne,
+    Task::Find10kOwned,
+    Task::InsertMany10k,
+];
+
+/// How far above what was reached `--write` puts a ceiling.
+const HEADROOM: f64 = 1.03;
+
+/// The ceilings of a case.
+#[derive(Clone, Debug, PartialEq)]
+struct Ceiling {
+    /// `TOPOLOGY.TASK`.
+    case: String,
+    instructions: f64,
+    allocations: f64,
+}
+
+/// Compares, or writes the file anew. False when a ceiling is passed.
+pub(super) fn run(write: bool) -> Result<bool, Failure> {
+    let places = Places::find()?;
+    let path = places.package().join("ceilings.toml");
+    let valgrind = callgrind::version().ok_or("the check needs valgrind")?;
+    let [_, ours] = contestants::build_ours(&places)?;
+    let ceilings = if write {
+        Vec::new()
+    } else {
+        parse(&fs::read_to_string(&path)?)?
+    };
+    let server = Server::start(Some(callgrind::DELAY_US))?;
+    let mut reached = Vec::new();
+    let mut holds = true;
+    for topology in TOPOLOGIES {
+        for task in TASKS {
+            let counts = callgrind::per_operation(&ours, &server, topology, task, &places.out)?;
+            let counts = counts.ok_or("our client has no means for a task")?;
+            let case = format!("{}.{task}", topology.name());
+            if !write {
+                let ceiling = ceilings.iter().find(|ceiling| ceiling.case == case);
+                let ceiling = ceiling.ok_or_else(|| format!("ceilings.toml has no [{case}]"))?;
+                holds &= compare(ceiling, &counts);
+            }
+            reached.push((case, counts));
+        }
+    }
+    if write {
+        let text = written(&reached, &valgrind);
+        fs::write(&path, &text)?;
+        println!("{text}");
+    } else if !holds {
+        println!("a ceiling of tests/bench/ceilings.toml is passed");
+    }
+    Ok(holds)
+}
+
+/// Prints both figures of both kinds.
+fn compare(ceiling: &Ceiling, counts: &Counts) -> bool {
+    let kinds = [
+        ("instructions", counts.instructions, ceiling.instructions),
+        ("allocations", counts.allocations, ceiling.allocations),
+    ];
+    let mut holds = true;
+    for (kind, reached, ceiling_of) in kinds {
+        let passed = reached > ceiling_of;
+        let verdict = if passed { "PASSED" } else { "ok" };
+        println!(
+            "{:<28} {kind:<12} {reached:>14.2} of {ceiling_of:>14.2} {verdict}",
+            ceiling.case
+        );
+        holds &= !passed;
+    }
+    holds
+}
+
+/// Reads tables of two numbers, the only TOML there is in the file.
+fn parse(text: &str) -> Result<Vec<Ceiling>, Failure> {
+    let mut ceilings: Vec<Ceiling> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let refuse = || format!("ceilings.toml, line {}: {line}", number + 1);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(case) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            ceilings.push(Ceiling {
+                case: case.to_owned(),
+                instructions: f64::NAN,
+                allocations: f64::NAN,
+            });
+            continue;
+        }
+        let (key, value) = line.split_once('=').ok_or_else(refuse)?;
+        let value = value.trim().replace('_', "").parse().map_err(|_| refuse())?;
+        let ceiling = ceilings.last_mut().ok_or_else(refuse)?;
+        match key.trim() {
+            "instructions" => ceiling.instructions = value,
+            "allocations" => ceiling.allocations = value,
+            _ => return Err(refuse().into()),
+        }
+    }
+    match ceilings
+        .iter()
+        .find(|ceiling| ceiling.instructions.is_nan() || ceiling.allocations.is_nan())
+    {
+        Some(ceiling) => Err(format!("ceilings.toml: [{}] lacks a number", ceiling.case).into()),
+        None => Ok(ceilings),
+    }
+}
+
+fn written(reached: &[(String, Counts)], valgrind: &str) -> String {
+    let rustc = Command::new("rustc").arg("--version").output();
+    let rustc = rustc.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    );
+    let rustc = rustc.split(" (").next().unwrap_or_default().trim();
+    let mut text = format!(
+        "# User instructions and allocations per operation that the client may spend, a few percent above what it does.\n\
+         # One task, current-thread runtime, release profile. Counted with valgrind {valgrind} and {rustc}.\n\
+         # `cargo run --release -p marula-bench -- check` compares, with `--write` it makes this file anew.\n"
+    );
+    for (case, counts) in reached {
+        // Allocations are few and whole, but for what is made every so many operations.
+        let (instructions, allocations) = (
+            (counts.instructions * HEADROOM).ceil(),
+            counts.allocations * HEADROOM + 0.1,
+        );
+        // Writing to a string can't fail.
+        let _ = write!(
+            text,
+            "\n[{case}]\ninstructions = {instructions}\nallocations = {allocations:.1}\n"
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(instructions: f64, allocations: f64) -> Counts {
+        Counts {
+            instructions,
+            allocations,
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let text = written(&[("a.ping".into(), counts(1_000.0, 4.0))], "3");
+        let ceiling = Ceiling {
+            case: "a.ping".into(),
+            instructions: 1_030.0,
+            allocations: 4.2,
+        };
+        assert_eq!(parse(&text).unwrap(), [ceiling]);
+    }
+
+    #[test]
+    fn the_checked_in_file_has_every_case() {
+        let ceilings = parse(include_str!("../../ceilings.toml")).unwrap();
+        assert_eq!(ceilings.len(), TOPOLOGIES.len() * TASKS.len());
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused() {
+        let refused = |text| parse(text).unwrap_err().to_string();
+        assert_eq!(
+            refused("instructions = 1"),
+            "ceilings.toml, line 1: instructions = 1"
+        );
+        assert_eq!(refused("[a]\nspeed = 1"), "ceilings.toml, line 2: speed = 1");
+        assert_eq!(
+            refused("[a]\ninstructions = 1"),
+            "ceilings.toml: [a] lacks a number"
+        );
+    }
+
+    #[test]
+    fn either_figure_can_pass_its_ceiling() {
+        let ceiling = Ceiling {
+            case: "a".into(),
+            instructions: 10.0,
+            allocations: 2.0,
+        };
+        assert!(compare(&ceiling, &counts(10.0, 2.0)));
+        assert!(!compare(&ceiling, &counts(10.5, 2.0)));
+        assert!(!compare(&ceiling, &counts(10.0, 2.5)));
+    }
+}

@@ -1,0 +1,99 @@
+//! The client programs that are built with this package do every task against the canned server.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Output, Stdio},
+};
+
+use marula_bench_contract::Task;
+
+const CLIENTS: [&str; 2] = [
+    env!("CARGO_BIN_EXE_client-marula"),
+    env!("CARGO_BIN_EXE_client-floor"),
+];
+
+/// The server's process, and its connection strings: standalone, one node, three nodes.
+struct Server {
+    child: Child,
+    uris: Vec<String>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_marula-bench"));
+        let child = command
+            .arg("canned")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.expect("the server starts");
+        let output = BufReader::new(child.stdout.take().expect("an output"));
+        let lines = output.lines().take(3).map(|line| line.expect("a line"));
+        let uris = lines
+            .map(|line| line.split_once(' ').expect("a name and a string").1.to_owned())
+            .collect();
+        Self { child, uris }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It ends when its input does.
+        drop(self.child.stdin.take());
+        let ended = self.child.wait().expect("the server ends");
+        assert!(ended.success(), "the server: {ended}");
+    }
+}
+
+fn run(client: &str, uri: &str, task: &str, tasks: &str, runtime: &str) -> Output {
+    let mut command = Command::new(client);
+    command.args(["--uri", uri, "--task", task, "--tasks", tasks]);
+    command.args(["--runtime", runtime, "--ops", "3"]);
+    command.output().expect("the client runs")
+}
+
+fn assert_done(client: &str, uri: &str, task: Task, tasks: &str, runtime: &str) {
+    let output = run(client, uri, task.name(), tasks, runtime);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{client} {task} {uri}: {said}");
+    let line = String::from_utf8_lossy(&output.stdout);
+    assert!(line.starts_with(r#"{"ops":3,"#), "{client} {task} {uri}: {line}");
+}
+
+#[test]
+fn every_task_can_be_done() {
+    let server = Server::start();
+    for client in CLIENTS {
+        for task in Task::ALL {
+            assert_done(client, &server.uris[2], task, "1", "current");
+        }
+    }
+}
+
+#[test]
+fn every_deployment_can_be_used_by_many_tasks() {
+    let server = Server::start();
+    for client in CLIENTS {
+        for uri in &server.uris {
+            for task in [Task::Ping, Task::InsertOne, Task::FindOne] {
+                assert_done(client, uri, task, "8", "multi");
+            }
+        }
+    }
+}
+
+#[test]
+fn exit_codes_tell_why() {
+    for client in CLIENTS {
+        assert_eq!(
+            run(client, "mongodb://localhost", "pong", "1", "current")
+                .status
+                .code(),
+            Some(2)
+        );
+        assert_eq!(
+            run(client, "no string", "ping", "1", "current").status.code(),
+            Some(1)
+        );
+    }
+}
