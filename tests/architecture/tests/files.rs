@@ -3,7 +3,7 @@
 use marula_architecture_tests::{Source, sources_of};
 use syn::visit::Visit;
 
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "driver",
     "macros",
     "odm",
@@ -12,6 +12,7 @@ const FOLDERS: [&str; 12] = [
     "tests/driver",
     "tests/odm",
     "tests/architecture",
+    "tests/bench",
     "tests/fuzz/src",
     "tests/simulation",
     "tests/spec",
