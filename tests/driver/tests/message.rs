@@ -20,7 +20,9 @@ async fn tapped() -> Tap {
         .await
         .expect("the server starts");
     let tap = WireTap::start(server.addresses()[0]).await;
-    let client = Client::connect(tap.uri("")).await.expect("a client");
+    // The server is busy for long with a hundred thousand updates, and must not be taken for dead.
+    let options = "serverMonitoringMode=poll&heartbeatFrequencyMS=3600000";
+    let client = Client::connect(tap.uri(options)).await.expect("a client");
     Tap {
         tap,
         things: client.database("d").collection("c"),
