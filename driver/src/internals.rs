@@ -31,8 +31,8 @@ pub use crate::{
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        auth, cmap, command, description, event, handshake, monitoring, retry, sdam, server_selection,
-        session, srv, wire,
+        auth, cmap, command, description, event, handshake, happy_eyeballs, monitoring, retry, sdam,
+        server_selection, session, socks5, srv, wire,
     },
     types::{deadline::Deadline, variables::Variables},
 };

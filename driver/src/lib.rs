@@ -18,12 +18,14 @@
 //!
 //! | name | default | |
 //! |---|---|---|
-//! | `dns` | yes | connection strings that begin with `mongodb+srv://` |
+//! | `dns` | yes | connection strings that begin with `mongodb+srv://`, and host names looked up without blocking a thread |
 //! | `rustls` | yes | encrypted connections (`tls=true`) |
+//! | `snappy`, `zlib`, `zstd` | no | compressed messages (`compressors=…`), one feature for each compressor; `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
 //!
-//! Without a feature, what needs it is refused when a client is made.
+//! Without a feature, what needs it is refused when a client is made; a compressor in a connection string is a warning. Without
+//! `dns`, the system's resolver is asked for host names.
 
 mod api;
 pub mod bson;
@@ -65,9 +67,10 @@ pub use api::{
     Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, Error, ErrorKind, NetworkError,
-    NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR,
-    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
+    ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
+    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
+    WriteError, WriteFailure,
 };
 pub use operation::{
     create_indexes::{IndexModel, IndexOptions},
@@ -101,8 +104,8 @@ pub mod action {
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
 ///
-/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications. The
-/// subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
+/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications, which
+/// have none for the SRV records of a `mongodb+srv` client that cannot be used later on (`SRV record problem`). The subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
 /// for it.
 ///
 /// The variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`, `MONGODB_LOG_TOPOLOGY`, `MONGODB_LOG_SERVER_SELECTION` and

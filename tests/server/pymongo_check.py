@@ -3,7 +3,7 @@
 Usage: pymongo_check.py URI
 
 Runs operations, compares each with the documented behaviour of MongoDB, prints "N passed, N failed", and exits with 1
-if a check failed. A connection string with a user checks logging in too. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
+if a check failed. A connection string with a user checks logging in too; one with a client's certificate checks logging in by certificate. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
 """
 
 import datetime
@@ -305,6 +305,29 @@ def logins(client, uri):
     check_error("a dropped user", 18, lambda: log_in("check1", "p:@/\u00adX"))
 
 
+def certificates(client, uri):
+    """Users who log in by certificate, on a server that encrypts."""
+    subject = "CN=client,OU=tests,O=Marula"
+    parts = urllib.parse.urlsplit(uri)
+    uri = f"mongodb://{parts.netloc.rpartition('@')[2]}/?{parts.query}"
+
+    def log_in(**options):
+        other = pymongo.MongoClient(uri, authMechanism="MONGODB-X509", serverSelectionTimeoutMS=10_000, **options)
+        try:
+            return other.admin.command("connectionStatus")["authInfo"]["authenticatedUsers"]
+        finally:
+            other.close()
+
+    check_error("a certificate of nobody", 18, log_in)
+    client["$external"].command("createUser", subject, roles=[])
+    owner = [{"user": subject, "db": "$external"}]
+    check("a certificate", log_in(), owner)
+    check("a certificate with its name", log_in(username=subject), owner)
+    check_error("a certificate with another name", 18, lambda: log_in(username="CN=somebody"))
+    client["$external"].command("dropUser", subject)
+    check_error("a certificate of a dropped user", 18, log_in)
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__)
@@ -318,6 +341,8 @@ def main():
     sessions(client, db)
     if "@" in sys.argv[1]:
         logins(client, sys.argv[1])
+    if "tlsCertificateKeyFile" in sys.argv[1]:
+        certificates(client, sys.argv[1])
     client.drop_database(db.name)
     check("dropped database", db.name in client.list_database_names(), False)
     client.close()

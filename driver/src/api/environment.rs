@@ -11,9 +11,9 @@ use crate::{
 /// See the module; the default is the real world.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// Opens sockets.
+    /// Knows where servers are.
     pub dialer: Dialer,
-    /// Asks for SRV and TXT records.
+    /// Asks for SRV and TXT records, and for addresses.
     pub dns: Arc<dyn DnsLookup>,
     /// SRV records are asked for again no sooner than this. 60 s, says the specification.
     pub min_rescan_interval: Duration,

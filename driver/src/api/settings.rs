@@ -11,6 +11,7 @@ use crate::{
         handshake::{ClientMetadata, Surroundings},
         retry::RetryOptions,
         srv::Rescan,
+        wire::CompressionSettings,
     },
     telemetry::{self, Listeners, LogSettings},
     topology::{SrvPolling, TopologySettings},
@@ -26,6 +27,7 @@ pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> L
         pool: options.pool_listener.clone(),
         sdam: options.sdam_listener.clone(),
         selection: None,
+        rescan: None,
     };
     let settings = LogSettings {
         variables: environment.variables.clone(),
@@ -90,6 +92,9 @@ pub(super) fn topology(
             load_balanced: options.load_balanced,
             server_api: options.server_api,
             dialer: environment.dialer.clone(),
+            compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
+            dns: environment.dns.clone(),
+            proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
@@ -98,12 +103,12 @@ pub(super) fn topology(
             ..pool(options)
         },
         listener: listeners.sdam.clone(),
-        srv: srv(options, environment),
+        srv: srv(options, environment, listeners),
     })
 }
 
 /// A load balancer's address is not polled for.
-fn srv(options: &ClientOptions, environment: &Environment) -> Option<SrvPolling> {
+fn srv(options: &ClientOptions, environment: &Environment, listeners: &Listeners) -> Option<SrvPolling> {
     let origin = options.srv_origin.clone().filter(|_| !options.load_balanced)?;
     Some(SrvPolling {
         rescan: Rescan::new(
@@ -115,6 +120,7 @@ fn srv(options: &ClientOptions, environment: &Environment) -> Option<SrvPolling>
         ),
         dns: environment.dns.clone(),
         lookup_timeout: options.connect_timeout,
+        listener: listeners.rescan.clone(),
     })
 }
 

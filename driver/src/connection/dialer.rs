@@ -1,11 +1,15 @@
-//! Opening the socket.
+//! From a host name to a socket.
 
-use std::{fmt, io, net::SocketAddr, sync::Arc};
+use std::{
+    fmt, io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
 
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::lookup_host;
 
-use super::stream::Stream;
-use crate::{Error, Result, ServerAddress, error::NetworkPhase};
+use super::dns::{DnsLookup, LookupError};
+use crate::{Error, Result, error::NetworkPhase};
 
 /// Leads a host and a port to an address.
 pub type Map = dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync;
@@ -13,7 +17,7 @@ pub type Map = dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync;
 /// Who knows where a server really listens.
 #[derive(Clone, Default)]
 pub enum Dialer {
-    /// The system: its resolver, its sockets.
+    /// The hosts file, DNS, the system.
     #[default]
     System,
     /// A function from host and port; `None` refuses the connection. For tests, which cannot have the ports that the
@@ -35,53 +39,49 @@ impl fmt::Debug for Dialer {
 }
 
 impl Dialer {
-    /// Connects to the server, in the clear.
-    pub(super) async fn dial(&self, address: &ServerAddress) -> Result<Stream> {
-        match address {
-            ServerAddress::Tcp { host, port } => {
-                let addresses = self.resolve(host, *port).await?;
-                connect(addresses).await.map(Stream::Tcp)
-            }
-            #[cfg(unix)]
-            ServerAddress::Unix { path } => tokio::net::UnixStream::connect(path)
-                .await
-                .map(Stream::Unix)
-                .map_err(|e| Error::network(NetworkPhase::Connect, e)),
-            #[cfg(not(unix))]
-            ServerAddress::Unix { .. } => Err(Error::unsupported("Unix domain sockets on this platform")),
-        }
-    }
-
-    async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    /// Where the host listens, in the order of preference. Whoever connects fails in `phase`.
+    pub(super) async fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+        dns: &dyn DnsLookup,
+        phase: NetworkPhase,
+    ) -> Result<Vec<SocketAddr>> {
         match self {
-            Self::System => Ok(lookup_host((host, port))
+            Self::System => resolve(host, port, dns)
                 .await
-                .map_err(|e| Error::network(NetworkPhase::Resolve, e))?
-                .collect()),
+                .map_err(|error| Error::network(NetworkPhase::Resolve, error)),
             Self::Mapped(map) => match map(host, port) {
                 Some(address) => Ok(vec![address]),
-                None => Err(Error::network(
-                    NetworkPhase::Connect,
-                    io::ErrorKind::ConnectionRefused.into(),
-                )),
+                None => Err(Error::network(phase, io::ErrorKind::ConnectionRefused.into())),
             },
         }
     }
 }
 
-/// Tries the addresses of the host in the resolver's order.
-async fn connect(addresses: Vec<SocketAddr>) -> Result<TcpStream> {
-    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                stream
-                    .set_nodelay(true)
-                    .map_err(|e| Error::network(NetworkPhase::Connect, e))?;
-                return Ok(stream);
-            }
-            Err(error) => failure = error,
-        }
+async fn resolve(host: &str, port: u16, dns: &dyn DnsLookup) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
     }
-    Err(Error::network(NetworkPhase::Connect, failure))
+    if host
+        .strip_suffix('.')
+        .unwrap_or(host)
+        .eq_ignore_ascii_case("localhost")
+    {
+        // IPv4 first: unless told otherwise, servers listen there alone.
+        let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        return Ok(loopback.map(|ip| SocketAddr::new(ip, port)).to_vec());
+    }
+    if host.contains('%') {
+        // An address of a link: the system knows its number.
+        return Ok(lookup_host((host, port)).await?.collect());
+    }
+    let found = dns.addresses(host).await.map_err(|error| {
+        let kind = match error {
+            LookupError::NoRecords(_) => io::ErrorKind::NotFound,
+            LookupError::Failed(_) | LookupError::Unavailable(_) => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error.to_string())
+    })?;
+    Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }

@@ -1,6 +1,8 @@
 //! What the driver asks DNS for, whoever answers.
 
-use std::{fmt, pin::Pin};
+use std::{fmt, net::IpAddr, pin::Pin};
+
+use tokio::net::lookup_host;
 
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
@@ -26,11 +28,36 @@ impl fmt::Display for LookupError {
 /// A lookup under way. Dropping it gives it up.
 pub type Lookup<'a, T> = Pin<Box<dyn Future<Output = Result<Vec<T>, LookupError>> + Send + 'a>>;
 
-/// Asks DNS. Names are complete: no search domain is to be tried.
+/// Asks DNS.
 pub trait DnsLookup: fmt::Debug + Send + Sync {
-    /// The SRV records of a name.
+    /// The SRV records of a name, which is complete: no search domain is to be tried.
     fn srv<'a>(&'a self, name: &'a str) -> Lookup<'a, SrvRecord>;
 
-    /// The TXT records of a name.
+    /// The TXT records of a name, which is complete.
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord>;
+
+    /// The addresses of a host, in the order of preference, of both families: those of DNS, and whatever else the system
+    /// looks into. At least one, or an error. Never asked for `localhost`, nor for what is an address already.
+    fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
+        Box::pin(ask_system(host))
+    }
+}
+
+/// The addresses by the system's own resolver, which blocks one of tokio's threads.
+pub(super) async fn ask_system(host: &str) -> Result<Vec<IpAddr>, LookupError> {
+    match lookup_host((host, 0)).await {
+        Ok(found) => {
+            let addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+            match addresses.is_empty() {
+                true => Err(LookupError::NoRecords(format!(
+                    "the system knows no address of {host}"
+                ))),
+                false => Ok(addresses),
+            }
+        }
+        // The system does not tell apart whether there is no such name or no answer.
+        Err(error) => Err(LookupError::Failed(format!(
+            "the system knows no address of {host}: {error}"
+        ))),
+    }
 }

@@ -2,26 +2,29 @@
 
 use std::{
     io,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
-    Connection, SharedMetadata, State,
+    Connection, DnsLookup, Resolver, SharedMetadata, State,
     dialer::Dialer,
     login::{LoginSettings, as_login_error},
+    open::{open, timed_out},
     read_buffer::ReadBuffer,
-    stream::Stream,
     tls::TlsConfig,
 };
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     bson::ObjectId,
     error::NetworkPhase,
+    options::Proxy,
     proto::{
         auth::Login,
         command::CommandBuilder,
         description::HelloReply,
         handshake::{self, parse_hello},
+        wire::{Compression, CompressionSettings},
     },
     types::{deadline::Deadline, server_api::ServerApi},
 };
@@ -39,8 +42,15 @@ pub struct ConnectionSettings {
     pub load_balanced: bool,
     /// The declared version of the server's interface: the connection's own commands carry it.
     pub server_api: Option<ServerApi>,
-    /// Opens the sockets.
+    /// Knows where servers and proxies are.
     pub dialer: Dialer,
+    /// The compressors that are offered. Monitors offer none: they ask nothing but hello, which is never compressed, and a
+    /// server need not spend its time on compressing the answers.
+    pub compression: CompressionSettings,
+    /// Knows the addresses of their names.
+    pub dns: Arc<dyn DnsLookup>,
+    /// Through which TCP connections go; `None`: straight to the servers.
+    pub proxy: Option<Proxy>,
     /// Who logs in; `None`: nobody. Monitors never do.
     pub login: Option<LoginSettings>,
 }
@@ -54,7 +64,7 @@ pub struct Greeted {
 }
 
 impl ConnectionSettings {
-    /// Connections in the clear, through the system's sockets.
+    /// Connections in the clear, straight to the servers.
     pub fn new(connect_timeout: Duration, metadata: impl Into<SharedMetadata>) -> Self {
         Self {
             connect_timeout,
@@ -63,14 +73,18 @@ impl ConnectionSettings {
             load_balanced: false,
             server_api: None,
             dialer: Dialer::default(),
+            compression: CompressionSettings::default(),
+            dns: Arc::new(Resolver::default()),
+            proxy: None,
             login: None,
         }
     }
 
-    /// The same without a login.
+    /// The same without a login, and without compression.
     pub fn for_monitors(&self) -> Self {
         Self {
             login: None,
+            compression: CompressionSettings::default(),
             ..self.clone()
         }
     }
@@ -88,7 +102,7 @@ impl Greeted {
             let logged_in = self.deadline.run(self.connection.log_in(login, user)).await;
             let outcome = match logged_in {
                 Ok(outcome) => outcome.map_err(as_login_error),
-                Err(_) => Err(timed_out(NetworkPhase::Authentication, settings)),
+                Err(_) => Err(timed_out(NetworkPhase::Authentication, settings.connect_timeout)),
             };
             outcome.map_err(|error| error.with_address(&self.connection.address))?;
         }
@@ -120,8 +134,11 @@ impl Connection {
             hello: HelloReply::default(),
             server_api: settings.server_api,
             handshake_time: Duration::ZERO,
+            mechanism: None,
             write: Vec::new(),
             read: ReadBuffer::default(),
+            compression: (!settings.compression.offered().is_empty())
+                .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
             exhaust: false,
             state: State::Idle,
@@ -135,7 +152,11 @@ impl Connection {
         match greeted {
             Ok(Ok(hello)) => connection.hello = hello,
             Ok(Err(error)) => return Err(in_phase(error, NetworkPhase::Handshake).with_address(address)),
-            Err(_) => return Err(timed_out(NetworkPhase::Handshake, settings).with_address(address)),
+            Err(_) => {
+                return Err(
+                    timed_out(NetworkPhase::Handshake, settings.connect_timeout).with_address(address)
+                );
+            }
         }
         connection.handshake_time = started.elapsed();
         Ok(Greeted {
@@ -157,6 +178,7 @@ impl Connection {
             &settings.metadata.document(),
             settings.load_balanced,
             settings.server_api,
+            settings.compression.offered(),
         );
         if let Some(login) = login {
             login.write_hello(&mut command);
@@ -166,6 +188,10 @@ impl Connection {
         let hello = self.hello_round_trip(Deadline::NEVER).await?;
         if settings.load_balanced && hello.service_id.is_none() {
             return Err(Error::unsupported(handshake::NO_SERVICE_ID));
+        }
+        let agreed = handshake::agreed_compressor(self.hello_reply(), settings.compression.offered());
+        if let Some(compression) = &mut self.compression {
+            compression.choose(agreed);
         }
         Ok(hello)
     }
@@ -196,31 +222,6 @@ impl Connection {
             _ => error.with_address(&self.address),
         })
     }
-}
-
-async fn open(address: &ServerAddress, settings: &ConnectionSettings, deadline: Deadline) -> Result<Stream> {
-    let Ok(dialled) = deadline.run(settings.dialer.dial(address)).await else {
-        return Err(timed_out(NetworkPhase::Connect, settings));
-    };
-    let stream = dialled?;
-    let Some(tls) = &settings.tls else {
-        return Ok(stream);
-    };
-    let Stream::Tcp(socket) = stream else {
-        return Err(Error::unsupported("tls=true with a Unix domain socket"));
-    };
-    match deadline.run(tls.connect(socket, address)).await {
-        Ok(encrypted) => encrypted.map(Stream::Tls),
-        Err(_) => Err(timed_out(NetworkPhase::TlsHandshake, settings)),
-    }
-}
-
-fn timed_out(phase: NetworkPhase, settings: &ConnectionSettings) -> Error {
-    let message = format!(
-        "no answer within connectTimeoutMS ({:?})",
-        settings.connect_timeout
-    );
-    Error::network(phase, io::Error::new(io::ErrorKind::TimedOut, message))
 }
 
 /// A socket that fails before the connection is established fails before any command of the application was sent.

@@ -99,7 +99,7 @@ mod tests {
     fn recipe(digit: usize) -> KeyRecipe {
         let mechanism = Mechanism::Scram(ScramHash::Sha256);
         let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));
-        let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin() else {
+        let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin(None) else {
             panic!("another step");
         };
         let text = format!("r={}x,s=AAA{digit},i=4096", "A".repeat(32));

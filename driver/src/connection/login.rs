@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Connection, keys::KeyCache};
+use super::{Connection, ConnectionSettings, keys::KeyCache};
 use crate::{
     Error, ErrorKind, NetworkPhase, Result,
     error::{AuthenticationError, AuthenticationFailure},
@@ -63,14 +63,33 @@ impl Connection {
         self.converse(step, settings).await
     }
 
-    /// Takes the steps of a conversation to its end. Logging in again on a connection in use is the same, from the step
-    /// [`Login::begin`].
+    /// Logs in once more on a connection in use, with commands alone: no handshake, and so no conversation begun in it. Does
+    /// nothing on a connection without a user.
+    pub async fn log_in_again(&mut self, settings: &ConnectionSettings) -> Result<()> {
+        let Some(user) = &settings.login else {
+            return Ok(());
+        };
+        let step = user.begin()?.begin(self.mechanism);
+        let limit = Deadline::after(Some(settings.connect_timeout));
+        let outcome = match limit.run(self.converse(step, user)).await {
+            Ok(outcome) => outcome.map_err(as_login_error),
+            Err(_) => Err(Error::network(
+                NetworkPhase::Authentication,
+                std::io::ErrorKind::TimedOut.into(),
+            )),
+        };
+        // Who uses it now is unknown to the server.
+        outcome.map_err(|error| self.fail(error))
+    }
+
+    /// Takes the steps of a conversation to its end.
     async fn converse(&mut self, mut step: Step, settings: &LoginSettings) -> Result<()> {
         loop {
             step = match step {
                 Step::Done => return Ok(()),
                 Step::Send(request, awaiting) => {
                     let mechanism = awaiting.mechanism();
+                    self.mechanism = Some(mechanism);
                     let body = self.exchange(&request).await?;
                     let reply = self.reply(body);
                     parse_reply(reply).map_err(|error| refused(mechanism, &error))?;

@@ -3,20 +3,25 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+mod connect;
 mod dialer;
 mod dns;
 mod establish;
 mod hello_stream;
+#[cfg(feature = "rustls")]
+mod http;
 mod interruption;
 mod keys;
 mod login;
 mod metadata;
+mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]
 mod resolver;
+mod socks5;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
@@ -30,8 +35,12 @@ use crate::{
     Error, Result, ServerAddress,
     error::NetworkPhase,
     proto::{
+        auth::Mechanism,
         description::HelloReply,
-        wire::{DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer, parse_op_msg},
+        wire::{
+            Compression, DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer,
+            parse_op_msg,
+        },
     },
     types::{deadline::Deadline, server_api::ServerApi},
 };
@@ -58,8 +67,12 @@ pub struct Connection {
     /// The declared version of the server's interface.
     server_api: Option<ServerApi>,
     handshake_time: Duration,
+    /// By which the user has logged in.
+    mechanism: Option<Mechanism>,
     write: Vec<u8>,
     read: ReadBuffer,
+    /// `None` if no compressor was offered.
+    compression: Option<Box<Compression>>,
     last_request: i32,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
@@ -155,10 +168,20 @@ impl Connection {
     pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
         self.state = State::Busy;
         self.hello_body = 0..0;
+        let limit = self.max_message_size();
+        let packed = match &mut self.compression {
+            None => Ok(&*self.write),
+            Some(compression) => compression.pack(&self.write, limit),
+        };
+        let bytes = match packed {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(self.fail(error.into())),
+        };
         let interruption = self.read.interruption();
-        let sent = deadline
-            .run(self.stream.write_all(&self.write, interruption))
-            .await;
+        let sent = deadline.run(self.stream.write_all(bytes, interruption)).await;
+        if let Some(compression) = &mut self.compression {
+            compression.release(KEPT_WRITE_CAPACITY);
+        }
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
             self.write = Vec::new();
         }
@@ -199,7 +222,7 @@ impl Connection {
             .fill(&mut self.stream, HEADER_LENGTH)
             .await
             .map_err(network)?;
-        let limit = self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
+        let limit = self.max_message_size();
         let header = Header::parse(self.read.header(), limit)?;
         if header.response_to != self.last_request && !self.exhaust {
             return Err(Error::protocol(format!(
@@ -212,9 +235,22 @@ impl Connection {
             .await
             .map_err(network)?;
         self.read.set_message(header.length);
+        if header.compressed {
+            let Some(compression) = &mut self.compression else {
+                return Err(Error::protocol(
+                    "a reply is compressed, but no compressor was offered",
+                ));
+            };
+            self.read.unpack(compression, limit)?;
+        }
         let message = parse_op_msg(self.read.message())?;
         self.exhaust = message.more_to_come;
         Ok((message.body, message.more_to_come))
+    }
+
+    /// The largest message that the server takes, and that is taken from it.
+    fn max_message_size(&self) -> usize {
+        self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE)
     }
 
     /// The bytes of the last reply, as far as `range`.

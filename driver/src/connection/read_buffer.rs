@@ -3,7 +3,7 @@
 use std::{io, ops::Range, sync::Arc};
 
 use super::{interruption::Interruption, stream::Stream};
-use crate::proto::wire::{HEADER_LENGTH, ReplyBuffer};
+use crate::proto::wire::{Compression, HEADER_LENGTH, ReplyBuffer, WireError};
 
 /// Enough for most replies, so that they need one read.
 const INITIAL: usize = 4 << 10;
@@ -19,6 +19,11 @@ pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     filled: usize,
     message: usize,
+    /// The current message is a compressed frame: what it holds is the first bytes of `unpacked`.
+    is_packed: bool,
+    /// Zeroed once and then written over, so that its length only grows.
+    unpacked: Vec<u8>,
+    unpacked_length: usize,
     /// Lets the pool stop the use of the connection. It lies here so that futures which read need not carry it.
     interruption: Option<Arc<Interruption>>,
 }
@@ -44,6 +49,12 @@ impl ReadBuffer {
         self.message = 0;
         if self.bytes.len() > KEPT && self.filled == 0 {
             self.bytes = Vec::new();
+        }
+        if self.is_packed {
+            self.is_packed = false;
+            if self.unpacked.len() > KEPT {
+                self.unpacked = Vec::new();
+            }
         }
     }
 
@@ -80,6 +91,14 @@ impl ReadBuffer {
         self.message = length;
     }
 
+    /// Replaces the current message, which is a compressed frame, by what it holds.
+    pub(super) fn unpack(&mut self, compression: &mut Compression, limit: usize) -> Result<(), WireError> {
+        let frame = self.bytes.get(..self.message).unwrap_or_default();
+        self.unpacked_length = compression.unpack(frame, limit, &mut self.unpacked)?;
+        self.is_packed = true;
+        Ok(())
+    }
+
     /// Whether more has arrived than the current message.
     pub(super) fn has_surplus(&self) -> bool {
         self.filled > self.message
@@ -87,12 +106,22 @@ impl ReadBuffer {
 
     /// The current message.
     pub(super) fn message(&self) -> &[u8] {
-        self.bytes.get(..self.message).unwrap_or_default()
+        match self.is_packed {
+            false => self.bytes.get(..self.message),
+            true => self.unpacked.get(..self.unpacked_length),
+        }
+        .unwrap_or_default()
     }
 
     /// Moves the message out when it fills most of the buffer, else copies it out and keeps the buffer.
     pub(super) fn take(&mut self, body: Range<usize>) -> ReplyBuffer {
-        if self.filled == self.message && self.message * 2 > self.bytes.len() {
+        if self.is_packed && self.unpacked_length * 2 > self.unpacked.len() {
+            let mut bytes = std::mem::take(&mut self.unpacked);
+            bytes.truncate(self.unpacked_length);
+            self.unpacked_length = 0;
+            return ReplyBuffer::new(bytes, body);
+        }
+        if !self.is_packed && self.filled == self.message && self.message * 2 > self.bytes.len() {
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.truncate(self.message);
             self.filled = 0;

@@ -1,15 +1,19 @@
 //! DNS lookups by the system's configuration: `/etc/resolv.conf`, or what the platform has in its place.
 //!
 //! The configuration is read anew for each lookup, since a machine may change networks while a client lives, and nothing is
-//! cached: who asks again wants to know what has changed.
+//! cached: who asks again wants to know what has changed, and a host name may lead elsewhere after a failover. Both cost little
+//! beside opening a connection, and no more lookups are under way than connections are being opened.
+
+mod addresses;
 
 use std::{net::SocketAddr, time::Duration};
 
 use hickory_resolver::{
     TokioResolver,
-    config::{ConnectionConfig, NameServerConfig, ResolverConfig},
+    config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts},
     net::{DnsError, NetError, runtime::TokioRuntimeProvider},
     proto::rr::{Name, RData, RecordType},
+    system_conf::read_system_conf,
 };
 
 use super::dns::{DnsLookup, Lookup, LookupError};
@@ -22,7 +26,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Asks this name server alone, over UDP and TCP.
+    /// Asks this name server alone, over UDP and TCP, and nothing else that the system looks into.
     #[cfg_attr(
         not(feature = "internals"),
         expect(dead_code, reason = "for tests, through `internals`")
@@ -33,23 +37,19 @@ impl Resolver {
         }
     }
 
-    fn resolver(&self) -> Result<TokioResolver, NetError> {
-        let mut builder = match self.name_server {
-            None => TokioResolver::builder_tokio()?,
-            Some(address) => {
-                let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
-                    .map(|mut connection| {
-                        connection.port = address.port();
-                        connection
-                    })
-                    .to_vec();
-                let server = NameServerConfig::new(address.ip(), true, connections);
-                let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
-                TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
-            }
+    fn config(&self) -> Result<(ResolverConfig, ResolverOpts), NetError> {
+        let Some(address) = self.name_server else {
+            return read_system_conf();
         };
-        builder.options_mut().cache_size = 0;
-        builder.build()
+        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
+            .map(|mut connection| {
+                connection.port = address.port();
+                connection
+            })
+            .to_vec();
+        let server = NameServerConfig::new(address.ip(), true, connections);
+        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+        Ok((config, ResolverOpts::default()))
     }
 
     async fn ask<T>(
@@ -60,7 +60,8 @@ impl Resolver {
     ) -> Result<Vec<T>, LookupError> {
         let failed = |error: NetError| describe(kind, name, &error);
         let complete = Name::from_ascii(format!("{name}.")).map_err(|error| failed(NetError::from(error)))?;
-        let lookup = self.resolver().map_err(failed)?;
+        let (config, options) = self.config().map_err(failed)?;
+        let lookup = resolver(config, options).map_err(failed)?;
         let answer = lookup.lookup(complete, kind).await.map_err(failed)?;
         let records = answer.answers().iter();
         Ok(records
@@ -87,6 +88,19 @@ impl DnsLookup for Resolver {
             _ => None,
         }))
     }
+
+    fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, std::net::IpAddr> {
+        Box::pin(self.find_addresses(host))
+    }
+}
+
+/// Asks name servers alone, and forgets their answers.
+fn resolver(config: ResolverConfig, mut options: ResolverOpts) -> Result<TokioResolver, NetError> {
+    options.cache_size = 0;
+    options.use_hosts_file = hickory_resolver::config::ResolveHosts::Never;
+    TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+        .with_options(options)
+        .build()
 }
 
 fn describe(kind: RecordType, name: &str, error: &NetError) -> LookupError {

@@ -3,7 +3,7 @@
 use super::dns::{DnsLookup, Lookup, LookupError};
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// Asks nobody.
+/// Asks nobody for SRV and TXT records, and the system alone for addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {}
 

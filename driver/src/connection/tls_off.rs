@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{io::ReadBuf, net::TcpStream};
 
-use crate::{Error, Result, ServerAddress, options::TlsOptions};
+use crate::{Error, Result, ServerAddress, options::TlsOptions, types::deadline::Deadline};
 
 /// Cannot be had.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl TlsConfig {
     }
 
     #[expect(clippy::unused_async, reason = "the twin waits")]
-    pub(super) async fn connect(&self, _: TcpStream, _: &ServerAddress) -> Result<TlsStream> {
+    pub(super) async fn connect(&self, _: TcpStream, _: &ServerAddress, _: Deadline) -> Result<TlsStream> {
         match self.0 {}
     }
 }

@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc};
 pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use command::CommandError;
 pub use network::{NetworkError, NetworkPhase};
-pub use pool::PoolError;
+pub use pool::{ConnectionsInUse, PoolError};
 pub use selection::ServerSelectionError;
 pub use write::{BulkWriteError, WriteConcernError, WriteError, WriteFailure};
 

@@ -3,13 +3,25 @@
 use std::{fmt, io, sync::Arc};
 
 /// What the driver was doing with the socket.
+///
+/// Up to and including [`Authentication`](Self::Authentication) a connection was being established, which `connectTimeoutMS`
+/// limits: the kind is [`TimedOut`](io::ErrorKind::TimedOut) when that time is over. None of the application's commands had
+/// been sent on it. A peer that closes the socket shows up as [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), one that
+/// resets it as [`ConnectionReset`](io::ErrorKind::ConnectionReset), in whatever phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkPhase {
-    /// Resolving a host name.
+    /// Resolving the host name of a server or proxy. The kind is [`NotFound`](io::ErrorKind::NotFound) when there is no such
+    /// name, else the name servers could not tell.
     Resolve,
-    /// Opening the socket.
+    /// Opening the socket: nobody listens, no way leads there, nobody answers. A host with several addresses has failed on
+    /// all of them, and the text tells each.
     Connect,
+    /// Connecting to the SOCKS5 proxy, and through it. The text tells which; the kind is that of the proxy's socket, or else
+    /// what the proxy answered: [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a login or a request that it
+    /// refused, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) and the unreachable kinds for what it met on the
+    /// way to the server, [`InvalidData`](io::ErrorKind::InvalidData) for bytes that are no SOCKS5.
+    Proxy,
     /// Agreeing on encryption. The kind is [`InvalidData`](io::ErrorKind::InvalidData) when one side refused: a certificate
     /// that is not trusted, expired or for another name, no common version, bytes that are no TLS. Any other kind is a
     /// failure of the socket.
@@ -61,6 +73,7 @@ impl NetworkError {
             self.phase,
             NetworkPhase::Resolve
                 | NetworkPhase::Connect
+                | NetworkPhase::Proxy
                 | NetworkPhase::TlsHandshake
                 | NetworkPhase::Handshake
                 | NetworkPhase::Authentication
@@ -68,11 +81,13 @@ impl NetworkError {
     }
 
     /// While a connection is established: whether an overloaded server may be behind the failure. It drops sockets; it
-    /// neither changes host names nor certificates, and once it has greeted it is not overloaded. What TLS refuses shows up during the first exchange too, where a client
-    /// certificate is refused.
+    /// neither changes host names nor certificates, and once it has greeted it is not overloaded. What a proxy does is the
+    /// proxy's. What TLS refuses shows up during the first exchange too, where a client certificate is refused.
     pub(crate) fn may_be_overload(&self) -> bool {
-        !matches!(self.phase, NetworkPhase::Resolve | NetworkPhase::Authentication)
-            && self.source.kind() != io::ErrorKind::InvalidData
+        !matches!(
+            self.phase,
+            NetworkPhase::Resolve | NetworkPhase::Proxy | NetworkPhase::Authentication
+        ) && self.source.kind() != io::ErrorKind::InvalidData
     }
 }
 
@@ -81,6 +96,7 @@ impl fmt::Display for NetworkError {
         let doing = match self.phase {
             NetworkPhase::Resolve => "the host name could not be resolved",
             NetworkPhase::Connect => "the connection could not be opened",
+            NetworkPhase::Proxy => "the connection could not be opened through the proxy",
             NetworkPhase::TlsHandshake => "the connection could not be encrypted",
             NetworkPhase::Handshake => "the connection failed during the handshake",
             NetworkPhase::Authentication => "the connection failed during the login",
@@ -109,6 +125,7 @@ mod tests {
             assert!(may(NetworkPhase::TlsHandshake, kind));
             assert!(may(NetworkPhase::Handshake, kind));
             assert!(!may(NetworkPhase::Resolve, kind));
+            assert!(!may(NetworkPhase::Proxy, kind));
         }
         assert!(!may(NetworkPhase::TlsHandshake, InvalidData));
         assert!(!may(NetworkPhase::Handshake, InvalidData));

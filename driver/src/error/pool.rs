@@ -30,7 +30,22 @@ pub enum PoolError {
         connections: usize,
         /// `maxPoolSize`; 0 means no limit.
         max_pool_size: u32,
+        /// What the connections were in use for; `None` unless the client is in load-balanced mode, where cursors and transactions
+        /// hold on to connections.
+        in_use: Option<ConnectionsInUse>,
     },
+}
+
+/// What the connections of a pool are in use for (Load Balancer specification).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnectionsInUse {
+    /// Held by open cursors.
+    pub cursors: usize,
+    /// Held by transactions.
+    pub transactions: usize,
+    /// In use by other operations.
+    pub other: usize,
 }
 
 impl fmt::Display for PoolError {
@@ -49,10 +64,24 @@ impl fmt::Display for PoolError {
                 timeout,
                 connections,
                 max_pool_size,
+                in_use: None,
             } => write!(
                 f,
                 "no connection to {address} became free within {timeout:?} ({connections} of at most \
                  {max_pool_size} exist); raise maxPoolSize or waitQueueTimeoutMS"
+            ),
+            Self::WaitQueueTimeout {
+                address,
+                timeout,
+                max_pool_size,
+                in_use: Some(in_use),
+                ..
+            } => write!(
+                f,
+                "Timeout waiting for connection from the connection pool. maxPoolSize: {max_pool_size}, connections in use by \
+                 cursors: {}, connections in use by transactions: {}, connections in use by other operations: {} (no connection to \
+                 {address} became free within {timeout:?}; close cursors that are not needed, or raise maxPoolSize)",
+                in_use.cursors, in_use.transactions, in_use.other
             ),
         }
     }

@@ -18,9 +18,9 @@ use std::{
 };
 
 use crate::{
-    Error, Result, ServerAddress,
+    Error, ErrorKind, Result, ServerAddress,
     operation::{Operation, Pinned, Retry},
-    pool::PooledConnection,
+    pool::{PooledConnection, Purpose},
     proto::{
         event::{CommandEvent, EventListener, ServerSelectionEvent},
         retry::{self, Next, Retries, RetryOptions},
@@ -35,6 +35,10 @@ use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
 use selection::Wanted;
 use sessions::SessionPool;
+
+/// The server forgot who the user of the connection is (Authentication specification): the user logs in again and the command is
+/// repeated, whether or not it may be retried otherwise.
+const REAUTHENTICATION_REQUIRED: i32 = 391;
 
 /// What the executor needs of the client's options.
 #[derive(Clone, Debug)]
@@ -164,7 +168,17 @@ impl Executor {
             let error = Error::unsupported("retryable writes on this server");
             return Err(Failure::at(&server, error));
         }
-        let result = attempt.run(operation, &mut connection).await;
+        let result = 'done: {
+            // The output may be of a type that must not be held over an await.
+            match attempt.run(operation, &mut connection).await {
+                Err(error) if forgot_user(&error) => {}
+                outcome => break 'done outcome,
+            }
+            if let Err(error) = Box::pin(connection.log_in_again()).await {
+                break 'done Err(error);
+            }
+            attempt.run(operation, &mut connection).await
+        };
         let result = result.map_err(|error| {
             self.topology.handle_error(&server, connection.key(), &error);
             Failure::at(&server, error)
@@ -179,6 +193,7 @@ impl Executor {
         if server.is_load_balancer()
             && let Some(cursor) = O::open_cursor(&mut output)
         {
+            connection.set_purpose(Purpose::Cursor);
             cursor.pin = Some(Pinned(Box::new(connection)));
         }
         Ok(output)
@@ -225,6 +240,11 @@ impl Executor {
     pub(crate) fn drain_sessions(&self) -> Vec<[u8; 16]> {
         self.sessions.drain()
     }
+}
+
+/// Whether the server forgot who the user of the connection is.
+fn forgot_user(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
 }
 
 /// The connection that a cursor held on to.

@@ -1,15 +1,17 @@
 //! Everything a client can be told when it is made.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
-use super::{Credential, DriverInfo, ReadConcern, ReadPreference, ServerApi, TlsOptions, WriteConcern};
+use super::{
+    Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
+    WriteConcern,
+};
 use crate::{
     Error, Result, ServerAddress,
     proto::{
         event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
         srv::SrvName,
     },
-    types::secret::Secret,
 };
 
 const DEFAULT_SRV_SERVICE: &str = "mongodb";
@@ -26,42 +28,6 @@ pub enum ServerMonitoringMode {
     Stream,
     /// Ask every `heartbeatFrequencyMS`.
     Poll,
-}
-
-/// A compression of the wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Compressor {
-    /// `snappy`
-    Snappy,
-    /// `zlib`
-    Zlib,
-    /// `zstd`
-    Zstd,
-}
-
-/// A SOCKS5 proxy. `Debug` shows no password.
-#[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Proxy {
-    /// `proxyHost`
-    pub host: String,
-    /// `proxyPort`; default 1080.
-    pub port: Option<u16>,
-    /// `proxyUsername`
-    pub username: Option<String>,
-    pub(crate) password: Option<Secret>,
-}
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("username", &self.username)
-            .field("password", &self.password)
-            .finish()
-    }
 }
 
 /// The options of a client, named as the URI Options specification names them.
@@ -96,11 +62,14 @@ pub struct ClientOptions {
     pub credential: Option<Credential>,
     /// The `tls…` options: whether and how connections are encrypted.
     pub tls: TlsOptions,
-    /// `proxyHost` and its companions. Not supported by this version.
+    /// `proxyHost` and its companions: a SOCKS5 proxy between the client and its servers. Default: none.
     pub proxy: Option<Proxy>,
-    /// `compressors`, in order of preference. This version sends everything uncompressed.
+    /// `compressors`, in order of preference: messages are compressed by the first that the server has too, all but logins
+    /// and handshakes. Default: none. One whose feature is off makes a [warning](Self::warnings) in a connection string,
+    /// and is refused here when a client is made. (Wire Compression specification.)
     pub compressors: Vec<Compressor>,
-    /// `zlibCompressionLevel`, -1 to 9.
+    /// `zlibCompressionLevel`: 0 stores, 1 is fast, 9 is small, -1 is zlib's own default, which is 6. Default: -1. Refused
+    /// beyond these when a client is made. The server chooses its own for replies.
     pub zlib_compression_level: Option<i32>,
     /// `replicaSet`: the set the servers must belong to.
     pub replica_set: Option<String>,
@@ -108,9 +77,12 @@ pub struct ClientOptions {
     pub direct_connection: Option<bool>,
     /// `loadBalanced`: the host is a load balancer, with services behind it that support that. Default: no.
     pub load_balanced: bool,
-    /// `connectTimeoutMS`: limits opening a connection, handshake included. Default 10 s; zero means no limit.
+    /// `connectTimeoutMS`: limits opening a connection: finding the addresses of the host, trying all of them, the handshake and
+    /// the login. Default 10 s; zero means no limit.
     pub connect_timeout: Duration,
-    /// `socketTimeoutMS`: limits the wait for a reply. Default: no limit.
+    /// `socketTimeoutMS`: limits the exchange of one command, from the first byte sent to the last byte of the reply. The
+    /// operation fails with a [`Network`](crate::ErrorKind::Network) error, and its connection is closed; the server may go
+    /// on with the command. Default: no limit. Deprecated by the specifications in favour of `timeoutMS`.
     pub socket_timeout: Option<Duration>,
     /// `timeoutMS`: limits whole operations. Not supported by this version.
     pub timeout: Option<Duration>,
@@ -315,6 +287,15 @@ impl ClientOptions {
         if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
             return refuse("appName must be at most 128 bytes long".into());
         }
+        if self
+            .zlib_compression_level
+            .is_some_and(|level| !(-1..=9).contains(&level))
+        {
+            return refuse("zlibCompressionLevel must be from -1 to 9".into());
+        }
+        if let Some(proxy) = &self.proxy {
+            proxy.validate().map_err(Error::invalid_argument)?;
+        }
         self.tls.validate().map_err(Error::invalid_argument)?;
         self.write_concern.validate().map_err(Error::invalid_argument)?;
         self.read_preference.validate().map_err(Error::invalid_argument)
@@ -323,18 +304,24 @@ impl ClientOptions {
     /// Options whose silent neglect would be wrong, and that this version cannot honour.
     pub(crate) fn check_supported(&self) -> Result<()> {
         self.identity()?;
-        for (given, what) in [
-            (self.proxy.is_some(), "proxyHost (SOCKS5 proxies)"),
-            (
-                self.timeout.is_some_and(|timeout| !timeout.is_zero()),
-                "timeoutMS",
-            ),
-        ] {
-            if given {
-                return Err(Error::unsupported(format!(
-                    "{what} is not available in this version of marula-driver"
-                )));
-            }
+        if let Some(missing) = self
+            .compressors
+            .iter()
+            .find(|compressor| !compressor.is_available())
+        {
+            return Err(Error::unsupported(format!(
+                "the compressor {0} needs the feature `{0}` of marula-driver",
+                missing.as_str()
+            )));
+        }
+        let over_path = |host: &ServerAddress| matches!(host, ServerAddress::Unix { .. });
+        if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {
+            return Err(Error::unsupported("tls=true with a Unix domain socket"));
+        }
+        if self.timeout.is_some_and(|timeout| !timeout.is_zero()) {
+            return Err(Error::unsupported(
+                "timeoutMS is not available in this version of marula-driver",
+            ));
         }
         Ok(())
     }
@@ -356,7 +343,19 @@ mod tests {
         assert!(refused(|o| o.heartbeat_frequency = Duration::MAX).contains("at most 2147483647"));
         assert!(refused(|o| o.max_connecting = 0).contains("maxConnecting"));
         assert!(refused(|o| o.app_name = Some("x".repeat(129))).contains("appName"));
+        assert!(refused(|o| o.zlib_compression_level = Some(10)).contains("zlibCompressionLevel"));
         assert!(ClientOptions::default().validate().is_ok());
+    }
+
+    #[test]
+    fn compressors_need_their_features() {
+        for compressor in Compressor::ALL {
+            let options = ClientOptions {
+                compressors: vec![compressor],
+                ..ClientOptions::default()
+            };
+            assert_eq!(options.check_supported().is_ok(), compressor.is_available());
+        }
     }
 
     #[test]
@@ -367,7 +366,7 @@ mod tests {
         };
         options.tls.set_certificate_key_file_password("hunter2");
         options.proxy = Some(Proxy {
-            password: Some(Secret::new("hunter2")),
+            password: Some(crate::types::secret::Secret::new("hunter2")),
             ..Proxy::default()
         });
         assert!(!format!("{options:?}").contains("hunter2"));

@@ -3,11 +3,13 @@
 mod client;
 mod connection_string;
 mod credential;
+mod proxy;
 mod resolve;
 mod tls;
 
 pub use crate::types::{
     collation::Collation,
+    compressor::Compressor,
     concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
     driver_info::DriverInfo,
     hint::Hint,
@@ -16,6 +18,7 @@ pub use crate::types::{
     server_api::{ServerApi, ServerApiVersion},
 };
 pub(crate) use client::SrvOrigin;
-pub use client::{ClientOptions, Compressor, Proxy, ServerMonitoringMode};
+pub use client::{ClientOptions, ServerMonitoringMode};
 pub use credential::{AuthMechanism, Credential};
+pub use proxy::Proxy;
 pub use tls::TlsOptions;

@@ -8,29 +8,56 @@ use crate::types::secret::Secret;
 ///
 /// Connections are encrypted with `tls=true` and for `mongodb+srv`; no other option here switches encryption on. The
 /// server's certificate must be in force, be issued by an authority that the system trusts (or one of
-/// [`ca_file`](Self::ca_file)), and hold the host name by which the client knows the server. Revocation is not checked by
-/// this version. Of TLS, versions 1.2 and 1.3 are spoken.
+/// [`ca_file`](Self::ca_file)), hold the host name by which the client knows the server, and not be revoked. Of TLS, versions
+/// 1.2 and 1.3 are spoken. The files are read once, when the client is made: after a change of files, make a new client.
+///
+/// # Revoked certificates
+///
+/// With `tls=true` the client looks, by OCSP (RFC 6960), whether the server's certificate was revoked, unless
+/// [`insecure`](Self::insecure), [`allow_invalid_certificates`](Self::allow_invalid_certificates) or
+/// [`disable_certificate_revocation_check`](Self::disable_certificate_revocation_check) is set. In this order:
+///
+/// 1. A response that the server staples must be valid for its certificate: in force by the client's clock, without
+///    tolerance, and signed by the certificate's issuer or a delegate of it. Any other refuses the connection. A server whose
+///    certificate demands stapling (Must-Staple, RFC 7633) and that staples nothing, or nothing conclusive, is refused as well.
+/// 2. Conclusive responses are remembered, per client, until they expire.
+/// 3. Else the responders that the certificate names (`http://` only) are asked all at once, before anything is sent to the
+///    server, for at most five seconds and half of what is left of `connectTimeoutMS`. The first valid answer that says
+///    "good" or "revoked" counts, the latter refuses the connection. Connections that want to know the same share one
+///    question. The question never goes through a proxy.
+/// 4. Where nobody gives a conclusive answer, the connection is used (soft fail), and nobody is asked again about that
+///    certificate for a minute.
+///
+/// A refusal is a network error of the phase `TlsHandshake`, of the kind `InvalidData`, and says when the certificate was
+/// revoked and who says so. Only the server's own certificate is asked for, not those of authorities. Certificate revocation
+/// lists (CRL) are neither read nor downloaded, and there is no option for them. Responses signed with SHA-1 count as signed
+/// wrongly. When a TLS session is resumed, nothing is stapled; the rest holds.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
     /// `tls`, `ssl`: whether connections are encrypted. `None`: only for `mongodb+srv`.
     pub enabled: Option<bool>,
-    /// `tlsInsecure`: relax every check, which is both that follow. Whoever sits between client and server can then read and
-    /// change everything.
+    /// `tlsInsecure`: relax every check, which is both that follow, and do not look for revocation. Default: no. Whoever sits
+    /// between client and server can then read and change everything.
     pub insecure: Option<bool>,
-    /// `tlsAllowInvalidCertificates`: accept every certificate: of any issuer, expired, and for any name, since an unchecked
-    /// certificate proves none.
+    /// `tlsAllowInvalidCertificates`: accept every certificate: of any issuer, expired, revoked, and for any name, since an
+    /// unchecked certificate proves none. Default: no.
     pub allow_invalid_certificates: Option<bool>,
-    /// `tlsAllowInvalidHostnames`: accept a certificate for another name, if everything else is well with it.
+    /// `tlsAllowInvalidHostnames`: accept a certificate for another name, if everything else is well with it. Default: no.
     pub allow_invalid_hostnames: Option<bool>,
-    /// `tlsCAFile`: a PEM file with the authorities to trust instead of the system's.
+    /// `tlsCAFile`: a PEM file with the authorities to trust instead of the system's. A server's own certificate may stand in
+    /// it as well, self-signed or not: it is accepted byte for byte as it stands there, if it is in force, fit for servers and
+    /// for the name. Unless its issuer is trusted, too, its revocation is not looked at: there is nobody whose word would count.
     pub ca_file: Option<PathBuf>,
     /// `tlsCertificateKeyFile`: a PEM file with the certificate that the client shows, those that lead from it to its
     /// authority, and its private key (PKCS #8, PKCS #1 or SEC 1).
     pub certificate_key_file: Option<PathBuf>,
-    /// `tlsDisableOCSPEndpointCheck`. No effect in this version.
+    /// `tlsDisableOCSPEndpointCheck`: ask no responders, as where a firewall swallows such questions. Stapled responses are
+    /// still looked at. Default: no. An error together with `tlsInsecure`, `tlsAllowInvalidCertificates` or
+    /// `tlsDisableCertificateRevocationCheck`, whatever the values.
     pub disable_ocsp_endpoint_check: Option<bool>,
-    /// `tlsDisableCertificateRevocationCheck`. No effect in this version.
+    /// `tlsDisableCertificateRevocationCheck`: do not look for revocation at all, Must-Staple included. Default: no. An error
+    /// together with `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsDisableOCSPEndpointCheck`, whatever the values.
     pub disable_certificate_revocation_check: Option<bool>,
     pub(crate) certificate_key_file_password: Option<Secret>,
 }

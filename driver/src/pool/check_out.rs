@@ -1,7 +1,7 @@
 //! Requests for a connection.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,8 @@ use super::{Pool, PooledConnection};
 use crate::{
     Error, ErrorKind, PoolError, Result,
     connection::Connection,
-    proto::cmap::{CheckOut, Refusal, WaiterId},
+    error::ConnectionsInUse,
+    proto::cmap::{CheckOut, Counts, Refusal, WaiterId},
     types::deadline::Deadline,
 };
 
@@ -103,12 +104,33 @@ impl Request<'_> {
     }
 
     fn too_late(&self, timeout: Duration) -> Error {
+        let counts = self.pool.lock().machine.counts();
+        let in_use = self
+            .pool
+            .connection
+            .load_balanced
+            .then(|| self.pool.connections_in_use(counts));
         Error::new(ErrorKind::Pool(PoolError::WaitQueueTimeout {
             address: self.pool.address.clone(),
             timeout,
-            connections: self.pool.lock().machine.counts().total,
+            connections: counts.total,
             max_pool_size: self.pool.settings.max_pool_size,
+            in_use,
         }))
+    }
+}
+
+impl Pool {
+    pub(super) fn connections_in_use(&self, counts: Counts) -> ConnectionsInUse {
+        let cursors = self.held.cursors.load(Ordering::Relaxed);
+        let transactions = self.held.transactions.load(Ordering::Relaxed);
+        let in_use = counts.total - counts.available - counts.pending;
+        ConnectionsInUse {
+            cursors,
+            transactions,
+            // Connections come and go while they are counted.
+            other: in_use.saturating_sub(cursors + transactions),
+        }
     }
 }
 

@@ -44,7 +44,8 @@ use crate::{
     },
 };
 pub(crate) use event_queue::EventQueue;
-pub use pooled::PooledConnection;
+use pooled::Held;
+pub use pooled::{PooledConnection, Purpose};
 pub use settings::PoolSettings;
 
 /// What a pool tells the layer above. Called without any lock of the pool.
@@ -74,6 +75,7 @@ pub struct Pool {
     /// Tells establishments under way that they are not wanted any more.
     unwanted: Arc<Notify>,
     events: Option<EventQueue<PoolEvent>>,
+    held: Held,
 }
 
 struct State {
@@ -122,6 +124,7 @@ impl Pool {
             maintenance: Arc::default(),
             unwanted: Arc::default(),
             events,
+            held: Held::default(),
             settings,
         });
         maintenance::start(&pool);

@@ -2,11 +2,46 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use super::Pool;
-use crate::{bson::ObjectId, connection::Connection, proto::cmap::ConnectionKey};
+use crate::{Result, bson::ObjectId, connection::Connection, proto::cmap::ConnectionKey};
+
+/// What a connection is in use for, beyond the command that runs on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// One operation.
+    Operation,
+    /// A cursor that holds on to it, from one batch to the next.
+    Cursor,
+    /// A transaction that does so, from one command to the next.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "told by whoever pins connections to transactions")
+    )]
+    Transaction,
+}
+
+/// How many connections in use are held for a purpose. The others are in use by operations.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) cursors: AtomicUsize,
+    pub(super) transactions: AtomicUsize,
+}
+
+impl Held {
+    fn of(&self, purpose: Purpose) -> Option<&AtomicUsize> {
+        match purpose {
+            Purpose::Operation => None,
+            Purpose::Cursor => Some(&self.cursors),
+            Purpose::Transaction => Some(&self.transactions),
+        }
+    }
+}
 
 /// A connection in use. Dropping it gives it back; the pool closes it if a reply is outstanding, if it failed, or if it
 /// belongs to an older generation.
@@ -16,6 +51,7 @@ pub struct PooledConnection {
     pub(super) key: ConnectionKey,
     /// Always there until drop takes it.
     connection: Option<Box<Connection>>,
+    purpose: Purpose,
 }
 
 impl PooledConnection {
@@ -24,7 +60,25 @@ impl PooledConnection {
             pool,
             key,
             connection: Some(connection),
+            purpose: Purpose::Operation,
         }
+    }
+
+    /// Says what the connection is in use for from now on. Whoever waits in vain for one is told how many are held for what.
+    pub fn set_purpose(&mut self, purpose: Purpose) {
+        let before = std::mem::replace(&mut self.purpose, purpose);
+        if let Some(count) = self.pool.held.of(before) {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(count) = self.pool.held.of(purpose) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Logs the client's user in once more, since the server wants that.
+    pub async fn log_in_again(&mut self) -> Result<()> {
+        let pool = Arc::clone(&self.pool);
+        Connection::log_in_again(self, &pool.connection).await
     }
 
     /// Its number in the pool, its generation and its service.
@@ -70,6 +124,7 @@ impl DerefMut for PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
+        self.set_purpose(Purpose::Operation);
         if let Some(connection) = self.connection.take() {
             self.pool.check_in(self.key, connection);
         }

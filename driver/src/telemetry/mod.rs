@@ -10,7 +10,7 @@ mod log;
 mod log;
 
 use crate::{
-    proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent, ServerSelectionEvent},
+    proto::event::{CommandEvent, EventListener, PoolEvent, RescanProblem, SdamEvent, ServerSelectionEvent},
     types::variables::Variables,
 };
 pub(crate) use log::attach;
@@ -22,6 +22,7 @@ pub(crate) struct Listeners {
     pub(crate) pool: Option<EventListener<PoolEvent>>,
     pub(crate) sdam: Option<EventListener<SdamEvent>>,
     pub(crate) selection: Option<EventListener<ServerSelectionEvent>>,
+    pub(crate) rescan: Option<EventListener<RescanProblem>>,
 }
 
 /// How a client logs.

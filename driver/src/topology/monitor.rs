@@ -65,7 +65,8 @@ impl Monitor {
         };
         let work = async move {
             let trips = RoundTrips::default();
-            unless(monitor.run(&trips), meter.run(&trips)).await;
+            // Boxed: both are large, and a future that joins others holds them twice.
+            unless(Box::pin(monitor.run(&trips)), Box::pin(meter.run(&trips))).await;
         };
         topology.runtime.spawn(work).abort_handle()
     }

@@ -50,7 +50,7 @@ pub(super) struct Shared {
     srv_poller: OnceLock<AbortHandle>,
     own: Weak<Self>,
     /// Names this view of the deployment in its events.
-    id: ObjectId,
+    pub(super) id: ObjectId,
     events: Option<Arc<EventQueue<SdamEvent>>>,
 }
 

@@ -11,7 +11,10 @@ use tokio::task::AbortHandle;
 use super::shared::Shared;
 use crate::{
     connection::DnsLookup,
-    proto::srv::{Rescan, SrvRecord},
+    proto::{
+        event::{EventListener, RescanProblem},
+        srv::{Rescan, SrvRecord},
+    },
     types::deadline::Deadline,
 };
 
@@ -24,6 +27,8 @@ pub(crate) struct SrvPolling {
     pub(crate) dns: Arc<dyn DnsLookup>,
     /// Limits one lookup; zero means no limit.
     pub(crate) lookup_timeout: Duration,
+    /// Is told what is wrong with answers; no operation is.
+    pub(crate) listener: Option<EventListener<RescanProblem>>,
 }
 
 /// Starts the poller on the runtime of the deployment. It holds the deployment weakly, and ends when that becomes one whose
@@ -45,9 +50,29 @@ async fn run(topology: Weak<Shared>, mut polling: SrvPolling) {
             return;
         };
         let answer = answer.as_deref().map_err(Clone::clone);
+        let mut problems = Vec::new();
         topology.rescan(|hosts, random| {
-            // The specification names no message for what is wrong with an answer, so nobody is told.
-            polling.rescan.handle_answer(answer, hosts, random).hosts
+            let scan = polling.rescan.handle_answer(answer, hosts, random);
+            problems = scan.problems;
+            scan.hosts
+        });
+        // Told after the lock is released.
+        for problem in problems {
+            tell(&polling, &topology, &query, problem);
+        }
+    }
+}
+
+fn tell(polling: &SrvPolling, topology: &Shared, record: &str, problem: String) {
+    if let Some(listener) = polling
+        .listener
+        .as_ref()
+        .filter(|listener| listener.is_interested())
+    {
+        listener.tell(&RescanProblem {
+            topology_id: topology.id,
+            record: record.to_owned(),
+            problem,
         });
     }
 }

@@ -25,7 +25,8 @@ pub enum ServerAddress {
         /// Port, 1 to 65535.
         port: u16,
     },
-    /// A Unix domain socket.
+    /// A Unix domain socket, on platforms that have them. It is used in the clear: `tls=true` is refused with it. Proxies are
+    /// for TCP, so none is asked.
     Unix {
         /// Path of the socket, ending in `.sock`.
         path: PathBuf,

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod collation;
+pub(crate) mod compressor;
 pub(crate) mod concern;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;

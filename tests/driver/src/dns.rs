@@ -1,8 +1,8 @@
 //! A DNS server on loopback, whose answers a test can change at any time; and one that is no server at all.
 
 use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
+    collections::{BTreeMap, BTreeSet},
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,6 +13,8 @@ use marula_driver::internals::{
 };
 use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
 
+const A: u16 = 1;
+const AAAA: u16 = 28;
 const SRV: u16 = 33;
 const TXT: u16 = 16;
 const SERVER_FAILURE: u8 = 2;
@@ -37,6 +39,7 @@ type Zone = BTreeMap<(String, u16), Answer>;
 struct State {
     zone: Mutex<Zone>,
     queries: watch::Sender<BTreeMap<String, usize>>,
+    asked: Mutex<BTreeSet<String>>,
 }
 
 impl State {
@@ -93,6 +96,31 @@ impl DnsServer {
         self.set(name, TXT, Answer::Records(records));
     }
 
+    /// From now on, these are the addresses of the name, of both families.
+    pub fn set_addresses(&self, name: &str, addresses: &[IpAddr]) {
+        let of_family = |v6: bool| {
+            let of_it = addresses.iter().filter(|address| address.is_ipv6() == v6);
+            Answer::Records(of_it.map(address_data).collect())
+        };
+        self.set_address_answers(name, of_family(false), of_family(true));
+    }
+
+    /// From now on, these are the answers for the A and AAAA records of the name.
+    pub fn set_address_answers(&self, name: &str, v4: Answer, v6: Answer) {
+        self.set(name, A, v4);
+        self.set(name, AAAA, v6);
+    }
+
+    /// The names that have been asked for, whatever the type.
+    #[must_use]
+    pub fn asked(&self) -> BTreeSet<String> {
+        self.state
+            .asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     /// From now on, this is the answer for the SRV records of the name.
     pub fn set_srv_answer(&self, name: &str, answer: Answer) {
         self.set(name, SRV, answer);
@@ -135,6 +163,11 @@ fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
     let (name, end) = read_name(query, 12)?;
     let kind = u16::from_be_bytes(query.get(end..end + 2)?.try_into().ok()?);
     let question = query.get(12..end + 4)?;
+    state
+        .asked
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(name.clone());
     let zone = state.zone();
     let answer = zone.get(&(name.clone(), kind)).cloned();
     let exists = zone.keys().any(|(known, _)| *known == name);
@@ -182,6 +215,13 @@ fn read_name(packet: &[u8], mut at: usize) -> Option<(String, usize)> {
         let label = packet.get(at..at + length)?;
         labels.push(String::from_utf8_lossy(label).to_ascii_lowercase());
         at += length;
+    }
+}
+
+fn address_data(address: &IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
     }
 }
 

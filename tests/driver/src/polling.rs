@@ -10,6 +10,18 @@ use tokio::sync::Notify;
 
 use crate::Proxy;
 
+/// What holds replies back.
+pub trait Gate {
+    /// Lets the oldest held piece of a reply go, waiting until there is one.
+    fn release(&self) -> impl Future<Output = ()>;
+}
+
+impl Gate for Proxy {
+    fn release(&self) -> impl Future<Output = ()> {
+        Self::release(self)
+    }
+}
+
 struct Woken(Notify);
 
 impl Wake for Woken {
@@ -32,7 +44,7 @@ pub enum Held {
 pub async fn poll_times<T>(
     mut future: Pin<Box<dyn Future<Output = T> + '_>>,
     polls: usize,
-    proxy: &Proxy,
+    proxy: &impl Gate,
     held: Held,
 ) -> Option<T> {
     let woken = Arc::new(Woken(Notify::new()));

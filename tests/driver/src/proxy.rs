@@ -1,13 +1,14 @@
 //! A TCP proxy between a client and a server that does to replies what it is told, exchange by exchange.
 //!
-//! It knows message boundaries and command names, and nothing else of the protocol. Nothing in it depends on time: what is
-//! held back is let go by a command of the test, by the end of the connection, or by the next fault.
+//! It knows message boundaries, command names and which replies go on by themselves, and nothing else of the protocol. Nothing
+//! in it depends on time: what is held back is let go by a command of the test, by the end of the connection, or by the next
+//! fault.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     net::SocketAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -18,9 +19,12 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
+mod fate;
 mod relay;
 
-/// A request that has arrived in full and was not yet passed on.
+pub use fate::{Done, Fate, Place};
+
+/// A request that has arrived in full and was not yet passed on; or one more reply to it that the server has announced.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Exchange<'a> {
@@ -28,6 +32,11 @@ pub struct Exchange<'a> {
     pub connection: usize,
     /// The command's name as the client spelled it.
     pub command: &'a str,
+    /// It is the first of its connection.
+    pub is_first: bool,
+    /// The request was answered already, and the server goes on answering it.
+    pub is_streamed: bool,
+    request: &'a [u8],
 }
 
 impl Exchange<'_> {
@@ -36,35 +45,27 @@ impl Exchange<'_> {
     pub fn is_hello(&self) -> bool {
         matches!(self.command, "hello" | "isMaster" | "ismaster")
     }
-}
 
-/// What becomes of a request and its reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fate {
-    /// Both pass.
-    Pass,
-    /// The server never sees the request; the connection ends.
-    Lose,
-    /// This many bytes of the reply, at most all but one, then the end of the connection.
-    CutAfter(usize),
-    /// The reply with one byte changed, then the end of the connection.
-    Garble {
-        /// Which byte.
-        at: usize,
-        /// The bits that are flipped.
-        mask: u8,
-    },
-    /// No byte of the reply; the connection ends with the next [`Proxy::end_waits`].
-    Hang,
-    /// No byte of the reply before the next [`Proxy::end_waits`].
-    Delay,
-    /// The reply, then the end of this direction; requests are still read and passed on, their replies are not.
-    HalfClose,
-    /// The reply in pieces that end at these offsets, the last piece being the rest, each when [`Proxy::release`] is called.
-    Stepwise(Vec<usize>),
-    /// Another fate, which begins with the next [`Proxy::end_waits`]; the request is not passed on before.
-    Later(Box<Fate>),
+    /// Whether it is a hello that begins a login.
+    #[must_use]
+    pub fn is_login(&self) -> bool {
+        self.is_hello() && self.mentions("saslSupportedMechs")
+    }
+
+    fn name(&self) -> &str {
+        match self.command {
+            _ if self.is_login() => "login",
+            _ if self.is_hello() => "hello",
+            command => command,
+        }
+    }
+
+    /// Whether the request has a field of this name, wherever it is.
+    #[must_use]
+    pub fn mentions(&self, field: &str) -> bool {
+        let key = [field.as_bytes(), &[0]].concat();
+        self.request.windows(key.len()).any(|bytes| bytes == key)
+    }
 }
 
 type Rule = Box<dyn FnMut(&Exchange<'_>) -> Fate + Send>;
@@ -78,7 +79,8 @@ pub struct Proxy {
 }
 
 struct Shared {
-    target: SocketAddr,
+    /// Nobody is passed on before there is one.
+    target: OnceLock<SocketAddr>,
     rule: Mutex<Rule>,
     /// Pieces that wait for [`Proxy::release`], the oldest first.
     held: Mutex<VecDeque<oneshot::Sender<()>>>,
@@ -86,9 +88,24 @@ struct Shared {
     /// Counts the calls of [`Proxy::end_waits`].
     waits: watch::Sender<u64>,
     paused: watch::Sender<bool>,
+    /// Nothing passes in either direction.
+    partitioned: watch::Sender<bool>,
+    /// Counts the calls of [`Proxy::cut_all`].
+    cuts: watch::Sender<u64>,
     refusals: AtomicUsize,
+    silences: AtomicUsize,
     open: watch::Sender<usize>,
     accepted: AtomicUsize,
+    /// What was seen of each command.
+    seen: watch::Sender<BTreeMap<String, Seen>>,
+    refused: watch::Sender<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    requests: usize,
+    replies: usize,
+    longest_reply: usize,
 }
 
 impl std::fmt::Debug for Shared {
@@ -109,18 +126,34 @@ impl Proxy {
     /// # Panics
     /// When no port can be had.
     pub async fn start(target: SocketAddr) -> Self {
+        let proxy = Self::without_target().await;
+        proxy.set_target(target);
+        proxy
+    }
+
+    /// A proxy whose address is known before that of its target is. Connections made before
+    /// [`set_target`](Self::set_target) are closed.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub async fn without_target() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
-            target,
+            target: OnceLock::new(),
             rule: Mutex::new(Box::new(|_| Fate::Pass)),
             held: Mutex::default(),
             held_changed: watch::Sender::new(()),
             waits: watch::Sender::new(0),
             paused: watch::Sender::new(false),
+            partitioned: watch::Sender::new(false),
+            cuts: watch::Sender::new(0),
             refusals: AtomicUsize::new(0),
+            silences: AtomicUsize::new(0),
             open: watch::Sender::new(0),
             accepted: AtomicUsize::new(0),
+            seen: watch::Sender::default(),
+            refused: watch::Sender::new(0),
         });
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self {
@@ -128,6 +161,17 @@ impl Proxy {
             shared,
             task,
         }
+    }
+
+    /// Says who is behind a proxy that was started without a target. Another call changes nothing.
+    pub fn set_target(&self, target: SocketAddr) {
+        let _ = self.shared.target.set(target);
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// A connection string for it, with options such as `maxPoolSize=1`. The server is polled, so that its monitor has one
@@ -196,6 +240,80 @@ impl Proxy {
         self.shared.paused.send_replace(false);
     }
 
+    /// Cuts both sides off from each other, or ends that: sockets stay open, new ones are accepted, and nothing passes. What
+    /// was held goes on its way afterwards, unless its sender has gone by then.
+    pub fn set_partitioned(&self, partitioned: bool) {
+        self.shared.partitioned.send_replace(partitioned);
+    }
+
+    /// Ends all connections.
+    pub fn cut_all(&self) {
+        self.shared.cuts.send_modify(|count| *count += 1);
+    }
+
+    /// How many connections are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        *self.shared.open.borrow()
+    }
+
+    /// Waits until at least `count` connections are open.
+    ///
+    /// # Panics
+    /// Never: the proxy outlives its borrow.
+    pub async fn wait_for_at_least_open(&self, count: usize) {
+        let mut open = self.shared.open.subscribe();
+        open.wait_for(|open| *open >= count)
+            .await
+            .expect("the sender is in the proxy");
+    }
+
+    /// How many bytes the longest reply to this command had, whatever became of it; 0 if there was none. All hellos are `hello`;
+    /// those that begin a login are `login`.
+    #[must_use]
+    pub fn length_of_reply(&self, command: &str) -> usize {
+        let seen = self.shared.seen.borrow();
+        seen.get(command)
+            .map(|seen| seen.longest_reply)
+            .unwrap_or_default()
+    }
+
+    /// How often this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested.
+    #[must_use]
+    pub fn requests(&self, command: &str) -> usize {
+        let seen = self.shared.seen.borrow();
+        seen.get(command).map(|seen| seen.requests).unwrap_or_default()
+    }
+
+    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested so often.
+    pub async fn wait_for_requests(&self, command: &str, count: usize) {
+        self.wait_for(command, |seen| seen.requests >= count).await;
+    }
+
+    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was answered so often by the server.
+    pub async fn wait_for_replies(&self, command: &str, count: usize) {
+        self.wait_for(command, |seen| seen.replies >= count).await;
+    }
+
+    async fn wait_for(&self, command: &str, fits: impl Fn(&Seen) -> bool) {
+        let mut seen = self.shared.seen.subscribe();
+        seen.wait_for(|seen| seen.get(command).is_some_and(&fits))
+            .await
+            .expect("the sender is in the proxy");
+    }
+
+    /// Waits until so many connections were refused.
+    ///
+    /// # Panics
+    /// Never: the proxy outlives its borrow.
+    pub async fn wait_for_refusals(&self, count: usize) {
+        let mut refused = self.shared.refused.subscribe();
+        refused
+            .wait_for(|refused| *refused >= count)
+            .await
+            .expect("the sender is in the proxy");
+    }
+
     /// Connections accepted so far, refused ones left out.
     #[must_use]
     pub fn accepted(&self) -> usize {
@@ -234,6 +352,17 @@ impl Control {
     pub fn refuse(&self, count: usize) {
         self.0.refusals.fetch_add(count, Ordering::SeqCst);
     }
+
+    /// The next `count` connections are accepted, and nothing that is sent there is answered, until the client closes them.
+    pub fn ignore(&self, count: usize) {
+        self.0.silences.fetch_add(count, Ordering::SeqCst);
+    }
+
+    /// How many connections are still to be [refused](Self::refuse) or [ignored](Self::ignore).
+    #[must_use]
+    pub fn still_to_turn_away(&self) -> usize {
+        self.0.refusals.load(Ordering::SeqCst) + self.0.silences.load(Ordering::SeqCst)
+    }
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -241,25 +370,41 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
-        let refuse = |left: usize| left.checked_sub(1);
-        if shared
-            .refusals
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, refuse)
-            .is_ok()
-        {
+        if take_one(&shared.refusals) {
+            drop(client);
+            shared.refused.send_modify(|count| *count += 1);
             continue;
         }
+        let silent = take_one(&shared.silences);
         let number = shared.accepted.fetch_add(1, Ordering::SeqCst);
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
             let counted = Counted::new(&shared);
-            if let Ok(server) = TcpStream::connect(shared.target).await {
+            let mut cuts = shared.cuts.subscribe();
+            let serve = async {
                 // An error is one side's hanging up; both sockets are closed then.
-                let _ = relay::run(client, server, number, &shared).await;
+                if silent {
+                    relay::ignore(client).await;
+                } else if let Some(target) = shared.target.get()
+                    && let Ok(server) = TcpStream::connect(target).await
+                {
+                    let _ = relay::run(client, server, number, &shared).await;
+                }
+            };
+            tokio::select! {
+                () = serve => {}
+                _ = cuts.changed() => {}
             }
             drop(counted);
         });
     }
+}
+
+/// Takes one from the count, if there is one.
+fn take_one(count: &AtomicUsize) -> bool {
+    count
+        .try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+        .is_ok()
 }
 
 /// A connection counts as open while this lives.

@@ -1,45 +1,36 @@
 //! Certificates made on the spot, and a listener that takes off the encryption in front of a server without any.
 
+mod front;
+
 use std::{
     fs,
-    net::SocketAddr,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    date_time_ymd,
+    SerialNumber, date_time_ymd,
 };
-use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    task::JoinHandle,
-};
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{
-        RootCertStore, ServerConfig,
-        crypto::ring::default_provider,
-        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-        server::WebPkiClientVerifier,
-    },
-};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+pub use front::{FrontOptions, Met, TlsFront};
 
 /// A certificate authority of its own.
 pub struct Authority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
+    /// Certificates that lead from this authority to its root.
+    chain: Vec<CertificateDer<'static>>,
+    name: String,
 }
 
 /// A certificate with its key.
 pub struct Identity {
     certificate: Certificate,
     key: KeyPair,
+    chain: Vec<CertificateDer<'static>>,
+    serial: Vec<u8>,
 }
 
 impl Default for Authority {
@@ -48,21 +39,81 @@ impl Default for Authority {
     }
 }
 
+/// Opens the key of [`Identity::pem_with_encrypted_key`].
+pub const KEY_PASSWORD: &str = "hunter2";
+
+/// A number that no other certificate of this process has, and its bytes within the certificate.
+fn serial() -> Vec<u8> {
+    static NEXT: AtomicU64 = AtomicU64::new(0x0123_4567_0000_0000);
+    NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes().to_vec()
+}
+
+fn authority_name() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("Authority {}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn authority_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.serial_number = Some(SerialNumber::from(serial()));
+    params
+}
+
 impl Authority {
     /// # Panics
     /// When no key can be made.
     #[must_use]
     pub fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-        let name = format!("Authority {}", NEXT.fetch_add(1, Ordering::Relaxed));
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self::with_key(KeyPair::generate().expect("a key"))
+    }
+
+    /// With a key from elsewhere.
+    ///
+    /// # Panics
+    /// When the key cannot sign.
+    #[must_use]
+    pub fn with_key(key: KeyPair) -> Self {
+        Self::named(authority_name(), key)
+    }
+
+    /// Another authority that goes by the name of this one.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn impostor(&self) -> Self {
+        Self::named(self.name.clone(), KeyPair::generate().expect("a key"))
+    }
+
+    fn named(name: String, key: KeyPair) -> Self {
+        let params = authority_params(&name);
         let certificate = params.self_signed(&key).expect("a certificate");
         Self {
             certificate,
             issuer: Issuer::new(params, key),
+            chain: Vec::new(),
+            name,
+        }
+    }
+
+    /// An authority that has its certificate from this one.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn subordinate(&self) -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let name = authority_name();
+        let params = authority_params(&name);
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let chain = [vec![certificate.der().clone()], self.chain.clone()].concat();
+        Self {
+            certificate,
+            issuer: Issuer::new(params, key),
+            chain,
+            name,
         }
     }
 
@@ -70,6 +121,18 @@ impl Authority {
     #[must_use]
     pub fn pem(&self) -> String {
         self.certificate.pem()
+    }
+
+    /// The same in DER.
+    #[must_use]
+    pub fn der(&self) -> &CertificateDer<'static> {
+        self.certificate.der()
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> &KeyPair {
+        self.issuer.key()
     }
 
     /// A certificate for these names or addresses.
@@ -81,27 +144,89 @@ impl Authority {
     /// A certificate that was in force long ago.
     #[must_use]
     pub fn issue_expired(&self, names: &[&str]) -> Identity {
-        self.issue_with(names, |params| {
-            params.not_before = date_time_ymd(2001, 1, 1);
-            params.not_after = date_time_ymd(2002, 1, 1);
-        })
+        self.issue_with(names, expire)
     }
 
-    fn issue_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Identity {
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(names).expect("names");
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
+    /// A certificate with changes.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn issue_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Identity {
+        self.issue_for_key(names, KeyPair::generate().expect("a key"), change)
+    }
+
+    /// The same for a key from elsewhere.
+    ///
+    /// # Panics
+    /// When the names are none.
+    #[must_use]
+    pub fn issue_for_key(
+        &self,
+        names: &[&str],
+        key: KeyPair,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Identity {
+        let (mut params, serial) = identity_params(names);
         change(&mut params);
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        Identity { certificate, key }
+        Identity {
+            certificate,
+            key,
+            chain: self.chain.clone(),
+            serial,
+        }
     }
 }
 
+/// Moves a certificate into the past.
+pub fn expire(params: &mut CertificateParams) {
+    params.not_before = date_time_ymd(2001, 1, 1);
+    params.not_after = date_time_ymd(2002, 1, 1);
+}
+
+fn identity_params(names: &[&str]) -> (CertificateParams, Vec<u8>) {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let serial = serial();
+    let mut params = CertificateParams::new(names).expect("names");
+    params.serial_number = Some(SerialNumber::from(serial.clone()));
+    params.extended_key_usages = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    (params, serial)
+}
+
 impl Identity {
+    /// A certificate that nobody else vouches for.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn self_signed(names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let (mut params, serial) = identity_params(names);
+        change(&mut params);
+        let certificate = params.self_signed(&key).expect("a certificate");
+        Self {
+            certificate,
+            key,
+            chain: Vec::new(),
+            serial,
+        }
+    }
+
+    /// A client's certificate with its encrypted key, which [`KEY_PASSWORD`] opens.
+    ///
+    /// # Panics
+    /// When the key cannot be read.
+    #[must_use]
+    pub fn pem_with_encrypted_key(clients: &Authority) -> String {
+        let key = KeyPair::from_pem(include_str!("tls/keys/client_key.pem")).expect("a key");
+        let identity = clients.issue_for_key(&["a client"], key, |_| {});
+        identity.certificate_pem() + include_str!("tls/keys/client_key_encrypted.pem")
+    }
+
     /// Certificate and key, for `tlsCertificateKeyFile`.
     #[must_use]
     pub fn pem(&self) -> String {
@@ -112,6 +237,39 @@ impl Identity {
     #[must_use]
     pub fn certificate_pem(&self) -> String {
         self.certificate.pem()
+    }
+
+    /// The same in DER.
+    #[must_use]
+    pub fn der(&self) -> &CertificateDer<'static> {
+        self.certificate.der()
+    }
+
+    /// The bytes of its number.
+    #[must_use]
+    pub fn serial(&self) -> &[u8] {
+        &self.serial
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> &KeyPair {
+        &self.key
+    }
+
+    /// Without the certificates that lead to its root.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.chain.clear();
+        self
+    }
+
+    fn shown(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.serialize_der()));
+        (
+            [vec![self.certificate.der().clone()], self.chain.clone()].concat(),
+            key,
+        )
     }
 }
 
@@ -152,130 +310,5 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What a front has met.
-#[derive(Clone, Debug, Default)]
-pub struct Met {
-    /// Handshakes that succeeded.
-    pub encrypted: usize,
-    /// Those that did not.
-    pub refused: usize,
-    /// The name that the client asked for last.
-    pub server_name: Option<String>,
-    /// Whether the last client showed a certificate.
-    pub certificate: bool,
-}
-
-/// Listens on loopback with TLS and passes on what it decrypts, until it is dropped.
-#[derive(Debug)]
-pub struct TlsFront {
-    /// Where it listens.
-    pub address: SocketAddr,
-    met: Arc<watch::Sender<Met>>,
-    cut: Arc<watch::Sender<()>>,
-    task: JoinHandle<()>,
-}
-
-impl TlsFront {
-    /// Stands in front of `target`.
-    ///
-    /// # Panics
-    /// When no port can be had.
-    pub async fn start(identity: &Identity, target: SocketAddr) -> Self {
-        Self::start_with(identity, None, target).await
-    }
-
-    /// As [`start`](Self::start); clients must show a certificate of this authority.
-    ///
-    /// # Panics
-    /// When no port can be had.
-    pub async fn demanding(identity: &Identity, clients: &Authority, target: SocketAddr) -> Self {
-        Self::start_with(identity, Some(clients), target).await
-    }
-
-    async fn start_with(identity: &Identity, clients: Option<&Authority>, target: SocketAddr) -> Self {
-        let provider = Arc::new(default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .expect("versions");
-        let builder = match clients {
-            None => builder.with_no_client_auth(),
-            Some(authority) => {
-                let mut roots = RootCertStore::empty();
-                roots.add(authority.certificate.der().clone()).expect("a root");
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                    .build()
-                    .expect("a verifier");
-                builder.with_client_cert_verifier(verifier)
-            }
-        };
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(identity.key.serialize_der()));
-        let config = builder
-            .with_single_cert(vec![identity.certificate.der().clone()], key)
-            .expect("a certificate with its key");
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        let met = Arc::new(watch::Sender::new(Met::default()));
-        let cut = Arc::new(watch::Sender::new(()));
-        let (own_met, own_cut) = (Arc::clone(&met), Arc::clone(&cut));
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let relay = relay(stream, acceptor.clone(), target, Arc::clone(&own_met));
-                let mut cut = own_cut.subscribe();
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = relay => {}
-                        _ = cut.changed() => {}
-                    }
-                });
-            }
-        });
-        Self {
-            address,
-            met,
-            cut,
-            task,
-        }
-    }
-
-    /// What has come in so far.
-    #[must_use]
-    pub fn met(&self) -> Met {
-        self.met.borrow().clone()
-    }
-
-    /// Cuts all connections.
-    pub fn cut_all(&self) {
-        self.cut.send_replace(());
-    }
-}
-
-impl Drop for TlsFront {
-    fn drop(&mut self) {
-        self.task.abort();
-        self.cut_all();
-    }
-}
-
-async fn relay(stream: TcpStream, acceptor: TlsAcceptor, target: SocketAddr, met: Arc<watch::Sender<Met>>) {
-    let Ok(mut encrypted) = acceptor.accept(stream).await else {
-        met.send_modify(|met| met.refused += 1);
-        return;
-    };
-    let session = encrypted.get_ref().1;
-    let (name, certificate) = (
-        session.server_name().map(str::to_owned),
-        session.peer_certificates().is_some(),
-    );
-    met.send_modify(|met| {
-        met.encrypted += 1;
-        met.server_name = name;
-        met.certificate = certificate;
-    });
-    if let Ok(mut plain) = TcpStream::connect(target).await {
-        let _ = copy_bidirectional(&mut encrypted, &mut plain).await;
     }
 }

@@ -1,6 +1,7 @@
 //! A server that keeps what it is asked, and answers everything with success.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -22,6 +23,7 @@ type Requests = Arc<Mutex<Vec<Document>>>;
 pub struct Witness {
     address: SocketAddr,
     connections: Arc<Mutex<Vec<Requests>>>,
+    refusals: Arc<Mutex<BTreeMap<String, Document>>>,
     task: JoinHandle<()>,
 }
 
@@ -35,18 +37,26 @@ impl Witness {
         let address = listener.local_addr().expect("an address");
         let connections: Arc<Mutex<Vec<Requests>>> = Arc::default();
         let kept = Arc::clone(&connections);
+        let refusals = Arc::<Mutex<BTreeMap<String, Document>>>::default();
+        let refused = Arc::clone(&refusals);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let requests = Requests::default();
                 lock(&kept).push(Arc::clone(&requests));
-                tokio::spawn(serve(stream, requests, extra.clone()));
+                tokio::spawn(serve(stream, requests, extra.clone(), Arc::clone(&refused)));
             }
         });
         Self {
             address,
             connections,
+            refusals,
             task,
         }
+    }
+
+    /// Answers this command with this reply from now on.
+    pub fn refuse(&self, command: &str, reply: Document) {
+        lock(&self.refusals).insert(command.to_owned(), reply);
     }
 
     /// A connection string for it.
@@ -92,7 +102,12 @@ fn name(request: &Document) -> &str {
     request.keys().next().map_or("", String::as_str)
 }
 
-async fn serve(mut stream: TcpStream, requests: Requests, extra: Document) {
+async fn serve(
+    mut stream: TcpStream,
+    requests: Requests,
+    extra: Document,
+    refusals: Arc<Mutex<BTreeMap<String, Document>>>,
+) {
     while let Ok((id, request)) = read_request(&mut stream).await {
         let mut reply = doc! { "ok": 1 };
         if matches!(name(&request), "hello" | "isMaster") {
@@ -101,6 +116,9 @@ async fn serve(mut stream: TcpStream, requests: Requests, extra: Document) {
                 "maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
             });
             reply.extend(extra.clone());
+        }
+        if let Some(refusal) = lock(&refusals).get(name(&request)) {
+            reply = refusal.clone();
         }
         lock(&requests).push(request);
         if stream.write_all(&reply_to(id, &reply)).await.is_err() {

@@ -132,14 +132,18 @@ fn check(what: &str, (count, bytes): (f64, f64), ceiling: f64, ceiling_bytes: f6
     );
 }
 
-fn on(replica_set: bool) {
+/// With options such as `compressors=zstd`. No figure depends on them: each connection keeps what its compressors need.
+fn on(replica_set: bool, options: &str) {
     let server = ServerThread::start(replica_set);
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
     let kind = if replica_set { "replica set" } else { "standalone" };
-    let client = runtime.block_on(Client::connect(&server.uri)).expect("a client");
+    let kind = format!("{kind} {options}");
+    let joint = if server.uri.contains('?') { '&' } else { '?' };
+    let uri = format!("{}{joint}{options}", server.uri);
+    let client = runtime.block_on(Client::connect(uri)).expect("a client");
     let admin = client.database("admin");
     let orders = client.database("shop").collection::<Order>("orders");
 
@@ -172,10 +176,17 @@ fn on(replica_set: bool) {
 
 #[test]
 fn a_standalone_server_costs_few_allocations() {
-    on(false);
+    on(false, "");
 }
 
 #[test]
 fn a_replica_set_costs_few_allocations() {
-    on(true);
+    on(true, "");
+}
+
+#[test]
+fn compression_costs_no_more() {
+    for compressor in ["snappy", "zlib", "zstd"] {
+        on(false, &format!("compressors={compressor}"));
+    }
 }

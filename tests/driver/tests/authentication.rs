@@ -1,5 +1,7 @@
 //! Logging in, through the public interface: prose tests of the Authentication specification, and servers that lie.
 
+#[path = "authentication/again.rs"]
+mod again;
 #[path = "authentication/prose.rs"]
 mod prose;
 #[path = "authentication/scripted.rs"]
@@ -8,6 +10,8 @@ mod scripted;
 mod traffic;
 #[path = "authentication/untrusted.rs"]
 mod untrusted;
+#[path = "authentication/x509.rs"]
+mod x509;
 
 use marula_driver::{
     Client, Error, ErrorKind,

@@ -5,8 +5,12 @@
 //! of its reply read. An operation is run again and again, each time polled once more before it is dropped, until it
 //! completes by itself. The pool holds one connection, so a leaked one would make the next operation hang.
 
+#[path = "drops/check_out.rs"]
+mod check_out;
 #[path = "drops/cursors.rs"]
 mod cursors;
+#[path = "drops/establish.rs"]
+mod establish;
 #[path = "drops/harness.rs"]
 mod harness;
 

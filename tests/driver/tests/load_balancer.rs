@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client, Error, ErrorKind, ServerAddress,
+    Client, Error, ErrorKind, PoolError, ServerAddress,
     bson::{Document, doc},
     internals::{Connection, ConnectionSettings, describe, handshake::client_metadata},
 };
@@ -72,4 +72,110 @@ async fn a_server_behind_none_is_refused() {
     let told =
         "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
     assert!(error.to_string().contains(told), "{error}");
+}
+
+/// Cursors hold on to connections, and whoever waits in vain is told how many.
+#[tokio::test]
+async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
+    let server = TestServer::builder()
+        .load_balanced()
+        .start()
+        .await
+        .expect("the server starts");
+    let uri = format!("{}&maxPoolSize=3&waitQueueTimeoutMS=50", server.uri());
+    let client = Client::connect(uri).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    let written: Vec<Document> = (0..5).map(|n| doc! { "_id": n }).collect();
+    // A connection may take longer to be opened than a request waits.
+    while things
+        .insert_many(&written)
+        .await
+        .is_err_and(|error| is_timeout(&error))
+    {}
+    let mut cursors = Vec::new();
+    while cursors.len() < 2 {
+        match things.find(doc! {}).batch_size(2).await {
+            Ok(cursor) => cursors.push(cursor),
+            Err(error) => assert!(is_timeout(&error), "{error}"),
+        }
+    }
+    let admin = client.database("admin");
+    let slow = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 600_000 },
+    };
+    // Either mongos may be asked next.
+    for uri in server.member_uris() {
+        let direct = Client::connect(uri).await.expect("a client");
+        direct
+            .database("admin")
+            .run_command(slow.clone())
+            .await
+            .expect("a fail point");
+    }
+    let occupant = tokio::spawn({
+        let admin = admin.clone();
+        async move { admin.run_command(doc! { "ping": 1 }).await }
+    });
+    server.wait_for_command("ping", 1).await;
+    let error = admin
+        .run_command(doc! { "buildInfo": 1 })
+        .await
+        .expect_err("all connections are in use");
+    let ErrorKind::Pool(PoolError::WaitQueueTimeout {
+        in_use: Some(in_use), ..
+    }) = error.kind()
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!((in_use.cursors, in_use.transactions, in_use.other), (2, 0, 1));
+    let told = "Timeout waiting for connection from the connection pool. maxPoolSize: 3, connections in use by cursors: 2, \
+                connections in use by transactions: 0, connections in use by other operations: 1";
+    assert!(error.to_string().contains(told), "{error}");
+    occupant.abort();
+    // What a cursor held is free when it is at its end, or gone.
+    let all = cursors.remove(0).try_collect().await.expect("the other batches");
+    assert_eq!(all.len(), 5);
+    drop(cursors);
+    admin.run_command(doc! { "ping": 1 }).await.expect("a connection");
+}
+
+/// Without a load balancer nothing is held, and the error is as before.
+#[tokio::test]
+async fn a_wait_in_vain_at_a_server_tells_no_such_counts() {
+    let server = TestServer::builder().start().await.expect("the server starts");
+    let uri = format!("{}?maxPoolSize=1&waitQueueTimeoutMS=50", server.uri());
+    let client = Client::connect(uri).await.expect("a client");
+    let admin = client.database("admin");
+    let setter = Client::connect(server.uri()).await.expect("a client");
+    let slow = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 600_000 },
+    };
+    setter
+        .database("admin")
+        .run_command(slow)
+        .await
+        .expect("a fail point");
+    let occupant = tokio::spawn({
+        let admin = admin.clone();
+        async move { admin.run_command(doc! { "ping": 1 }).await }
+    });
+    server.wait_for_command("ping", 1).await;
+    let error = admin
+        .run_command(doc! { "buildInfo": 1 })
+        .await
+        .expect_err("the only connection is in use");
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Pool(PoolError::WaitQueueTimeout { in_use: None, .. })
+        ),
+        "{error:?}"
+    );
+    occupant.abort();
+}
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }))
 }

@@ -16,6 +16,7 @@ use marula_driver::{
     options::ClientOptions,
 };
 use marula_driver_tests::{Deployment, standalone};
+use marula_test_server::TestServer;
 
 const LABELS: [&str; 2] = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
 
@@ -33,7 +34,16 @@ impl Overloaded {
         mode: Document,
         change: impl FnOnce(&mut ClientOptions),
     ) -> Self {
-        let deployment = standalone().await;
+        Self::of(standalone().await, command, code, mode, change).await
+    }
+
+    async fn of(
+        deployment: Deployment,
+        command: &'static str,
+        code: i32,
+        mode: Document,
+        change: impl FnOnce(&mut ClientOptions),
+    ) -> Self {
         let started = Arc::new(AtomicUsize::new(0));
         let mut options = ClientOptions::parse(&deployment.server.uri()).expect("a URI");
         let counter = Arc::clone(&started);
@@ -161,4 +171,44 @@ async fn client_backpressure_prose_4() {
     let server = Overloaded::always("find", |options| options.max_adaptive_retries = Some(1)).await;
     assert_labelled(&server.things().find(doc! {}).await.unwrap_err());
     assert_eq!(server.started(), 2);
+}
+
+/// The pauses are four times as long as the specification's, so that a slow machine does not take one for another.
+#[tokio::test]
+async fn client_backpressure_prose_5() {
+    let server = TestServer::builder().version("9.0.0").start().await.unwrap();
+    let deployment = Deployment::of(server, "").await;
+    let forever = doc! { "times": i32::MAX };
+    let server = Overloaded::of(deployment, "insert", 462, forever, |options| {
+        fix_jitter(options, 4.0);
+    })
+    .await;
+    let begun = Instant::now();
+    let error = server.things().insert_one(&doc! { "a": 1 }).await.unwrap_err();
+    assert!(
+        begun.elapsed() >= Duration::from_millis(2400),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(
+        error
+            .server_response()
+            .unwrap()
+            .get("baseBackoffMS")
+            .unwrap()
+            .is_none()
+    );
+    let admin = server.deployment.client.database("admin");
+    let set = doc! { "setParameter": 1, "externalClientBaseBackoffMS": 50 };
+    admin.run_command(set).await.unwrap();
+    let begun = Instant::now();
+    let error = server.things().insert_one(&doc! { "a": 1 }).await.unwrap_err();
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(1200), "{took:?}");
+    assert!(took < Duration::from_millis(2400), "{took:?}");
+    assert_eq!(
+        error.server_response().unwrap().get_i32("baseBackoffMS").ok(),
+        Some(50)
+    );
+    assert_labelled(&error);
 }

@@ -9,10 +9,11 @@ use std::{
 use marula_driver::{
     Client,
     bson::{Document, doc},
-    event::{EventListener, PoolEvent, PoolOptions},
+    event::{CheckOutFailedReason, EventListener, PoolEvent, PoolOptions},
     options::ClientOptions,
 };
 use marula_driver_tests::{replica_set, standalone};
+use marula_test_server::TestServer;
 use tokio::sync::Notify;
 
 const QUERY: &str = "maxPoolSize=7&minPoolSize=2&maxIdleTimeMS=60000&maxConnecting=3&waitQueueTimeoutMS=5000";
@@ -168,4 +169,45 @@ async fn connection_monitoring_and_pooling_prose_4() {
     ];
     let all: BTreeSet<String> = all.map(str::to_owned).into();
     heard.until(|heard| heard.names() == all).await;
+}
+
+#[tokio::test]
+async fn connection_monitoring_and_pooling_prose_5() {
+    let server = TestServer::builder()
+        .auth("root", "hunter2")
+        .start()
+        .await
+        .unwrap();
+    for commands in [&["saslContinue"][..], &["hello", "isMaster", "ismaster"]] {
+        let setter = Client::connect(server.uri()).await.unwrap();
+        let point = doc! {
+            "configureFailPoint": "failCommand", "mode": { "times": 1 },
+            "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
+        };
+        let heard = Arc::<Heard>::default();
+        // A monitor would meet the failure of the handshake first, so here it has greeted the server before.
+        let uri = format!(
+            "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
+            server.uri()
+        );
+        let mut options = ClientOptions::parse(&uri).unwrap();
+        options.pool_listener = Some(heard.listener());
+        let client = Client::with_options(options).unwrap();
+        heard.until(|heard| heard.names().contains("PoolReady")).await;
+        setter.database("admin").run_command(point).await.unwrap();
+        client.list_database_names().await.unwrap_err();
+        let events = heard.events.lock().unwrap();
+        let failed: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                PoolEvent::ConnectionCheckOutFailed { reason, error, .. } => Some((*reason, error.is_some())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            failed,
+            [(CheckOutFailedReason::ConnectionError, true)],
+            "{commands:?}"
+        );
+    }
 }

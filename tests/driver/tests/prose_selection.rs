@@ -1,14 +1,20 @@
 //! Prose tests of the Server Selection and Max Staleness specifications.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use marula_driver::{
     Client, ErrorKind,
-    bson::{Document, doc},
+    bson::{DateTime, Document, doc},
+    event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
     internals::server_selection::RoundTripTime,
     options::{ClientOptions, ReadPreference, ReadPreferenceMode, TagSet},
 };
-use marula_driver_tests::replica_set;
+use marula_driver_tests::{CommandRecorder, replica_set, standalone};
+use marula_test_server::TestServer;
+use tokio::sync::watch;
 
 fn parse(query: &str) -> marula_driver::Result<ClientOptions> {
     ClientOptions::parse(&format!("mongodb://host/?{query}"))
@@ -38,6 +44,97 @@ fn server_selection_prose_2() {
     times.reset();
     assert_eq!(times.average(), None);
     assert_eq!(times.add(millis(7)), millis(7));
+}
+
+#[tokio::test]
+async fn server_selection_prose_3() {
+    let server = TestServer::builder().sharded().start().await.unwrap();
+    let sent = async |options: &str| {
+        let recorder = CommandRecorder::default();
+        let client = recorder.client_of(&format!("{}?{options}", server.uri()));
+        let things = client.database("d").collection::<Document>("c");
+        things.find_one(doc! {}).await.unwrap();
+        recorder
+            .only_command()
+            .get_document("$readPreference")
+            .ok()
+            .cloned()
+    };
+    assert_eq!(sent("readPreference=primary").await, None);
+    for mode in ["primaryPreferred", "secondary", "secondaryPreferred", "nearest"] {
+        let option = format!("readPreference={mode}");
+        assert_eq!(sent(&option).await, Some(doc! { "mode": mode }));
+        let tagged = sent(&format!("{option}&readPreferenceTags=dc:ny&readPreferenceTags=")).await;
+        assert_eq!(tagged, Some(doc! { "mode": mode, "tags": [{ "dc": "ny" }, {}] }));
+    }
+}
+
+/// Ten tasks read; returns how many reads each mongos was sent.
+async fn reads_by_mongos(
+    client: &Client,
+    each: usize,
+    started: &watch::Sender<BTreeMap<String, usize>>,
+) -> Vec<usize> {
+    started.send_replace(BTreeMap::new());
+    let tasks: Vec<_> = (0..10)
+        .map(|_| {
+            let things = client.database("d").collection::<Document>("c");
+            tokio::spawn(async move {
+                for _ in 0..each {
+                    things.find_one(doc! {}).await.expect("a read");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("no panic");
+    }
+    started.borrow().values().copied().collect()
+}
+
+#[tokio::test]
+async fn server_selection_prose_5() {
+    let server = TestServer::builder().sharded().start().await.unwrap();
+    let slow = Client::connect(&server.member_uris()[0]).await.unwrap();
+    let data = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 500, "appName": "loadBalancingTest" };
+    let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 10_000 }, "data": data };
+    slow.database("admin").run_command(point).await.unwrap();
+    let uri = format!(
+        "{}?appName=loadBalancingTest&localThresholdMS=30000&minPoolSize=10&maxPoolSize=10",
+        server.uri()
+    );
+    let mut options = ClientOptions::parse(&uri).unwrap();
+    let started = watch::Sender::new(BTreeMap::new());
+    let ready = watch::Sender::new(0);
+    let (counter, filled) = (started.clone(), ready.clone());
+    options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+        if let CommandEvent::Started(event) = event {
+            let server = event.connection.address.to_string();
+            counter.send_modify(|counts| *counts.entry(server).or_insert(0) += 1);
+        }
+    }));
+    options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
+        if matches!(event, PoolEvent::ConnectionReady { .. }) {
+            filled.send_modify(|count| *count += 1);
+        }
+    }));
+    let client = Client::with_options(options).unwrap();
+    ready.subscribe().wait_for(|count| *count == 20).await.unwrap();
+    reads_by_mongos(&client, 10, &started).await;
+    let slow_one = server.addresses()[0].to_string();
+    let slow_share = started.borrow().get(&slow_one).copied().unwrap_or(0);
+    assert!(
+        slow_share < 25,
+        "{slow_share} of 100 reads went to the slow mongos"
+    );
+    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    slow.database("admin").run_command(off).await.unwrap();
+    let shares = reads_by_mongos(&client, 100, &started).await;
+    assert_eq!(shares.len(), 2);
+    assert!(
+        shares.iter().all(|share| (400..=600).contains(share)),
+        "{shares:?}"
+    );
 }
 
 #[test]
@@ -85,4 +182,96 @@ async fn max_staleness_prose_4() {
     let error = things.find_one(doc! {}).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
     assert!(error.to_string().contains("maxStalenessSeconds"), "{error}");
+}
+
+/// The checks of a polled server are half a second apart; a slow machine makes the distance longer.
+#[tokio::test]
+async fn max_staleness_prose_5() {
+    let deployment = standalone().await;
+    let uri = format!(
+        "{}?heartbeatFrequencyMS=500&serverMonitoringMode=poll",
+        deployment.server.uri()
+    );
+    let mut options = ClientOptions::parse(&uri).unwrap();
+    let begun = watch::Sender::new(Vec::new());
+    let told = begun.clone();
+    options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+        if matches!(event, SdamEvent::ServerHeartbeatStarted { .. }) {
+            told.send_modify(|times| times.push(Instant::now()));
+        }
+    }));
+    let _client = Client::with_options(options).unwrap();
+    let mut times = begun.subscribe();
+    let times = times.wait_for(|times| times.len() >= 5).await.unwrap();
+    for pair in times.windows(2) {
+        assert!(pair[1] - pair[0] >= Duration::from_millis(490), "{times:?}");
+    }
+}
+
+#[tokio::test]
+async fn max_staleness_prose_6() {
+    let deployment = replica_set().await;
+    let uri = format!("{}&heartbeatFrequencyMS=500", deployment.server.uri());
+    let primary = deployment.server.primary().unwrap().to_string();
+    let mut options = ClientOptions::parse(&uri).unwrap();
+    let dates = watch::Sender::new(Vec::<DateTime>::new());
+    let told = dates.clone();
+    options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+        if let SdamEvent::ServerHeartbeatSucceeded { address, reply, .. } = event
+            && address.to_string() == primary
+            && let Ok(last) = reply.get_document("lastWrite")
+            && let Ok(date) = last.get_datetime("lastWriteDate")
+        {
+            told.send_modify(|dates| dates.push(date));
+        }
+    }));
+    let client = Client::with_options(options).unwrap();
+    let things = client.database("d").collection("c");
+    things.insert_one(&doc! {}).await.unwrap();
+    let mut seen = dates.subscribe();
+    let first = *seen
+        .wait_for(|dates| !dates.is_empty())
+        .await
+        .unwrap()
+        .last()
+        .unwrap();
+    assert!(first.timestamp_millis() > 0);
+    // The server counts in seconds.
+    let later = loop {
+        things.insert_one(&doc! {}).await.unwrap();
+        let known = dates.borrow().len();
+        let dates = seen.wait_for(|dates| dates.len() > known).await.unwrap();
+        let last = *dates.last().unwrap();
+        if last > first {
+            break last;
+        }
+    };
+    assert!(later.timestamp_millis() - first.timestamp_millis() < 10_000);
+}
+
+#[tokio::test]
+async fn max_staleness_prose_7() {
+    let server = TestServer::builder().sharded().start().await.unwrap();
+    for (option, expected) in [
+        (
+            "&maxStalenessSeconds=120",
+            doc! { "mode": "secondary", "maxStalenessSeconds": 120 },
+        ),
+        ("", doc! { "mode": "secondary" }),
+    ] {
+        let recorder = CommandRecorder::default();
+        let uri = format!("{}?readPreference=secondary{option}", server.member_uris()[0]);
+        let client = recorder.client_of(&uri);
+        let things = client.database("d").collection::<Document>("c");
+        things.find_one(doc! {}).await.unwrap();
+        let mut sent = recorder
+            .only_command()
+            .get_document("$readPreference")
+            .unwrap()
+            .clone();
+        if let Ok(long) = sent.get_i64("maxStalenessSeconds") {
+            sent.insert("maxStalenessSeconds", i32::try_from(long).unwrap());
+        }
+        assert_eq!(sent, expected);
+    }
 }

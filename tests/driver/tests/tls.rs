@@ -1,9 +1,15 @@
 //! Encrypted connections: whom the client trusts, what it says when it does not, and that everything works through them.
 
+#[path = "tls/clients.rs"]
+mod clients;
 #[path = "tls/faults.rs"]
 mod faults;
 #[path = "tls/identity.rs"]
 mod identity;
+#[path = "tls/listed.rs"]
+mod listed;
+#[path = "tls/rotation.rs"]
+mod rotation;
 #[path = "tls/traffic.rs"]
 mod traffic;
 

@@ -7,6 +7,7 @@
 //! Beyond "no panic", each target compares: what was read is written, read again, and must be the same.
 
 mod bson;
+mod compressed;
 mod connection_string;
 mod extended_json;
 mod mutate;
@@ -28,11 +29,12 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     connection_string::TARGET,
     extended_json::TARGET,
     bson::TARGET,
     op_msg::TARGET,
+    compressed::TARGET,
 ];
 
 /// Gives one input to the target of that name, for a fuzzer that brings its own.

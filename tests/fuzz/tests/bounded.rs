@@ -33,3 +33,8 @@ fn bson() {
 fn op_msg() {
     run("op_msg");
 }
+
+#[test]
+fn compressed() {
+    run("compressed");
+}

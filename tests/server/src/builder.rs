@@ -5,13 +5,16 @@ use crate::auth::scram::{Hash, Stored};
 use crate::balancer::Balancer;
 use crate::deployment::Deployment;
 use crate::member::Member;
+use crate::net::tls::{TlsIdentity, TlsSettings};
 use crate::server::TestServer;
 use crate::settings::{Kind, Settings, check_parameter, default_parameters};
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Bson, Document};
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
@@ -32,8 +35,11 @@ pub struct TestServerBuilder {
     port: u16,
     set_name: String,
     advertised_hosts: Option<Vec<String>>,
+    compressors: Vec<String>,
     parameters: Document,
     access: AccessSettings,
+    tls: TlsSettings,
+    unix_path: Option<PathBuf>,
 }
 
 impl Default for TestServerBuilder {
@@ -44,8 +50,13 @@ impl Default for TestServerBuilder {
             port: 0,
             set_name: SET_NAME.to_owned(),
             advertised_hosts: None,
+            compressors: Compressor::ALL
+                .map(|compressor| compressor.name().to_owned())
+                .to_vec(),
             parameters: Document::new(),
             access: AccessSettings::default(),
+            tls: TlsSettings::default(),
+            unix_path: None,
         }
     }
 }
@@ -88,6 +99,13 @@ impl TestServerBuilder {
         self
     }
 
+    /// The compressors that connections can agree on: some of `snappy`, `zstd` and `zlib`. All three unless told otherwise, as on a
+    /// real server.
+    pub fn compressors(mut self, names: &[&str]) -> Self {
+        self.compressors = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
     /// Sets a server parameter, such as `requireApiVersion`, from the start. It must be one that `getParameter` knows, with a
     /// value of the type it has there.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
@@ -102,8 +120,8 @@ impl TestServerBuilder {
         self
     }
 
-    /// Takes every client for the owner of a certificate with this subject, if it logs in by `MONGODB-X509`. No certificate is
-    /// looked at. Clients must log in.
+    /// Lets the owner of a certificate with this subject log in by `MONGODB-X509`. Clients must log in. With [`tls`](Self::tls) it
+    /// is the certificate that the client has shown; without, no certificate is looked at: every client is taken for the owner.
     pub fn certificate_subject(mut self, subject: impl Into<String>) -> Self {
         self.access.certificate_subject = Some(subject.into());
         self
@@ -112,6 +130,35 @@ impl TestServerBuilder {
     /// Lets this user of the database `$external` log in by `PLAIN`. Clients must log in.
     pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.plain.push((user.into(), password.into()));
+        self
+    }
+
+    /// Encrypts all connections, of all processes: they show this certificate, which should be one of `127.0.0.1`. Who speaks in
+    /// the clear is cut off. The connection strings say `tls=true`; clients must be told besides whom to trust.
+    pub fn tls(mut self, identity: TlsIdentity) -> Self {
+        self.tls.identity = Some(identity);
+        self
+    }
+
+    /// Wants clients to show a certificate of this authority (PEM), as `tlsCAFile` of mongod does. By `MONGODB-X509` the owner can
+    /// log in that is a user of the database `$external` or named by [`certificate_subject`](Self::certificate_subject). Needs
+    /// [`tls`](Self::tls).
+    pub fn client_authority(mut self, pem: impl Into<String>) -> Self {
+        self.tls.client_authority = Some(pem.into());
+        self
+    }
+
+    /// Lets clients in that show no certificate, even though there is a [`client_authority`](Self::client_authority). One of
+    /// another authority is still refused.
+    pub fn allow_connections_without_certificates(mut self) -> Self {
+        self.tls.allow_connections_without_certificates = true;
+        self
+    }
+
+    /// Listens on this path too: the first process of the deployment does, load balancers not counted. A socket left there by an
+    /// earlier process is replaced. On platforms without such sockets the server does not start.
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.unix_path = Some(path.into());
         self
     }
 
@@ -132,8 +179,9 @@ impl TestServerBuilder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for a version that is not supported, unknown parameters and advertised hosts that are not one for each
-    /// member of a replica set, else what binding a port on the loopback interface gives.
+    /// `InvalidInput` for a version that is not supported, unknown parameters and compressors, certificates and keys that are
+    /// none, and advertised hosts that are not one for each member of a replica set, else what binding a port on the loopback
+    /// interface, or the path of a Unix domain socket, gives.
     pub async fn start(self) -> io::Result<TestServer> {
         let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidInput, error);
         let settings = self.settings().map_err(invalid)?;
@@ -175,13 +223,19 @@ impl TestServerBuilder {
         for (name, value) in &self.parameters {
             check_parameter(&defaults, name, value)?;
         }
+        let compressors = self.compressors.iter().map(|name| {
+            Compressor::from_name(name).ok_or_else(|| format!("there is no compressor \"{name}\""))
+        });
         Ok(Settings {
+            compressors: compressors.collect::<Result<_, _>>()?,
             kind: self.kind,
             version,
             set_name: self.set_name.clone(),
             advertised_hosts: self.advertised_hosts.clone(),
             parameters: self.parameters.clone(),
             access: self.access.clone(),
+            tls: self.tls.config()?,
+            unix_path: self.unix_path.clone(),
         })
     }
 }
@@ -218,12 +272,13 @@ async fn listen(settings: Settings, first_port: u16) -> io::Result<Started> {
     }
     let front: Vec<_> = bound.drain(..usize::from(balancers)).collect();
     let addresses = bound.iter().map(|(_, address)| *address).collect();
+    let mut unix_path = settings.unix_path.clone();
     let deployment = Arc::new(Deployment::new(settings, addresses));
     run_ttl_monitor(&deployment);
     let mut members = Vec::new();
     for (index, (listener, address)) in bound.into_iter().enumerate() {
-        let member = Arc::new(Member::new(index, address));
-        member.start(listener, &deployment);
+        let member = Arc::new(Member::new(index, address, unix_path.take()));
+        member.start(listener, &deployment)?;
         members.push(member);
     }
     let balancer =
@@ -260,8 +315,15 @@ mod tests {
         let refused = |builder: TestServerBuilder| builder.settings().is_err();
         assert!(refused(TestServerBuilder::default().version("4.0")));
         assert!(refused(TestServerBuilder::default().parameter("what", 1)));
+        assert!(refused(TestServerBuilder::default().compressors(&["lzma"])));
         assert!(refused(TestServerBuilder::default().auth("", "x")));
         assert!(refused(TestServerBuilder::default().auth("u", "\u{7}")));
+        let none = || TlsIdentity {
+            certificate_pem: String::new(),
+            key_pem: String::new(),
+        };
+        assert!(refused(TestServerBuilder::default().tls(none())));
+        assert!(refused(TestServerBuilder::default().client_authority("x")));
         assert!(refused(
             TestServerBuilder::default()
                 .replica_set()

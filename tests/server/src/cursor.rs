@@ -261,12 +261,15 @@ mod tests {
 
     fn standalone() -> Deployment {
         let settings = crate::settings::Settings {
+            compressors: Vec::new(),
             kind: crate::settings::Kind::Single,
             version: "8.2".parse().unwrap(),
             set_name: String::new(),
             advertised_hosts: None,
             parameters: Document::new(),
             access: crate::auth::AccessSettings::default(),
+            tls: None,
+            unix_path: None,
         };
         Deployment::new(settings, Vec::new())
     }

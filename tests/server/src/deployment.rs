@@ -10,6 +10,7 @@ use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
 use crate::storage::change::Oplog;
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Binary, Document, Timestamp, doc};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
+use tokio_rustls::rustls::ServerConfig;
 
 /// Locks a mutex; a holder that panicked ended only its own connection.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -90,6 +92,8 @@ impl Drop for CatalogGuard<'_> {
 pub(crate) struct Deployment {
     pub(crate) version: Version,
     pub(crate) kind: Kind,
+    /// What connections can agree on.
+    pub(crate) compressors: Vec<Compressor>,
     /// The replica set's name; `None` for other deployments.
     pub(crate) set_name: Option<String>,
     /// The address of every process.
@@ -98,6 +102,8 @@ pub(crate) struct Deployment {
     pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
+    /// How connections are encrypted; `None`: not at all.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
@@ -124,12 +130,14 @@ impl Deployment {
         Deployment {
             version: settings.version,
             kind: settings.kind,
+            compressors: settings.compressors,
             set_name,
             addresses,
             hosts,
             parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
+            tls: settings.tls,
             users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
             catalog: Mutex::default(),

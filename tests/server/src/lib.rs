@@ -1,6 +1,6 @@
 //! An in-process, in-memory MongoDB-compatible server for tests, examples and other clients.
 //!
-//! It speaks OP_MSG on loopback ports and plays a standalone, a three-member replica set, a sharded cluster of two mongos or such a
+//! It speaks OP_MSG on loopback ports, encrypted if it is given a certificate, and plays a standalone, a three-member replica set, a sharded cluster of two mongos or such a
 //! cluster behind load balancers, at a chosen server version. Transactions, change streams and fail points are served on all of them
 //! that can have them.
 //! Where it answers it behaves as MongoDB does; what it does not have it refuses with a typed error, never with a silent
@@ -27,6 +27,7 @@ mod events;
 mod expression;
 mod fail_point;
 mod member;
+mod net;
 mod query;
 mod replica_set;
 mod server;
@@ -41,4 +42,6 @@ mod version;
 mod wire;
 
 pub use builder::TestServerBuilder;
+pub use net::certificates::{CertificateFiles, SelfMadeCertificates};
+pub use net::tls::TlsIdentity;
 pub use server::TestServer;

@@ -1,14 +1,18 @@
 //! The test server as a program: prints its connection strings, and runs until interrupted or until its input ends.
 
 use bson::Bson;
-use marula_test_server::TestServer;
+use marula_test_server::{SelfMadeCertificates, TestServer, TlsIdentity};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 
 const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
-    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]...\n\
-    prints the connection string, then that of a single mongos, then those of the processes";
+    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--compressors NAME,NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]... \
+    [--unix-socket PATH] [--tls-certificate-key-file FILE [--tls-ca-file FILE [--tls-allow-connections-without-certificates]]] \
+    [--tls-self-made DIRECTORY]\n\
+    prints the connection string, then that of a single mongos, then those of the processes\n\
+    --tls-self-made encrypts with certificates made on the spot, and writes ca.pem and client.pem, which the connection strings name";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -23,6 +27,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut builder = TestServer::builder();
+    let mut client_options = String::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || {
@@ -48,6 +53,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
                     .ok_or_else(|| format!("--auth needs USER:PASSWORD\n{USAGE}"))?;
                 builder.auth(user, password)
             }
+            "--compressors" => {
+                let names = value()?;
+                let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+                builder.compressors(&names)
+            }
             "--parameter" => {
                 let text = value()?;
                 let (name, value) = text
@@ -56,6 +66,32 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
                 builder.parameter(name, parameter(value))
             }
             "--standalone" => builder.standalone(),
+            "--unix-socket" => builder.unix_socket(value()?),
+            "--tls-certificate-key-file" => {
+                let pem = read(&value()?)?;
+                builder.tls(TlsIdentity {
+                    certificate_pem: pem.clone(),
+                    key_pem: pem,
+                })
+            }
+            "--tls-ca-file" => builder.client_authority(read(&value()?)?),
+            "--tls-allow-connections-without-certificates" => {
+                builder.allow_connections_without_certificates()
+            }
+            "--tls-self-made" => {
+                let folder = value()?;
+                let certificates = SelfMadeCertificates::new()?;
+                let files = certificates.write(Path::new(&folder))?;
+                client_options = format!(
+                    "&tlsCAFile={}&tlsCertificateKeyFile={}",
+                    files.authority.display(),
+                    files.client.display()
+                );
+                builder
+                    .tls(certificates.server)
+                    .client_authority(certificates.authority_pem)
+                    .allow_connections_without_certificates()
+            }
             "--help" => {
                 println!("{USAGE}");
                 return Ok(());
@@ -64,10 +100,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         };
     }
     let server = builder.start().await?;
-    println!("{}", server.uri());
-    println!("{}", server.single_uri());
-    for uri in server.member_uris() {
-        println!("{uri}");
+    for uri in [server.uri(), server.single_uri()]
+        .into_iter()
+        .chain(server.member_uris())
+    {
+        println!("{uri}{client_options}");
     }
     std::io::stdout().flush()?;
     let input_ended = async {
@@ -82,6 +119,10 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     server.stop().await;
     // Reading standard input blocks a thread that cannot be interrupted.
     std::process::exit(0);
+}
+
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
 }
 
 /// A parameter's value: true, false, a whole number, else text.

@@ -3,9 +3,11 @@
 use crate::cursor::Cursors;
 use crate::deployment::{Deployment, lock};
 use crate::fail_point::FailPoints;
+use crate::net::{Listeners, Socket, unix};
 use crate::wire::connection;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -16,6 +18,8 @@ use tokio::task::{JoinHandle, JoinSet};
 pub(crate) struct Member {
     pub(crate) index: usize,
     pub(crate) address: SocketAddr,
+    /// Where it listens besides.
+    unix_path: Option<PathBuf>,
     pub(crate) cursors: Cursors,
     pub(crate) fail_points: FailPoints,
     running: Mutex<Option<Running>>,
@@ -29,22 +33,31 @@ struct Running {
 }
 
 impl Member {
-    pub(crate) fn new(index: usize, address: SocketAddr) -> Member {
+    pub(crate) fn new(index: usize, address: SocketAddr, unix_path: Option<PathBuf>) -> Member {
         Member {
             index,
             address,
+            unix_path,
             cursors: Cursors::default(),
             fail_points: FailPoints::default(),
             running: Mutex::default(),
         }
     }
 
-    /// Begins to accept connections. Must be called within the server's runtime.
-    pub(crate) fn start(self: &Arc<Self>, listener: TcpListener, deployment: &Arc<Deployment>) {
+    /// Begins to accept connections. The path may be taken. Must be called within the server's runtime.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        listener: TcpListener,
+        deployment: &Arc<Deployment>,
+    ) -> io::Result<()> {
+        let listeners = Listeners {
+            tcp: listener,
+            unix: self.unix_path.as_deref().map(unix::Listener::bind).transpose()?,
+        };
         let (stop, stopped) = watch::channel(false);
         let (adopted, adoptions) = mpsc::unbounded_channel();
         let accept_loop = tokio::spawn(accept(
-            listener,
+            listeners,
             Arc::clone(deployment),
             Arc::clone(self),
             adoptions,
@@ -55,6 +68,7 @@ impl Member {
             adopted,
             accept_loop,
         });
+        Ok(())
     }
 
     /// Takes a connection that a load balancer has accepted; gives it back if this member is stopped.
@@ -68,8 +82,7 @@ impl Member {
     /// Binds the member's address again and begins to accept.
     pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
         let listener = TcpListener::bind(self.address).await?;
-        self.start(listener, deployment);
-        Ok(())
+        self.start(listener, deployment)
     }
 
     /// Closes the port and every connection, and returns when they are closed.
@@ -85,7 +98,7 @@ impl Member {
 }
 
 async fn accept(
-    listener: TcpListener,
+    listeners: Listeners,
     deployment: Arc<Deployment>,
     member: Arc<Member>,
     mut adoptions: mpsc::UnboundedReceiver<TcpStream>,
@@ -95,18 +108,18 @@ async fn accept(
     loop {
         tokio::select! {
             _ = stopped.changed() => break,
-            accepted = listener.accept() => {
-                // An error concerns one connection attempt (it was reset, or descriptors ran out), not the listener.
-                if let Ok((stream, _)) = accepted {
-                    connections.spawn(connection::serve(stream, false, Arc::clone(&deployment), Arc::clone(&member)));
+            accepted = listeners.accept() => {
+                if let Ok(socket) = accepted {
+                    connections.spawn(connection::serve(socket, false, Arc::clone(&deployment), Arc::clone(&member)));
                 }
             }
             Some(stream) = adoptions.recv() => {
-                connections.spawn(connection::serve(stream, true, Arc::clone(&deployment), Arc::clone(&member)));
+                let socket = Socket::Tcp(stream);
+                connections.spawn(connection::serve(socket, true, Arc::clone(&deployment), Arc::clone(&member)));
             }
             Some(_) = connections.join_next() => {}
         }
     }
-    drop(listener);
+    drop(listeners);
     connections.shutdown().await;
 }

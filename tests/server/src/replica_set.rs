@@ -12,6 +12,22 @@ pub(crate) struct MemberState {
     pub(crate) counter: i64,
     /// Not to be elected (after `replSetFreeze`).
     pub(crate) frozen: bool,
+    /// What it still holds to be true while it is cut off from the others.
+    belief: Option<Belief>,
+}
+
+/// Who was primary, and of which term, when a member was cut off.
+#[derive(Debug, Clone, Copy)]
+struct Belief {
+    primary: Option<usize>,
+    term: i64,
+}
+
+impl MemberState {
+    /// It runs, and the others reach it.
+    fn is_connected(&self) -> bool {
+        self.running && self.belief.is_none()
+    }
 }
 
 /// The members, and the primary.
@@ -31,6 +47,7 @@ impl Topology {
             process_id: ObjectId::new(),
             counter: if replica_set { 6 } else { 0 },
             frozen: false,
+            belief: None,
         };
         Topology {
             members: (0..count).map(|_| member()).collect(),
@@ -72,9 +89,48 @@ impl Topology {
             return;
         };
         member.running = false;
-        let running = self.members.iter().filter(|member| member.running).count();
-        let majority = running * 2 > self.members.len();
-        if !majority {
+        self.go_on_without(index);
+    }
+
+    /// A member is cut off from the others, and goes on believing what it believed; if it was primary and a majority is
+    /// left, another is elected.
+    pub(crate) fn isolate(&mut self, index: usize) {
+        let belief = Belief {
+            primary: self.primary,
+            term: self.term,
+        };
+        let Some(member) = self.members.get_mut(index).filter(|member| member.is_connected()) else {
+            return;
+        };
+        member.belief = Some(belief);
+        self.go_on_without(index);
+    }
+
+    /// A member that was cut off is reached again, and learns what has happened.
+    pub(crate) fn rejoin(&mut self, index: usize) {
+        let Some(member) = self
+            .members
+            .get_mut(index)
+            .filter(|member| member.belief.is_some())
+        else {
+            return;
+        };
+        member.belief = None;
+        self.go_on_with_more();
+    }
+
+    /// What a member knows of the set.
+    pub(crate) fn seen_by(&self, index: usize) -> Topology {
+        let mut seen = self.clone();
+        if let Some(belief) = self.members.get(index).and_then(|member| member.belief) {
+            seen.primary = belief.primary;
+            seen.term = belief.term;
+        }
+        seen
+    }
+
+    fn go_on_without(&mut self, index: usize) {
+        if !self.has_majority() {
             self.primary = None;
         } else if self.primary == Some(index) {
             match self.electable(Some(index)) {
@@ -83,6 +139,21 @@ impl Topology {
             }
         }
         self.bump();
+    }
+
+    fn go_on_with_more(&mut self) {
+        if self.primary.is_none()
+            && self.has_majority()
+            && let Some(new) = self.electable(None)
+        {
+            return self.elect(new);
+        }
+        self.bump();
+    }
+
+    fn has_majority(&self) -> bool {
+        let connected = self.members.iter().filter(|member| member.is_connected());
+        connected.count() * 2 > self.members.len()
     }
 
     /// A member starts again, as a new process and a secondary.
@@ -94,14 +165,8 @@ impl Topology {
         member.frozen = false;
         member.process_id = ObjectId::new();
         member.counter = 0;
-        let running = self.members.iter().filter(|member| member.running).count();
-        if self.primary.is_none()
-            && running * 2 > self.members.len()
-            && let Some(new) = self.electable(None)
-        {
-            return self.elect(new);
-        }
-        self.bump();
+        member.belief = None;
+        self.go_on_with_more();
     }
 
     /// Allows or forbids that a member is elected.
@@ -118,7 +183,7 @@ impl Topology {
         let count = self.members.len();
         let start = except.map_or(0, |index| index + 1);
         (start..start + count).map(|index| index % count).find(|index| {
-            Some(*index) != except && self.members[*index].running && !self.members[*index].frozen
+            Some(*index) != except && self.members[*index].is_connected() && !self.members[*index].frozen
         })
     }
 
@@ -129,7 +194,8 @@ impl Topology {
     }
 
     fn bump(&mut self) {
-        for member in &mut self.members {
+        // Who is cut off has no news.
+        for member in self.members.iter_mut().filter(|member| member.belief.is_none()) {
             member.counter += 1;
         }
     }
@@ -172,6 +238,25 @@ mod tests {
         assert_eq!(topology.primary, None);
         topology.freeze(0, false);
         assert_eq!(topology.primary, Some(0));
+    }
+
+    #[test]
+    fn who_is_cut_off_believes_what_it_believed() {
+        let mut topology = Topology::new(3, true);
+        let (old_term, old_counter) = (topology.term, topology.members[0].counter);
+        topology.isolate(0);
+        assert_eq!((topology.primary, topology.term), (Some(1), old_term + 1));
+        let seen = topology.seen_by(0);
+        assert_eq!((seen.primary, seen.term), (Some(0), old_term));
+        assert_eq!(topology.members[0].counter, old_counter);
+        assert_eq!(topology.seen_by(2).primary, Some(1));
+        topology.isolate(2);
+        assert_eq!(topology.primary, None, "nobody has a majority");
+        assert_eq!(topology.seen_by(2).primary, Some(1));
+        topology.rejoin(0);
+        assert!(topology.primary.is_some());
+        assert_eq!(topology.seen_by(0).primary, topology.primary);
+        assert!(topology.members[0].counter > old_counter);
     }
 
     #[test]

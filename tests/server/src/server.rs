@@ -34,11 +34,12 @@ impl TestServer {
     }
 
     /// The connection string: `mongodb://127.0.0.1:PORT/`; the three members and `replicaSet=rs0`; the two mongos; or the load
-    /// balancer in front of both mongos and `loadBalanced=true`. If clients must log in, all connection strings name the first user.
+    /// balancer in front of both mongos and `loadBalanced=true`. If clients must log in, all connection strings name the first user;
+    /// if they must encrypt, all say `tls=true`.
     #[must_use]
     pub fn uri(&self) -> String {
         if let Some([all, _]) = &self.balancers {
-            return format!("mongodb://{}{}/?loadBalanced=true", self.user(), all.address);
+            return self.uri_of(&all.address.to_string(), "loadBalanced=true");
         }
         let hosts: Vec<String> = self
             .deployment
@@ -50,8 +51,23 @@ impl TestServer {
             .deployment
             .set_name
             .as_ref()
-            .map_or_else(String::new, |name| format!("?replicaSet={name}"));
-        format!("mongodb://{}{}/{options}", self.user(), hosts.join(","))
+            .map_or_else(String::new, |name| format!("replicaSet={name}"));
+        self.uri_of(&hosts.join(","), &options)
+    }
+
+    /// With what every connection string has.
+    fn uri_of(&self, hosts: &str, options: &str) -> String {
+        let tls = if self.deployment.tls.is_some() {
+            "tls=true"
+        } else {
+            ""
+        };
+        let options: Vec<&str> = [options, tls]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        let mark = if options.is_empty() { "" } else { "?" };
+        format!("mongodb://{}{hosts}/{mark}{}", self.user(), options.join("&"))
     }
 
     /// `user:password@`, if clients must log in.
@@ -67,10 +83,8 @@ impl TestServer {
     #[must_use]
     pub fn single_uri(&self) -> String {
         match (&self.balancers, self.deployment.is_mongos()) {
-            (Some([_, single]), _) => {
-                format!("mongodb://{}{}/?loadBalanced=true", self.user(), single.address)
-            }
-            (None, true) => format!("mongodb://{}{}/", self.user(), self.deployment.addresses[0]),
+            (Some([_, single]), _) => self.uri_of(&single.address.to_string(), "loadBalanced=true"),
+            (None, true) => self.uri_of(&self.deployment.addresses[0].to_string(), ""),
             (None, false) => self.uri(),
         }
     }
@@ -80,14 +94,14 @@ impl TestServer {
     #[must_use]
     pub fn member_uris(&self) -> Vec<String> {
         let options = if self.deployment.is_replica_set() {
-            "?directConnection=true"
+            "directConnection=true"
         } else {
             ""
         };
         self.deployment
             .addresses
             .iter()
-            .map(|address| format!("mongodb://{}{address}/{options}", self.user()))
+            .map(|address| self.uri_of(&address.to_string(), options))
             .collect()
     }
 
@@ -147,6 +161,19 @@ impl TestServer {
         self.deployment
             .change_topology(|topology| topology.restart(index));
         Ok(())
+    }
+
+    /// Cuts a member off from the other members, not from clients. A primary is succeeded by another member if a majority is
+    /// left; it still says that it is primary, by its old election, and refuses writes. Unknown, stopped and isolated members
+    /// stay as they are.
+    pub fn isolate_member(&self, index: usize) {
+        self.deployment
+            .change_topology(|topology| topology.isolate(index));
+    }
+
+    /// Ends the isolation of a member, which is a secondary from then on if another one was elected.
+    pub fn rejoin_member(&self, index: usize) {
+        self.deployment.change_topology(|topology| topology.rejoin(index));
     }
 
     /// Runs a pass of the TTL monitor now, which otherwise runs once a minute; gives the number of removed documents.

@@ -2,7 +2,11 @@
 
 use crate::auth::AccessSettings;
 use crate::version::Version;
+use crate::wire::compress::Compressor;
 use bson::{Bson, Document, doc};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_rustls::rustls::ServerConfig;
 
 /// Which deployment the server plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +43,8 @@ impl Kind {
 pub(crate) struct Settings {
     pub(crate) kind: Kind,
     pub(crate) version: Version,
+    /// What connections can agree on.
+    pub(crate) compressors: Vec<Compressor>,
     /// The replica set's name, if it plays one.
     pub(crate) set_name: String,
     /// The names under which the members of a set know each other, in place of their addresses.
@@ -47,6 +53,10 @@ pub(crate) struct Settings {
     pub(crate) parameters: Document,
     /// Who may use the server.
     pub(crate) access: AccessSettings,
+    /// How connections are encrypted; `None`: not at all.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Where the first process listens besides its port.
+    pub(crate) unix_path: Option<PathBuf>,
 }
 
 /// The server parameters with their defaults.
@@ -66,6 +76,9 @@ pub(crate) fn default_parameters(kind: Kind, version: Version) -> Document {
         "transactionLifetimeLimitSeconds": 60,
         "ttlMonitorSleepSecs": 60,
     };
+    if version.at_least(9, 0) {
+        parameters.insert("externalClientBaseBackoffMS", 0);
+    }
     if !kind.is_mongos() {
         parameters.insert(
             "featureCompatibilityVersion",
@@ -80,6 +93,7 @@ pub(crate) fn is_settable(name: &str) -> bool {
     matches!(
         name,
         "acceptApiVersion2"
+            | "externalClientBaseBackoffMS"
             | "requireApiVersion"
             | "scramIterationCount"
             | "scramSHA256IterationCount"

@@ -13,11 +13,12 @@ use crate::{Error, Result, options::TlsOptions};
 const CA_FILE: &str = "tlsCAFile";
 const KEY_FILE: &str = "tlsCertificateKeyFile";
 
-/// The certificates of a `tlsCAFile`.
-pub(super) fn authorities(path: &Path) -> Result<RootCertStore> {
+/// The certificates of a `tlsCAFile`: as roots, and as they are.
+pub(super) fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>)> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(CA_FILE, path, &read(CA_FILE, path)?)? {
-        roots.add(certificate).map_err(|e| {
+    let certificates = certificates(CA_FILE, path, &read(CA_FILE, path)?)?;
+    for certificate in &certificates {
+        roots.add(certificate.clone()).map_err(|e| {
             refuse(
                 CA_FILE,
                 path,
@@ -25,7 +26,7 @@ pub(super) fn authorities(path: &Path) -> Result<RootCertStore> {
             )
         })?;
     }
-    Ok(roots)
+    Ok((roots, certificates))
 }
 
 /// The certificate chain and the key of a `tlsCertificateKeyFile`, if one is named.

@@ -10,6 +10,7 @@ mod key_password;
 #[cfg(not(feature = "key-password"))]
 #[path = "key_password_off.rs"]
 mod key_password;
+mod ocsp;
 mod verify;
 
 use std::{
@@ -27,14 +28,24 @@ use tokio::{
 use tokio_rustls::{
     TlsConnector,
     client::TlsStream as RustlsStream,
-    rustls::{self, ClientConfig, pki_types::ServerName},
+    rustls::{
+        self, CertificateError, ClientConfig, OtherError, crypto::CryptoProvider, pki_types::ServerName,
+    },
 };
 
-use crate::{Error, Result, ServerAddress, error::NetworkPhase, options::TlsOptions};
+use crate::{
+    Error, Result, ServerAddress, error::NetworkPhase, options::TlsOptions, types::deadline::Deadline,
+};
+use ocsp::{Refusal, Revocation};
 
-/// What all encrypted connections of a client have in common: trusted roots, client certificate, remembered sessions.
+/// What all encrypted connections of a client have in common: trusted roots, client certificate, remembered sessions, and
+/// what the client knows about revoked certificates.
 #[derive(Clone)]
-pub struct TlsConfig(TlsConnector);
+pub struct TlsConfig {
+    connector: TlsConnector,
+    /// `None`: not looked at.
+    revocation: Option<Arc<Revocation>>,
+}
 
 impl std::fmt::Debug for TlsConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -43,17 +54,19 @@ impl std::fmt::Debug for TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads the files that the options name.
+    /// Reads the files that the options name, once.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for a file that cannot be read or does not hold what it should.
     pub fn new(options: &TlsOptions) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        let revocation = revocation(options, &provider);
+        let verifier = verify::verifier(options, &provider, revocation.as_ref())?;
+        let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| Error::invalid_argument(format!("no version of TLS can be used: {e}")))?
             .dangerous()
-            .with_custom_certificate_verifier(verify::verifier(options, &provider)?);
+            .with_custom_certificate_verifier(verifier);
         let config = match files::client_certificate(options)? {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(|e| {
@@ -62,33 +75,68 @@ impl TlsConfig {
                 ))
             })?,
         };
-        Ok(Self(TlsConnector::from(Arc::new(config))))
+        Ok(Self {
+            connector: TlsConnector::from(Arc::new(config)),
+            revocation,
+        })
     }
 
-    /// Agrees on encryption with the server. Its certificate must hold the host name that the client knows it by.
-    pub(super) async fn connect(&self, socket: TcpStream, address: &ServerAddress) -> Result<TlsStream> {
+    /// Agrees on encryption with the server. Its certificate must hold the host name that the client knows it by, and must
+    /// not be revoked. The deadline only says how long responders may take: the caller enforces it.
+    pub(super) async fn connect(
+        &self,
+        socket: TcpStream,
+        address: &ServerAddress,
+        deadline: Deadline,
+    ) -> Result<TlsStream> {
         let host = address.host().into_owned();
-        let name = ServerName::try_from(host).map_err(|_| {
-            let why = "the host name is none that a certificate can hold";
-            Error::network(
-                NetworkPhase::TlsHandshake,
-                io::Error::new(io::ErrorKind::InvalidData, why),
-            )
-        })?;
+        let name = ServerName::try_from(host)
+            .map_err(|_| refused("the host name is none that a certificate can hold"))?;
         // Large, and needed once: boxed, so that connections in the clear do not carry its room with them.
-        match Box::pin(self.0.connect(name, socket)).await {
-            Ok(stream) => Ok(TlsStream(Box::new(stream))),
-            Err(error) => Err(Error::network(NetworkPhase::TlsHandshake, classify(error))),
+        let (stream, seen) = Box::pin(ocsp::watching(self.connector.connect(name, socket))).await;
+        let stream = stream.map_err(|error| Error::network(NetworkPhase::TlsHandshake, classify(error)))?;
+        if let Some(revocation) = &self.revocation {
+            let chain = stream.get_ref().1.peer_certificates();
+            let leaf = chain.and_then(<[_]>::first);
+            Box::pin(revocation.check(seen, leaf, deadline))
+                .await
+                .map_err(refused)?;
         }
+        Ok(TlsStream(Box::new(stream)))
     }
+}
+
+/// Nothing, when nothing about the server's certificate is checked or this is not.
+fn revocation(options: &TlsOptions, provider: &CryptoProvider) -> Option<Arc<Revocation>> {
+    let on = |option: Option<bool>| option == Some(true);
+    let off = on(options.insecure)
+        || on(options.allow_invalid_certificates)
+        || on(options.disable_certificate_revocation_check);
+    let asks = !on(options.disable_ocsp_endpoint_check);
+    let algorithms = provider.signature_verification_algorithms.all;
+    (!off).then(|| Arc::new(Revocation::new(algorithms, asks)))
+}
+
+fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    let error = io::Error::new(io::ErrorKind::InvalidData, why);
+    Error::network(NetworkPhase::TlsHandshake, error)
 }
 
 /// What the TLS library refuses is `InvalidData`; every other kind is a failure of the socket.
 fn classify(error: io::Error) -> io::Error {
-    match error.get_ref() {
-        Some(inner) if inner.is::<rustls::Error>() => io::Error::new(io::ErrorKind::InvalidData, error),
-        _ => error,
+    let Some(inner) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+    else {
+        return error;
+    };
+    // Our own refusal comes back wrapped up.
+    if let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(other))) = inner
+        && let Some(refusal) = other.downcast_ref::<Refusal>()
+    {
+        return io::Error::new(io::ErrorKind::InvalidData, refusal.clone());
     }
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 /// An encrypted socket.

@@ -3,39 +3,49 @@
 use std::sync::Arc;
 
 use tokio_rustls::rustls::{
-    CertificateError, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
+    CertificateError, DigitallySignedStruct, Error as TlsError, OtherError, RootCertStore, SignatureScheme,
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
     },
     crypto::CryptoProvider,
     pki_types::{CertificateDer, ServerName, UnixTime},
+    server::ParsedCertificate,
 };
 
-use super::files;
+use super::{
+    files,
+    ocsp::{PinnedCertificate, Revocation},
+};
 use crate::{Error, Result, options::TlsOptions};
 
 /// The check that the options ask for.
 pub(super) fn verifier(
     options: &TlsOptions,
     provider: &Arc<CryptoProvider>,
+    revocation: Option<&Arc<Revocation>>,
 ) -> Result<Arc<dyn ServerCertVerifier>> {
     if options.insecure == Some(true) || options.allow_invalid_certificates == Some(true) {
         return Ok(Arc::new(NoCheck {
             schemes: provider.signature_verification_algorithms.supported_schemes(),
         }));
     }
-    let roots = match &options.ca_file {
+    let (roots, pinned) = match &options.ca_file {
         Some(path) => files::authorities(path)?,
-        None => system_roots()?,
+        None => (system_roots()?, Vec::new()),
     };
-    let full = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+    let roots = Arc::new(roots);
+    let chain = WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(provider))
         .build()
         .map_err(|e| Error::invalid_argument(format!("the trusted certificates cannot be used: {e}")))?;
-    Ok(match options.allow_invalid_hostnames {
-        Some(true) => Arc::new(AnyName(full)),
-        _ => full,
-    })
+    Ok(Arc::new(Check {
+        chain,
+        roots,
+        pinned,
+        any_name: options.allow_invalid_hostnames == Some(true),
+        revocation: revocation.map(Arc::clone),
+    }))
 }
 
 fn system_roots() -> Result<RootCertStore> {
@@ -54,11 +64,50 @@ fn system_roots() -> Result<RootCertStore> {
     )))
 }
 
-/// The whole check but for the name (`tlsAllowInvalidHostnames`).
+/// The whole check: chain, time, name, revocation.
 #[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
+struct Check {
+    chain: Arc<WebPkiServerVerifier>,
+    roots: Arc<RootCertStore>,
+    /// The certificates in `tlsCAFile`, which are trusted as they are.
+    pinned: Vec<CertificateDer<'static>>,
+    /// `tlsAllowInvalidHostnames`
+    any_name: bool,
+    /// `None`: not looked at.
+    revocation: Option<Arc<Revocation>>,
+}
 
-impl ServerCertVerifier for AnyName {
+impl Check {
+    /// A server may show a certificate that stands in `tlsCAFile` itself, as many do that were set up with one self-signed
+    /// certificate. Of such a one the library says that it is an authority, or that nobody issued it.
+    fn check_pinned(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> Option<Result<(), TlsError>> {
+        if !self.pinned.iter().any(|pinned| pinned == end_entity) {
+            return None;
+        }
+        let certificate = PinnedCertificate::read(end_entity)?;
+        let refusal = if !certificate.for_servers {
+            CertificateError::InvalidPurpose
+        } else if now.as_secs() < certificate.not_before {
+            CertificateError::NotValidYet
+        } else if now.as_secs() > certificate.not_after {
+            CertificateError::Expired
+        } else {
+            return Some(Ok(()));
+        };
+        Some(Err(refusal.into()))
+    }
+}
+
+fn is_about_the_name(error: &TlsError) -> bool {
+    matches!(
+        error,
+        TlsError::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }
+        )
+    )
+}
+
+impl ServerCertVerifier for Check {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -67,16 +116,34 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        let checked = self
-            .0
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let checked =
+            self.chain
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match checked {
+            Ok(_) => {}
             // The name is looked at last, so everything else is well.
-            Err(TlsError::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            other => other,
+            Err(error) if is_about_the_name(&error) => {
+                if !self.any_name {
+                    return Err(error);
+                }
+            }
+            Err(error) => {
+                self.check_pinned(end_entity, now).unwrap_or(Err(error))?;
+                if !self.any_name {
+                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                }
+                // Whoever listed the very certificate answers for it; there is no issuer whose word could be checked.
+                return Ok(ServerCertVerified::assertion());
+            }
         }
+        if let Some(revocation) = &self.revocation {
+            revocation
+                .examine(end_entity, intermediates, &self.roots, ocsp_response, now)
+                .map_err(|refusal| {
+                    TlsError::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(refusal))))
+                })?;
+        }
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -85,7 +152,7 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        self.chain.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -94,11 +161,11 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        self.chain.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.chain.supported_verify_schemes()
     }
 }
 

@@ -237,7 +237,7 @@ impl State {
             "proxyhost" => value.clone_into(&mut self.proxy.host),
             "proxyport" => match value.parse::<u16>() {
                 Ok(port) => self.proxy.port = Some(port),
-                Err(_) => return Err("proxyPort must be a number from 0 to 65535".into()),
+                Err(_) => return Err("proxyPort must be a number from 1 to 65535".into()),
             },
             "proxyusername" => self.proxy.username = Some(value.to_owned()),
             "proxypassword" => self.proxy.password = Some(Secret::new(value)),
@@ -248,18 +248,16 @@ impl State {
 
     fn compressors(&mut self, value: &str) {
         for name in value.split(',') {
-            let compressor = match name {
-                "snappy" => Compressor::Snappy,
-                "zlib" => Compressor::Zlib,
-                "zstd" => Compressor::Zstd,
-                _ => {
-                    self.reader
-                        .warnings
-                        .push(format!("unknown compressor \"{name}\" is ignored"));
-                    continue;
-                }
-            };
-            self.options.compressors.push(compressor);
+            match Compressor::named(name) {
+                Some(compressor) if compressor.is_available() => self.options.compressors.push(compressor),
+                Some(_) => self.reader.warnings.push(format!(
+                    "compressor {name} is ignored: it needs the feature `{name}` of marula-driver"
+                )),
+                None => self
+                    .reader
+                    .warnings
+                    .push(format!("unknown compressor \"{name}\" is ignored")),
+            }
         }
     }
 
@@ -267,18 +265,9 @@ impl State {
         if self.options.srv && self.options.tls.enabled.is_none() {
             self.options.tls.enabled = Some(true);
         }
-        let given = [
-            self.proxy.port.is_some(),
-            self.proxy.username.is_some(),
-            self.proxy.password.is_some(),
-        ];
-        if !self.proxy.host.is_empty() {
-            if self.proxy.username.is_some() != self.proxy.password.is_some() {
-                return Err("proxyUsername and proxyPassword go together".into());
-            }
+        // Checked with the other options.
+        if self.proxy != Proxy::default() {
             self.options.proxy = Some(self.proxy);
-        } else if given.contains(&true) {
-            return Err("proxyPort, proxyUsername and proxyPassword need proxyHost".into());
         }
         // A database or authSource alone asks for no authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
@@ -342,6 +331,29 @@ mod tests {
                 "{query}"
             );
         }
+    }
+
+    #[test]
+    fn compressors_keep_their_order_and_those_that_are_not_there_are_warnings() {
+        let options = parse("compressors=zstd,snoopy,snappy,zlib&zlibCompressionLevel=3");
+        let expected: Vec<Compressor> = [Compressor::Zstd, Compressor::Snappy, Compressor::Zlib]
+            .into_iter()
+            .filter(|compressor| compressor.is_available())
+            .collect();
+        assert_eq!(options.compressors, expected);
+        assert_eq!(options.warnings().len(), 4 - expected.len());
+        assert!(
+            options
+                .warnings()
+                .iter()
+                .any(|warning| warning.contains("snoopy"))
+        );
+        assert_eq!(options.zlib_compression_level, Some(3));
+        let options = parse("zlibCompressionLevel=10");
+        assert_eq!(
+            (options.zlib_compression_level, options.warnings().len()),
+            (None, 1)
+        );
     }
 
     #[test]

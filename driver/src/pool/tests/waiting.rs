@@ -239,3 +239,27 @@ async fn wait_queue_timeout_spares_a_request_being_served() {
     server.answer_handshakes(1);
     assert_eq!(served.await.unwrap().unwrap().key.id, 1);
 }
+
+#[tokio::test]
+async fn connections_are_counted_by_what_they_are_in_use_for() {
+    let server = Server::start().await;
+    let pool = ready_pool(&server, limited(4));
+    let in_use = || {
+        let in_use = pool.connections_in_use(counts(&pool));
+        (in_use.cursors, in_use.transactions, in_use.other)
+    };
+    let mut of_cursor = check_out(&pool).await.unwrap();
+    let mut of_transaction = check_out(&pool).await.unwrap();
+    let of_operation = check_out(&pool).await.unwrap();
+    drop(check_out(&pool).await.unwrap());
+    assert_eq!(in_use(), (0, 0, 3), "an idle one is in use by nobody");
+    of_cursor.set_purpose(Purpose::Cursor);
+    of_transaction.set_purpose(Purpose::Transaction);
+    assert_eq!(in_use(), (1, 1, 1));
+    of_cursor.set_purpose(Purpose::Operation);
+    assert_eq!(in_use(), (0, 1, 2));
+    drop((of_cursor, of_transaction));
+    assert_eq!(in_use(), (0, 0, 1));
+    drop(of_operation);
+    assert_eq!(in_use(), (0, 0, 0));
+}

@@ -156,11 +156,12 @@ impl Login {
         }
     }
 
-    /// Begins without a handshake, by the mechanism that was named.
-    pub fn begin(self) -> Step {
+    /// Begins without a handshake, by the mechanism that was named, else by the one that was negotiated before.
+    pub fn begin(self, negotiated: Option<Mechanism>) -> Step {
         let mechanism = self
             .identity
             .mechanism
+            .or(negotiated)
             .unwrap_or(Mechanism::Scram(ScramHash::Sha256));
         begin(&self.identity, mechanism, self.nonce)
     }

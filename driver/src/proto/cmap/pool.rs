@@ -30,6 +30,8 @@ pub struct ConnectionPool<C, W, E> {
     /// The connection used last is on top, so that surplus ones grow idle and go.
     pub(super) available: Vec<Available<C>>,
     pub(super) pending: Vec<Pending>,
+    /// How many failures are being dealt with: blamed, and not yet reported closed.
+    failing: usize,
     pub(super) total: usize,
     pub(super) waiters: WaitQueue<W>,
     pub(super) actions: VecDeque<Action<C, W, E>>,
@@ -82,6 +84,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             last_id: 0,
             available: Vec::new(),
             pending: Vec::new(),
+            failing: 0,
             total: 0,
             waiters: WaitQueue::default(),
             actions: VecDeque::new(),
@@ -241,6 +244,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// the connection still counts, e.g. clear the pool: the specification wants that told before the connection's end.
     pub fn blame(&mut self, key: ConnectionKey) -> Option<Failing<W>> {
         let Pending { key, .. } = self.take_pending(key)?;
+        self.failing += 1;
         Some(Failing {
             key,
             blamed: self.waiters.pop(),
@@ -253,6 +257,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// failing server be tried without pause.
     pub fn establish_failed(&mut self, failing: Failing<W>, error: &E, now: Instant) {
         let Failing { key, blamed } = failing;
+        self.failing -= 1;
         self.total -= 1;
         self.services.leave(key);
         self.emit(|| Event::ConnectionClosed {
@@ -401,7 +406,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             ..
         } = self.limits;
         self.state == PoolState::Ready
-            && self.pending.len() < max_connecting.max(1) as usize
+            && self.pending.len() + self.failing < max_connecting.max(1) as usize
             && (max_pool_size == 0 || self.total < max_pool_size as usize)
     }
 

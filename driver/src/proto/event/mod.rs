@@ -7,6 +7,7 @@ mod command;
 mod connection;
 mod listener;
 mod pool;
+mod rescan;
 mod sdam;
 mod selection;
 
@@ -14,5 +15,6 @@ pub use command::{CommandEvent, CommandFailedEvent, CommandStartedEvent, Command
 pub use connection::ConnectionInfo;
 pub use listener::EventListener;
 pub use pool::{CheckOutFailedReason, ConnectionClosedReason, PoolEvent, PoolOptions};
+pub use rescan::RescanProblem;
 pub use sdam::SdamEvent;
 pub use selection::{SelectionStep, ServerSelectionEvent};

@@ -10,13 +10,13 @@ pub use surroundings::Surroundings;
 
 use crate::{
     Result,
-    bson::{RawDocument, RawDocumentBuf, from_slice},
+    bson::{IndexKey, RawDocument, RawDocumentBuf, find_element, from_slice},
     error::{CommandError, Error, ErrorKind},
     proto::{
         command::CommandBuilder,
         description::{HelloReply, TopologyVersion},
     },
-    types::server_api::ServerApi,
+    types::{compressor::Compressor, server_api::ServerApi},
 };
 
 /// The versions of the wire protocol that this driver speaks: servers 4.2 to the newest known.
@@ -40,6 +40,7 @@ pub fn first_hello(
     metadata: &RawDocument,
     load_balanced: bool,
     server_api: Option<ServerApi>,
+    compressors: &[Compressor],
 ) {
     let modern = load_balanced || server_api.is_some();
     command.i32(if modern { "hello" } else { "isMaster" }, 1);
@@ -49,6 +50,12 @@ pub fn first_hello(
     }
     command.str("backpressure", BACKPRESSURE);
     command.document("client", metadata);
+    // Empty if none is wanted, so that the server's log tells clients without compression from those that never heard of it.
+    let array = command.begin_array("compression");
+    for (index, compressor) in compressors.iter().enumerate() {
+        command.str(IndexKey::new(index).as_str(), compressor.as_str());
+    }
+    command.end(array);
     if let Some(api) = server_api {
         command.server_api(api);
     }
@@ -74,6 +81,21 @@ pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, li
     command.end(version);
     let millis = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
     command.i64("maxAwaitTimeMS", millis);
+}
+
+/// The first of the compressors that the reply to the first hello lists. What is not understood counts as absent.
+pub fn agreed_compressor(hello: &[u8], offered: &[Compressor]) -> Option<Compressor> {
+    let list = find_element(hello, "compression").ok()??.value.array().ok()?;
+    let mut agreed: Option<usize> = None;
+    for name in list {
+        let name = name.ok()?.value.str().ok()?;
+        let place = offered.iter().position(|compressor| compressor.as_str() == name);
+        agreed = match (agreed, place) {
+            (Some(best), Some(place)) => Some(best.min(place)),
+            (best, place) => best.or(place),
+        };
+    }
+    offered.get(agreed?).copied()
 }
 
 /// Reads the reply to either.
@@ -139,11 +161,16 @@ mod tests {
                 &rawdoc! { "driver": { "name": "x" } },
                 load_balanced,
                 server_api,
+                &[Compressor::Zstd, Compressor::Snappy],
             );
             command.finish("admin").unwrap();
             decode_document(&buffer).unwrap()
         };
         let plain = written(false, None);
+        assert_eq!(
+            plain.get_array("compression").unwrap(),
+            &["zstd".into(), "snappy".into()]
+        );
         assert_eq!(plain.get_str("backpressure").unwrap(), "2");
         assert!(plain.contains_key("isMaster") && !plain.contains_key("loadBalanced"));
         let balanced = written(true, None);
@@ -156,6 +183,26 @@ mod tests {
         assert_eq!(declared.get_str("apiVersion").unwrap(), "1");
         assert!(!declared.get_bool("apiStrict").unwrap());
         assert!(!declared.contains_key("apiDeprecationErrors"));
+    }
+
+    #[test]
+    fn the_clients_order_decides_which_compressor_is_agreed_on() {
+        let offered = [Compressor::Zlib, Compressor::Snappy];
+        let agreed = |reply: RawDocumentBuf| agreed_compressor(reply.as_bytes(), &offered);
+        assert_eq!(
+            agreed(rawdoc! { "compression": ["snappy", "zlib"] }),
+            Some(Compressor::Zlib)
+        );
+        assert_eq!(
+            agreed(rawdoc! { "compression": ["zstd", "snappy"] }),
+            Some(Compressor::Snappy)
+        );
+        assert_eq!(agreed(rawdoc! { "compression": ["zstd"] }), None);
+        assert_eq!(agreed(rawdoc! { "compression": [] }), None);
+        assert_eq!(agreed(rawdoc! { "compression": "snappy" }), None);
+        assert_eq!(agreed(rawdoc! { "compression": [1] }), None);
+        assert_eq!(agreed(rawdoc! { "ok": 1 }), None);
+        assert_eq!(agreed_compressor(&[1, 2], &offered), None);
     }
 
     #[test]

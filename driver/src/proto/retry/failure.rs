@@ -2,7 +2,7 @@
 
 use crate::{
     Error, ErrorKind,
-    error::{PoolError, RETRYABLE_WRITE_ERROR},
+    error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR},
 };
 
 /// Codes after which a write may be sent again to a server that does not say so itself, and a read to any.
@@ -59,6 +59,25 @@ pub fn label_write_failure(error: Error) -> Error {
     error
 }
 
+/// Says what to do about a server whose storage cannot tell a second try from the first, in the specification's words.
+pub fn explain_refused_number(error: Error) -> Error {
+    const ILLEGAL_OPERATION: i32 = 20;
+    match error.kind() {
+        ErrorKind::Command(refusal)
+            if refusal.code == ILLEGAL_OPERATION && refusal.message.starts_with("Transaction numbers") =>
+        {
+            let refusal = CommandError {
+                message: "This MongoDB deployment does not support retryable writes. Please add retryWrites=false to \
+                          your connection string."
+                    .to_owned(),
+                ..refusal.clone()
+            };
+            error.with_kind(ErrorKind::Command(refusal))
+        }
+        _ => error,
+    }
+}
+
 /// The codes of a reply that decide about a retry.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyCodes {
@@ -82,7 +101,7 @@ pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{AuthenticationError, AuthenticationFailure, CommandError, NetworkPhase};
+    use crate::error::{AuthenticationError, AuthenticationFailure, NetworkPhase};
 
     fn command(code: i32) -> Error {
         Error::new(ErrorKind::Command(CommandError {

@@ -5,4 +5,4 @@ mod failure;
 mod overload;
 
 pub use attempts::{Intent, Next, Retries, RetryOptions};
-pub use failure::{ReplyCodes, label_unlabelled, label_write_failure};
+pub use failure::{ReplyCodes, explain_refused_number, label_unlabelled, label_write_failure};

@@ -1,12 +1,14 @@
 //! The 16 bytes before every message.
 
-use super::WireError;
+use super::{WireError, compression::PACKED_HEADER_LENGTH};
 
 /// Length of a header in bytes.
 pub const HEADER_LENGTH: usize = 16;
 
 /// The operation code of OP_MSG.
 pub(super) const OP_MSG: i32 = 2013;
+/// The operation code of a compressed message.
+pub(super) const OP_COMPRESSED: i32 = 2012;
 
 /// A checked message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +17,14 @@ pub struct Header {
     pub length: usize,
     /// The request this message answers.
     pub response_to: i32,
+    /// Whether it is OP_COMPRESSED instead of OP_MSG.
+    pub compressed: bool,
 }
 
 impl Header {
+    /// The shortest reply: header, flags, one section of kind 0, and an empty document.
+    pub(super) const LEAST_REPLY: usize = HEADER_LENGTH + 4 + 1 + 5;
+
     /// Reads the header of a reply and refuses lengths that no reply can have, before anything is allocated for it.
     pub fn parse(bytes: &[u8; HEADER_LENGTH], max_message_size: usize) -> Result<Self, WireError> {
         let [l0, l1, l2, l3, _, _, _, _, r0, r1, r2, r3, o0, o1, o2, o3] = *bytes;
@@ -32,18 +39,28 @@ impl Header {
                 )));
             }
         };
-        if opcode != OP_MSG {
+        let compressed = opcode == OP_COMPRESSED;
+        if opcode != OP_MSG && !compressed {
             return Err(WireError(format!(
                 "expected a reply with opcode {OP_MSG} (OP_MSG), found opcode {opcode}; is this a MongoDB server?"
             )));
         }
-        // Flags, one section of kind 0, and an empty document.
-        if length < HEADER_LENGTH + 4 + 1 + 5 {
+        // Beside its header, a compressed message holds at least one byte.
+        let least = if compressed {
+            PACKED_HEADER_LENGTH + 1
+        } else {
+            Self::LEAST_REPLY
+        };
+        if length < least {
             return Err(WireError(format!(
                 "a message claims a length of {length} bytes, too short for a reply"
             )));
         }
-        Ok(Self { length, response_to })
+        Ok(Self {
+            length,
+            response_to,
+            compressed,
+        })
     }
 }
 
@@ -66,9 +83,11 @@ mod tests {
             parsed,
             Header {
                 length: 100,
-                response_to: 7
+                response_to: 7,
+                compressed: false,
             }
         );
+        assert!(Header::parse(&header(100, 2012), 48_000_000).unwrap().compressed);
     }
 
     #[test]
@@ -79,7 +98,8 @@ mod tests {
             (15, 2013),
             (25, 2013),
             (100, 1),
-            (100, 2012),
+            (100, 2011),
+            (25, 2012),
         ] {
             assert!(
                 Header::parse(&header(length, opcode), 48_000_000).is_err(),

@@ -1,5 +1,6 @@
-//! The wire protocol: message headers and OP_MSG (OP_MSG specification).
+//! The wire protocol: message headers, OP_MSG and OP_COMPRESSED (OP_MSG and Wire Compression specifications).
 
+mod compression;
 mod crc32c;
 mod header;
 mod op_msg;
@@ -8,6 +9,7 @@ mod reply_buffer;
 pub mod tests;
 mod whole_command;
 
+pub use compression::{Compression, CompressionSettings};
 pub use header::{HEADER_LENGTH, Header};
 pub use op_msg::{MessageWriter, parse_op_msg};
 pub use reply_buffer::ReplyBuffer;

@@ -3,7 +3,11 @@
 use tracing::{Level, debug, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
-use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
+use crate::{
+    ServerAddress,
+    bson::ObjectId,
+    proto::event::{RescanProblem, SdamEvent},
+};
 
 const TARGET: &str = "marula_driver::topology";
 
@@ -44,6 +48,18 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
         | SdamEvent::ServerHeartbeatSucceeded { .. }
         | SdamEvent::ServerHeartbeatFailed { .. } => heartbeat(style, event),
     }
+}
+
+/// The specifications name no message for it.
+pub(super) fn log_rescan(style: &Style, event: &RescanProblem) {
+    debug!(
+        target: TARGET,
+        clientTag = style.tag(),
+        topologyId = event.topology_id.to_hex(),
+        srvRecord = event.record,
+        failure = event.problem,
+        "SRV record problem"
+    );
 }
 
 fn deployment(style: &Style, topology_id: ObjectId, text: &str) {

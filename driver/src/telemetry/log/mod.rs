@@ -47,11 +47,19 @@ pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
         pool,
         sdam,
         selection: selecting,
+        rescan,
     } = listeners;
     Listeners {
         command: join(commands, command, command::is_wanted, &style, command::log),
         pool: join(pools, pool, pool::is_wanted, &style, pool::log),
         sdam: join(discovery, sdam, discovery::is_wanted, &style, discovery::log),
+        rescan: join(
+            discovery,
+            rescan,
+            discovery::is_wanted,
+            &style,
+            discovery::log_rescan,
+        ),
         selection: join(
             selection >= Severity::Info,
             selecting,

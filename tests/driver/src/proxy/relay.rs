@@ -5,116 +5,260 @@ use std::io;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::oneshot,
+    sync::{oneshot, watch},
 };
 
-use super::{Exchange, Fate, Shared, lock};
+use super::{Exchange, Fate, Place, Seen, Shared, lock};
 
 /// Length, request id, response id, operation code.
 const HEADER: usize = 16;
 const MORE_TO_COME: u8 = 2;
 
+/// Answers nothing of what comes, until the client ends the connection.
+pub(super) async fn ignore(mut client: TcpStream) {
+    while matches!(client.read(&mut [0; 1024]).await, Ok(count) if count > 0) {}
+}
+
 /// Relays until one side ends the connection or a fate does.
 pub(super) async fn run(
-    mut client: TcpStream,
-    mut server: TcpStream,
+    client: TcpStream,
+    server: TcpStream,
     connection: usize,
     shared: &Shared,
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let mut mute = false;
+    let mut relay = Relay {
+        client,
+        server,
+        connection,
+        shared,
+        mute: false,
+    };
+    let mut is_first = true;
     loop {
-        wait_for_request(&client, shared).await?;
-        let request = read_message(&mut client).await?;
-        let exchange = Exchange {
-            connection,
-            command: command_name(&request),
+        relay.wait_for_request().await?;
+        let request = read_message(&mut relay.client).await?;
+        let mut stage = Stage {
+            is_first,
+            is_streamed: false,
         };
-        let (fate, mut waits) = {
-            let mut rule = lock(&shared.rule);
-            let fate = if mute { Fate::Pass } else { rule(&exchange) };
-            // Under the lock of the rule, so that no end of waits that another rule calls for is missed.
-            (fate, shared.waits.subscribe())
-        };
-        let fate = match fate {
-            Fate::Later(fate) => {
-                unless_gone(&client, waits.changed())
-                    .await?
-                    .map_err(io::Error::other)?;
-                *fate
-            }
-            fate => fate,
-        };
-        if fate == Fate::Lose {
-            return Ok(());
-        }
-        server.write_all(&request).await?;
-        if request.get(HEADER).is_some_and(|flags| flags & MORE_TO_COME != 0) {
-            continue;
-        }
-        let mut reply = unless_gone(&client, read_message(&mut server)).await??;
-        if mute {
-            continue;
-        }
-        match fate {
-            Fate::Pass | Fate::Lose | Fate::Later(_) => client.write_all(&reply).await?,
-            Fate::CutAfter(count) => {
-                let count = count.min(reply.len() - 1);
-                return client.write_all(&reply[..count]).await;
-            }
-            Fate::Garble { at, mask } => {
-                reply[at] ^= mask;
-                return client.write_all(&reply).await;
-            }
-            Fate::Hang => {
-                let _ = unless_gone(&client, waits.changed()).await?;
-                return Ok(());
-            }
-            Fate::Delay => {
-                let _ = unless_gone(&client, waits.changed()).await?;
-                client.write_all(&reply).await?;
-            }
-            Fate::HalfClose => {
-                client.write_all(&reply).await?;
-                client.shutdown().await?;
-                mute = true;
-            }
-            Fate::Stepwise(ends) => {
-                let mut sent = 0;
-                let ends = ends.into_iter().map(|end| end.min(reply.len()));
-                for end in ends.filter(|end| *end > 0).chain([reply.len()]) {
-                    if end <= sent {
-                        continue;
-                    }
-                    released(&client, shared).await?;
-                    client.write_all(&reply[sent..end]).await?;
-                    sent = end;
-                }
-            }
+        is_first = false;
+        while relay.exchange(&request, stage).await? {
+            stage.is_streamed = true;
         }
     }
 }
 
-/// Holds a piece until the test lets it go.
-async fn released(client: &TcpStream, shared: &Shared) -> io::Result<()> {
+#[derive(Clone, Copy)]
+struct Stage {
+    is_first: bool,
+    is_streamed: bool,
+}
+
+struct Relay<'a> {
+    client: TcpStream,
+    server: TcpStream,
+    connection: usize,
+    shared: &'a Shared,
+    /// The client gets nothing any more.
+    mute: bool,
+}
+
+/// The end of the connection by a fate.
+fn end<T>() -> io::Result<T> {
+    Err(io::ErrorKind::ConnectionAborted.into())
+}
+
+impl Relay<'_> {
+    /// One request and its reply, or one more reply. Returns whether the server announced another reply.
+    async fn exchange(&mut self, request: &[u8], stage: Stage) -> io::Result<bool> {
+        let (fate, mut waits) = self.decide(request, stage).await?;
+        self.pass_partition().await?;
+        if !stage.is_streamed {
+            match fate {
+                Fate::Lose => return end(),
+                Fate::CutRequestAfter(count) => {
+                    let count = count.min(request.len() - 1);
+                    self.server.write_all(&request[..count]).await?;
+                    return end();
+                }
+                Fate::PassLate => return self.pass_late(request).await,
+                _ => self.server.write_all(request).await?,
+            }
+            if flags(request) & MORE_TO_COME != 0 {
+                return Ok(false);
+            }
+        } else if matches!(fate, Fate::Lose | Fate::CutRequestAfter(_) | Fate::PassLate) {
+            return end();
+        }
+        let mut reply = unless_gone(&self.client, read_message(&mut self.server)).await??;
+        self.note(request, stage, |seen| {
+            seen.replies += 1;
+            seen.longest_reply = seen.longest_reply.max(reply.len());
+        });
+        let goes_on = flags(&reply) & MORE_TO_COME != 0;
+        self.pass_partition().await?;
+        if self.mute {
+            return Ok(goes_on);
+        }
+        match fate {
+            Fate::CutAfter(count) => {
+                let count = count.min(reply.len() - 1);
+                self.client.write_all(&reply[..count]).await?;
+                return end();
+            }
+            Fate::Reset => {
+                self.client.set_zero_linger()?;
+                return end();
+            }
+            Fate::Garble { at, mask } => {
+                let at = match at {
+                    Place::FromStart(at) => at,
+                    Place::Last => reply.len() - 1,
+                };
+                reply[at] ^= mask;
+                self.client.write_all(&reply).await?;
+                return end();
+            }
+            Fate::Hang => {
+                let _ = unless_gone(&self.client, waits.changed()).await?;
+                return end();
+            }
+            Fate::Silence => return unless_gone(&self.client, std::future::pending()).await,
+            Fate::Delay => {
+                let _ = unless_gone(&self.client, waits.changed()).await?;
+                self.client.write_all(&reply).await?;
+            }
+            Fate::HalfClose => {
+                self.client.write_all(&reply).await?;
+                self.client.shutdown().await?;
+                self.mute = true;
+            }
+            Fate::Stepwise(ends) => self.write_stepwise(&reply, ends, &mut waits).await?,
+            _ => self.client.write_all(&reply).await?,
+        }
+        Ok(goes_on)
+    }
+
+    /// Lets a request arrive that nobody waits for any more. The server's reply shows that it was executed.
+    async fn pass_late(&mut self, request: &[u8]) -> io::Result<bool> {
+        let gone: io::Result<()> = unless_gone(&self.client, std::future::pending()).await;
+        if gone.is_err() {
+            self.server.write_all(request).await?;
+            read_message(&mut self.server).await?;
+        }
+        end()
+    }
+
+    fn note(&self, request: &[u8], stage: Stage, change: impl FnOnce(&mut Seen)) {
+        let exchange = self.describe(request, stage);
+        self.shared.seen.send_modify(|seen| {
+            change(seen.entry(exchange.name().to_owned()).or_default());
+        });
+    }
+
+    fn describe<'r>(&self, request: &'r [u8], stage: Stage) -> Exchange<'r> {
+        Exchange {
+            connection: self.connection,
+            command: command_name(request),
+            is_first: stage.is_first,
+            is_streamed: stage.is_streamed,
+            request,
+        }
+    }
+
+    /// What the rule says, once it is time for it.
+    async fn decide(&self, request: &[u8], stage: Stage) -> io::Result<(Fate, watch::Receiver<u64>)> {
+        if self.mute {
+            return Ok((Fate::Pass, self.shared.waits.subscribe()));
+        }
+        let exchange = self.describe(request, stage);
+        let (mut fate, mut waits) = {
+            let mut rule = lock(&self.shared.rule);
+            let fate = rule(&exchange);
+            // Under the lock of the rule, so that no end of waits that another rule calls for is missed.
+            (fate, self.shared.waits.subscribe())
+        };
+        self.note(request, stage, |seen| seen.requests += 1);
+        loop {
+            fate = match fate {
+                Fate::Later(fate) => {
+                    unless_gone(&self.client, waits.changed())
+                        .await?
+                        .map_err(io::Error::other)?;
+                    *fate
+                }
+                Fate::Told(fate, done) => {
+                    done.tell();
+                    *fate
+                }
+                fate => return Ok((fate, waits)),
+            };
+        }
+    }
+
+    /// Waits for the end of a partition.
+    async fn pass_partition(&self) -> io::Result<()> {
+        let mut partitioned = self.shared.partitioned.subscribe();
+        let healed = partitioned.wait_for(|partitioned| !partitioned);
+        unless_gone(&self.client, healed)
+            .await?
+            .map(drop)
+            .map_err(io::Error::other)
+    }
+
+    async fn write_stepwise(
+        &mut self,
+        reply: &[u8],
+        ends: Vec<usize>,
+        waits: &mut watch::Receiver<u64>,
+    ) -> io::Result<()> {
+        let mut sent = 0;
+        let ends = ends.into_iter().map(|end| end.min(reply.len()));
+        for end in ends.filter(|end| *end > 0).chain([reply.len()]) {
+            if end <= sent {
+                continue;
+            }
+            if released(&self.client, self.shared, waits).await? {
+                return self.client.write_all(&reply[sent..]).await;
+            }
+            self.client.write_all(&reply[sent..end]).await?;
+            sent = end;
+        }
+        Ok(())
+    }
+
+    /// The first byte of a request is there, and requests are not paused.
+    async fn wait_for_request(&self) -> io::Result<()> {
+        if self.client.peek(&mut [0]).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut paused = self.shared.paused.subscribe();
+        paused
+            .wait_for(|paused| !paused)
+            .await
+            .map(drop)
+            .map_err(io::Error::other)
+    }
+}
+
+fn flags(message: &[u8]) -> u8 {
+    message.get(HEADER).copied().unwrap_or_default()
+}
+
+/// Holds a piece until the test lets it go. Returns whether it lets everything go.
+async fn released(client: &TcpStream, shared: &Shared, waits: &mut watch::Receiver<u64>) -> io::Result<bool> {
     let (piece, release) = oneshot::channel();
     lock(&shared.held).push_back(piece);
     shared.held_changed.send_replace(());
-    unless_gone(client, release).await?.map_err(io::Error::other)
-}
-
-/// The first byte of a request is there, and requests are not paused.
-async fn wait_for_request(client: &TcpStream, shared: &Shared) -> io::Result<()> {
-    if client.peek(&mut [0]).await? == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    let mut paused = shared.paused.subscribe();
-    paused
-        .wait_for(|paused| !paused)
-        .await
-        .map(drop)
-        .map_err(io::Error::other)
+    let either = async {
+        tokio::select! {
+            released = release => released.map(|()| false).map_err(io::Error::other),
+            ended = waits.changed() => ended.map(|()| true).map_err(io::Error::other),
+        }
+    };
+    unless_gone(client, either).await?
 }
 
 /// Waits for `event`, and fails when the client hangs up before.

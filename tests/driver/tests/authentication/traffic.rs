@@ -122,7 +122,8 @@ async fn commands_that_log_in_declare_the_version_of_the_interface() {
         let mut options = ClientOptions::parse(&uri_of(&server, user, "")).unwrap();
         options.server_api = Some(ServerApi::new(ServerApiVersion::V1));
         try_out(&Client::with_options(options).unwrap()).await.unwrap();
-        let error = log_in(&uri_of(&server, user, "")).await.unwrap_err();
+        let undeclared = uri_of(&server, user, "serverSelectionTimeoutMS=1000");
+        let error = log_in(&undeclared).await.unwrap_err();
         assert!(error.to_string().contains("apiVersion"), "{error}");
     }
 }
@@ -243,5 +244,19 @@ async fn secrets_are_shown_nowhere() {
                 assert!(!shown.contains("hunter") && shown.contains(mechanism), "{shown}");
             }
         }
+    }
+}
+
+/// An empty password is one that the server has to judge; none is a mistake that the client knows of.
+#[tokio::test]
+async fn an_empty_password_is_sent_and_a_missing_one_is_not() {
+    let server = started(guarded()).await;
+    for mechanism in ["", "authMechanism=SCRAM-SHA-1", "authMechanism=SCRAM-SHA-256"] {
+        let error = log_in(&uri_of(&server, "root:", mechanism)).await.unwrap_err();
+        assert_refused(&error, 18);
+        let error = Client::connect(uri_of(&server, "root", mechanism))
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("password"), "{error}");
     }
 }

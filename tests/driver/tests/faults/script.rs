@@ -1,161 +1,315 @@
-//! A bounded number of faults in a seeded order, and the rule that makes a proxy commit them.
+//! A bounded number of faults in a seeded order, and the rule that makes proxies commit them.
+//!
+//! Faults of operations happen in bursts, at the same moment to several exchanges: a server that failed is not asked again for
+//! half a second, so one by one they would take long. Faults of handshakes, logins and monitors happen to the next exchange of
+//! their kind, a few after each burst.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
+    mem,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
 };
 
 use marula_driver_tests::{
     Proxy,
-    proxy::{Control, Exchange, Fate},
+    proxy::{Control, Done, Exchange, Fate},
+};
+use tokio::sync::watch;
+
+use super::{
+    kinds::{Kind, Mode, Random, Target},
+    table::Table,
 };
 
-/// splitmix64
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
+/// Most faults in a burst. They, and what hangs since the last ones, must fit the pool.
+const BURST: usize = 10;
+/// Most exchanges between two bursts.
+const GAP: usize = 300;
+/// How many faults of a target that is set up anew after a burst come before the next one.
+const BETWEEN: usize = 2;
 
-impl Random {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
+/// Shared by the proxies of a deployment and those who work.
+#[derive(Clone)]
+pub(crate) struct Script(Arc<Shared>);
+
+struct Shared {
+    /// How many faults have happened.
+    happened: watch::Sender<usize>,
+    mode: Mode,
+    state: Mutex<State>,
+    done: AtomicBool,
 }
 
-/// One fault.
-#[derive(Clone, Debug)]
-enum Fault {
-    /// Of the exchange at hand.
-    Now(Fate),
-    /// Of the next handshake or check; the exchange at hand passes.
-    Hello(Fate),
-    /// Of the next connections; the exchange at hand is lost, so that there are some.
-    Refuse(usize),
-}
-
-/// Faults that happen at the same moment to as many exchanges, and how many exchanges pass before. A server that failed is
-/// not asked again for half a second, so one by one they would take long.
-#[derive(Clone, Debug)]
-struct Burst {
+struct State {
+    random: Random,
+    /// What is still to come.
+    queues: BTreeMap<Target, VecDeque<Kind>>,
+    /// What was handed to a proxy and has not happened yet.
+    under_way: usize,
+    /// How many faults of a target may still happen before the next burst.
+    allowed: BTreeMap<Target, usize>,
+    /// How many exchanges pass before the next burst.
     gap: usize,
-    faults: VecDeque<Fault>,
+    /// How many faults the burst under way still lacks.
+    lacking: usize,
+    table: Table,
+    controls: Vec<Control>,
 }
 
-/// Most faults in a burst. They, one exchange that hangs since the last burst, and one that goes on must fit the pool.
-const BURST: usize = 6;
-
-/// What is still to come.
-#[derive(Clone, Debug)]
-pub(crate) struct Script {
-    bursts: VecDeque<Burst>,
-    hello: Option<Fate>,
-    left: Arc<AtomicUsize>,
+/// A fault handed to a proxy. If the connection ends before, it comes back.
+struct Ticket {
+    script: Script,
+    target: Target,
+    kind: Kind,
+    happened: AtomicBool,
 }
 
-/// Header, flags, the section's kind and the body's length. What follows is data, which nothing protects.
-const STRUCTURE: usize = 25;
+/// Shows the table when the test fails.
+pub(crate) struct Shown(Script);
 
-fn broken(random: &mut Random) -> Fate {
-    match random.below(3) {
-        0 => Fate::Lose,
-        1 => Fate::CutAfter(random.below(120)),
-        _ => Fate::Garble {
-            at: random.below(STRUCTURE),
-            mask: 1 << random.below(8),
-        },
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let state = self.0.lock();
+            println!("{}\nstill to come: {:?}", state.table, state.queues);
+        }
     }
 }
 
 impl Script {
-    pub(crate) fn new(seed: u64, faults: usize) -> Self {
+    /// Every kind of fault for every target, in an order that the seed decides.
+    pub(crate) fn new(seed: u64, mode: Mode) -> Self {
         let mut random = Random(seed);
-        let mut bursts = VecDeque::new();
-        let mut left = faults - 1;
-        while left > 0 {
-            let size = left.min(1 + random.below(BURST));
-            left -= size;
-            let mut faults: VecDeque<Fault> = (0..size).map(|_| fault(&mut random)).collect();
-            let waits = |fault: &Fault| matches!(fault, Fault::Now(Fate::Hang | Fate::Delay));
-            if faults.iter().filter(|fault| waits(fault)).count() > 1 {
-                faults
-                    .iter_mut()
-                    .filter(|fault| waits(fault))
-                    .skip(1)
-                    .for_each(|fault| {
-                        *fault = Fault::Now(Fate::HalfClose);
-                    });
+        let mut queues = BTreeMap::new();
+        for target in Target::all(mode) {
+            let mut kinds = target.kinds().repeat(target.repetitions());
+            for last in (1..kinds.len()).rev() {
+                kinds.swap(last, random.below(last + 1));
             }
-            let gap = random.below(200);
-            bursts.push_back(Burst { gap, faults });
+            queues.insert(target, VecDeque::from(kinds));
         }
-        // The last one ends what the others made wait.
-        bursts.push_back(Burst {
-            gap: 50,
-            faults: VecDeque::from([Fault::Now(Fate::Lose)]),
-        });
-        Self {
-            left: Arc::new(AtomicUsize::new(faults)),
-            bursts,
-            hello: None,
+        let state = State {
+            random,
+            queues,
+            under_way: 0,
+            allowed: BTreeMap::new(),
+            gap: GAP,
+            lacking: BURST,
+            table: Table::default(),
+            controls: Vec::new(),
+        };
+        Self(Arc::new(Shared {
+            happened: watch::Sender::new(0),
+            mode,
+            state: Mutex::new(state),
+            done: AtomicBool::new(false),
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands the script to the proxies of a deployment.
+    pub(crate) fn begin(&self, proxies: &[Proxy]) {
+        self.lock().controls = proxies.iter().map(Proxy::control).collect();
+        for proxy in proxies {
+            let (script, control) = (self.clone(), proxy.control());
+            proxy.set_rule(move |exchange| script.decide(exchange, &control));
         }
     }
 
-    /// How many faults are left, to be read while the script runs.
-    pub(crate) fn left(&self) -> Arc<AtomicUsize> {
-        Arc::clone(&self.left)
+    /// How many faults are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.lock().queues.values().map(VecDeque::len).sum()
     }
 
-    /// Hands the script to a proxy.
-    pub(crate) fn begin(mut self, proxy: &Proxy) {
-        let control = proxy.control();
-        proxy.set_rule(move |exchange| self.decide(exchange, &control));
+    /// Whether everything has happened.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.done.load(Ordering::SeqCst)
     }
 
-    fn decide(&mut self, exchange: &Exchange<'_>, control: &Control) -> Fate {
-        if exchange.is_hello() {
-            return self.hello.take().unwrap_or(Fate::Pass);
+    /// Waits until so many faults have happened.
+    pub(crate) async fn wait_for(&self, count: usize) {
+        let mut happened = self.0.happened.subscribe();
+        happened
+            .wait_for(|happened| *happened >= count)
+            .await
+            .expect("the sender is here");
+    }
+
+    /// How many faults have happened so far.
+    pub(crate) fn tried(&self) -> usize {
+        self.lock().table.tried()
+    }
+
+    /// An operation succeeded that began after so many faults.
+    pub(crate) fn worked_after(&self, faults: usize) {
+        self.lock().table.worked_after(faults);
+    }
+
+    /// The client works after everything.
+    pub(crate) fn all_survived(&self) {
+        let mut state = self.lock();
+        let all = state.table.tried();
+        state.table.worked_after(all);
+    }
+
+    pub(crate) fn table(&self) -> Table {
+        self.lock().table.clone()
+    }
+
+    pub(crate) fn shown_on_panic(&self) -> Shown {
+        Shown(self.clone())
+    }
+
+    pub(crate) fn assert_every_kind_was_met(&self) {
+        let table = self.table();
+        for target in Target::all(self.0.mode) {
+            for kind in target.kinds() {
+                let met = table.count(target, *kind);
+                assert!(
+                    met >= target.repetitions(),
+                    "{kind:?} of {target:?} happened {met} times"
+                );
+            }
         }
-        let Some(burst) = self.bursts.front_mut() else {
+        assert_eq!(table.survived(), table.tried());
+    }
+
+    fn decide(&self, exchange: &Exchange<'_>, control: &Control) -> Fate {
+        let Some(target) = Target::of(exchange, self.0.mode) else {
             return Fate::Pass;
         };
-        if let Some(gap) = burst.gap.checked_sub(1) {
-            burst.gap = gap;
-            return Fate::Pass;
-        }
-        let fate = match burst.faults.pop_front() {
-            None => Fate::Pass,
-            Some(Fault::Now(fate)) => fate,
-            Some(Fault::Hello(fate)) => {
-                self.hello = Some(fate);
-                Fate::Pass
-            }
-            Some(Fault::Refuse(count)) => {
-                control.refuse(count);
-                Fate::Lose
-            }
+        let mut state = self.lock();
+        let state = &mut *state;
+        let fate = if target.is_operation() {
+            state.decide_operation(self, target, control)
+        } else {
+            state.decide_other(self, target)
         };
-        self.left.fetch_sub(1, Ordering::SeqCst);
-        if !burst.faults.is_empty() {
-            return Fate::Later(Box::new(fate));
-        }
-        self.bursts.pop_front();
-        control.end_waits();
+        self.0.done.store(state.is_done(), Ordering::SeqCst);
         fate
     }
 }
 
-fn fault(random: &mut Random) -> Fault {
-    match random.below(12) {
-        0..=5 => Fault::Now(broken(random)),
-        6 => Fault::Now(Fate::Hang),
-        7 => Fault::Now(Fate::Delay),
-        8 | 9 => Fault::Now(Fate::HalfClose),
-        10 => Fault::Hello(broken(random)),
-        _ => Fault::Refuse(1 + random.below(3)),
+impl State {
+    fn is_done(&self) -> bool {
+        let turned_away = self
+            .controls
+            .iter()
+            .all(|control| control.still_to_turn_away() == 0);
+        turned_away && self.under_way == 0 && self.queues.values().all(VecDeque::is_empty)
+    }
+
+    fn pop(&mut self, target: Target) -> Option<Kind> {
+        self.queues.get_mut(&target)?.pop_front()
+    }
+
+    /// Hands a fault out.
+    fn issue(&mut self, script: &Script, target: Target, kind: Kind) -> Fate {
+        self.under_way += 1;
+        let ticket = Ticket {
+            script: script.clone(),
+            target,
+            kind,
+            happened: AtomicBool::new(false),
+        };
+        let fate = kind.fate(&mut self.random);
+        Fate::Told(Box::new(fate), Done::new(move || ticket.happen()))
+    }
+
+    fn decide_other(&mut self, script: &Script, target: Target) -> Fate {
+        if !target.is_regular() {
+            let allowed = self.allowed.entry(target).or_default();
+            if *allowed == 0 {
+                return Fate::Pass;
+            }
+            *allowed -= 1;
+        }
+        match self.pop(target) {
+            Some(kind) => self.issue(script, target, kind),
+            None => Fate::Pass,
+        }
+    }
+
+    fn decide_operation(&mut self, script: &Script, target: Target, control: &Control) -> Fate {
+        if self.gap > 0 {
+            self.gap -= 1;
+            return Fate::Pass;
+        }
+        let left = |kind: fn(Target) -> bool| {
+            let queues = self.queues.iter().filter(|(target, _)| kind(**target));
+            queues.map(|(_, queue)| queue.len()).sum::<usize>()
+        };
+        let (operations, others) = (
+            left(Target::is_operation),
+            left(|target| !target.is_operation() && !target.is_regular()),
+        );
+        let kind = match self.pop(target) {
+            Some(kind) => kind,
+            // Handshakes and logins happen after faults only.
+            None if operations == 0 && others > 0 => Kind::LoseRequest,
+            None => return Fate::Pass,
+        };
+        let fate = self.issue(script, target, kind);
+        self.lacking = self.lacking.saturating_sub(1);
+        if self.lacking > 0 && operations > 1 {
+            return Fate::Later(Box::new(fate));
+        }
+        self.lacking = 1 + self.random.below(BURST);
+        self.gap = self.random.below(GAP);
+        for target in [
+            Target::MonitorHello,
+            Target::PoolHello,
+            Target::SaslStart,
+            Target::SaslContinue,
+        ] {
+            self.allowed.insert(target, BETWEEN);
+        }
+        match self.pop(Target::Connect) {
+            None => {}
+            Some(kind) => {
+                self.table.add(Target::Connect, kind);
+                match kind {
+                    Kind::Refuse => control.refuse(1),
+                    _ => control.ignore(1),
+                }
+            }
+        }
+        self.end_waits();
+        fate
+    }
+
+    fn end_waits(&self) {
+        for control in &self.controls {
+            control.end_waits();
+        }
+    }
+}
+
+impl Ticket {
+    fn happen(&self) {
+        self.happened.store(true, Ordering::SeqCst);
+        let mut state = self.script.lock();
+        state.under_way -= 1;
+        state.table.add(self.target, self.kind);
+        self.script.0.happened.send_replace(state.table.tried());
+        let done = state.is_done();
+        self.script.0.done.store(done, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !mem::take(self.happened.get_mut()) {
+            let mut state = self.script.lock();
+            state.under_way -= 1;
+            let queue = state.queues.entry(self.target).or_default();
+            queue.push_back(self.kind);
+        }
     }
 }

@@ -198,6 +198,7 @@ async fn monitors_ask_for_nothing_but_hello() {
         "helloOk",
         "backpressure",
         "client",
+        "compression",
         "topologyVersion",
         "maxAwaitTimeMS",
         "$db",

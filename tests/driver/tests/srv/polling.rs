@@ -10,7 +10,6 @@ use marula_driver_tests::{
     MockMongos,
     dns::{Answer, DnsServer},
 };
-
 const H: &str = "localhost.test.build.10gen.cc";
 const TEST1: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
 const FIRST_PORT: u16 = 27017;

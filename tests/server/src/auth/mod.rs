@@ -51,7 +51,7 @@ impl User {
 pub(crate) struct AccessSettings {
     /// Name and password of the first user, of the database `admin`. Without one everybody may do everything.
     pub(crate) user: Option<(String, String)>,
-    /// Whom the certificates of all clients name.
+    /// Whose certificate is good for a login; without encryption all clients are taken to own it.
     pub(crate) certificate_subject: Option<String>,
     /// Names and passwords that are sent in the clear.
     pub(crate) plain: Vec<(String, String)>,

@@ -27,7 +27,7 @@ pub(crate) async fn dispatch(
     let key = body.keys().next().map_or("", String::as_str);
     deployment.events.command_seen(key);
     if hello::is_hello(key) {
-        hello::note_client(client, body);
+        hello::note_client(deployment, client, body);
     }
     let db = match body.get("$db") {
         Some(Bson::String(db)) => db.as_str(),
@@ -61,6 +61,14 @@ pub(crate) async fn dispatch(
             // What a fail point says of the topology is no news of it.
             let mut reply = finish(deployment, member, body, Err(error));
             reply.remove("topologyVersion");
+            let base = deployment.parameters().get_i32("externalClientBaseBackoffMS");
+            let overloaded = |labels: &Vec<Bson>| labels.contains(&Bson::from("SystemOverloadedError"));
+            if let Ok(base) = base
+                && base > 0
+                && reply.get_array("errorLabels").is_ok_and(overloaded)
+            {
+                reply.insert("baseBackoffMS", base);
+            }
             return Outcome::Reply(reply);
         }
     }

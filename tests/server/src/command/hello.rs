@@ -5,8 +5,8 @@ use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
 use crate::value::number::Number;
-use crate::wire::MAX_MESSAGE_SIZE;
 use crate::wire::connection::Client;
+use crate::wire::{MAX_MESSAGE_SIZE, compress};
 use bson::{Bson, DateTime, Document, doc};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,11 @@ pub(crate) fn unreachable(_: &Call<'_>) -> Result<Document> {
     Err(Error::new(code::INTERNAL_ERROR, "hello is dispatched separately"))
 }
 
-/// Remembers the application's name, which fail points may ask for.
-pub(crate) fn note_client(client: &mut Client, body: &Document) {
+/// Remembers the application's name, which fail points may ask for, and what can be compressed.
+pub(crate) fn note_client(deployment: &Deployment, client: &mut Client, body: &Document) {
+    if let Some(agreed) = compress::negotiate(&deployment.compressors, body) {
+        client.compressors = agreed;
+    }
     if let Some(Bson::Document(metadata)) = body.get("client")
         && let Some(Bson::Document(application)) = metadata.get("application")
         && let Ok(name) = application.get_str("name")
@@ -73,6 +76,10 @@ pub(crate) async fn run(
         }
     }
     let mut reply = reply(deployment, member, client, body, key);
+    if body.contains_key("compression") && !client.compressors.is_empty() {
+        let names = client.compressors.iter().map(|compressor| compressor.name());
+        reply.insert("compression", names.collect::<Vec<_>>());
+    }
     sasl::answer_hello(deployment, client, body, &mut reply);
     Ok(reply)
 }
@@ -132,7 +139,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
     } else {
         "ismaster"
     };
-    let topology = deployment.topology(Clone::clone);
+    let topology = deployment.topology(|topology| topology.seen_by(member.index));
     let primary = topology.primary == Some(member.index);
     let mut reply = Document::new();
     if key == "hello" || body.get("helloOk").is_some_and(crate::value::truthy) {

@@ -67,6 +67,8 @@ fn payload(body: &Document) -> Result<Vec<u8>> {
 struct Login<'l> {
     deployment: &'l Deployment,
     session: MutexGuard<'l, Session>,
+    /// Whom the client's certificate names.
+    certificate: Option<&'l str>,
     db: &'l str,
 }
 
@@ -142,17 +144,25 @@ impl Login<'_> {
     }
 
     fn certificate(mut self, body: &Document) -> Result<Document> {
-        let subject = self.deployment.users.settings.certificate_subject.as_deref();
-        let named = body.get("user").map(Bson::as_str);
-        let fits = match (subject, named) {
-            (Some(_), None) => true,
-            (Some(subject), Some(Some(name))) => name == subject,
-            _ => false,
+        let refused = |why: &str| Error::new(code::AUTHENTICATION_FAILED, why);
+        let users = &self.deployment.users;
+        let configured = users.settings.certificate_subject.as_deref();
+        let subject = match self.deployment.tls {
+            Some(_) => self.certificate,
+            None => configured,
         };
-        let Some(subject) = subject.filter(|_| fits && self.db == EXTERNAL) else {
+        let subject = subject.ok_or_else(|| refused("No verified subject name available from client"))?;
+        if body
+            .get("user")
+            .is_some_and(|name| name.as_str() != Some(subject))
+        {
+            return Err(refused("There is no x.509 client certificate matching the user."));
+        }
+        let name = UserName::new(EXTERNAL, subject);
+        if self.db != EXTERNAL || (configured != Some(subject) && users.find(&name).is_none()) {
             return Err(failed());
-        };
-        self.session.user = Some(UserName::new(EXTERNAL, subject));
+        }
+        self.session.user = Some(name);
         Ok(doc! { "dbname": EXTERNAL, "user": subject })
     }
 }
@@ -161,6 +171,7 @@ fn login<'c>(call: &Call<'c>) -> Login<'c> {
     Login {
         deployment: call.deployment,
         session: lock(&call.client.session),
+        certificate: call.client.certificate_subject.as_deref(),
         db: call.db,
     }
 }
@@ -222,6 +233,7 @@ pub(super) fn answer_hello(deployment: &Deployment, client: &Client, body: &Docu
     let login = Login {
         deployment,
         session: lock(&client.session),
+        certificate: client.certificate_subject.as_deref(),
         db: speculative.get_str("db").unwrap_or_default(),
     };
     let answer = match speculative.keys().next().map(String::as_str) {

@@ -1,17 +1,17 @@
 //! One client connection: reads requests one after the other, runs them, writes replies.
 
+use super::compress::{self, Compressor, OP_COMPRESSED};
 use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
 use super::{HEADER_SIZE, Header, OP_MSG, OP_QUERY, legacy};
 use crate::auth::Session;
 use crate::command::{Outcome, dispatch};
 use crate::deployment::Deployment;
 use crate::member::Member;
+use crate::net::{Accepted, Socket, Stream};
 use bson::Document;
 use std::io;
 use std::sync::{Arc, Mutex};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
 
 /// What the server knows of a connection.
 #[derive(Debug)]
@@ -20,52 +20,59 @@ pub(crate) struct Client {
     pub(crate) peer: String,
     /// `client.application.name` of the handshake.
     pub(crate) app_name: Option<String>,
+    /// Whom the certificate that it showed names.
+    pub(crate) certificate_subject: Option<String>,
     /// The connection came through a load balancer.
     pub(crate) balanced: bool,
     /// The first hello was answered.
     pub(crate) greeted: bool,
     /// Who is logged in, or about to be.
     pub(crate) session: Mutex<Session>,
+    /// The compressors agreed on.
+    pub(crate) compressors: Vec<Compressor>,
 }
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn serve(
-    stream: TcpStream,
-    balanced: bool,
-    deployment: Arc<Deployment>,
-    member: Arc<Member>,
-) {
+pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deployment>, member: Arc<Member>) {
     let _counted = deployment.events.connection_opened();
-    let peer = stream
-        .peer_addr()
-        .map(|address| address.to_string())
-        .unwrap_or_default();
-    // Small replies are the rule, and each is written at once.
-    let _ = stream.set_nodelay(true);
-    let (read, write) = stream.into_split();
+    // A client that cannot agree on the encryption learns that from the handshake.
+    let Ok(accepted) = socket.open(deployment.tls.clone()).await else {
+        return;
+    };
+    let Accepted {
+        stream,
+        peer,
+        certificate_subject,
+    } = accepted;
+    let (read, write) = tokio::io::split(stream);
     let client = Client {
         id: deployment.next_connection_id(),
         peer,
+        certificate_subject,
         app_name: None,
         balanced,
         greeted: false,
         session: Mutex::default(),
+        compressors: Vec::new(),
     };
     let mut connection = Connection {
         reader: BufReader::with_capacity(64 * 1024, read),
         writer: write,
         client,
         next_id: 1,
+        compressor: None,
     };
     // An error here is the client's hanging up; there is nobody to tell.
     let _ = connection.run(&deployment, &member).await;
 }
 
 struct Connection {
-    reader: BufReader<OwnedReadHalf>,
-    writer: OwnedWriteHalf,
+    reader: BufReader<ReadHalf<Stream>>,
+    writer: WriteHalf<Stream>,
     client: Client,
     next_id: i32,
+    /// What the request came compressed by: its reply goes the same way.
+    compressor: Option<Compressor>,
 }
 
 impl Connection {
@@ -73,7 +80,7 @@ impl Connection {
         loop {
             let mut head = [0; HEADER_SIZE];
             self.reader.read_exact(&mut head).await?;
-            let Some(header) = Header::parse(head) else {
+            let Some(mut header) = Header::parse(head) else {
                 return Ok(());
             };
             // Memory grows with what arrives, not with what the header claims.
@@ -85,6 +92,16 @@ impl Connection {
                 .await?;
             if bytes.len() < header.length {
                 return Ok(());
+            }
+            self.compressor = None;
+            if header.op_code == OP_COMPRESSED {
+                let Some((message, compressor)) = compress::unpack(&bytes, &self.client.compressors) else {
+                    return Ok(());
+                };
+                let Some(inner) = message.first_chunk().and_then(|head| Header::parse(*head)) else {
+                    return Ok(());
+                };
+                (bytes, header, self.compressor) = (message, inner, Some(compressor));
             }
             let go_on = match header.op_code {
                 OP_MSG => self.message(&bytes, header, deployment, member).await?,
@@ -109,8 +126,7 @@ impl Connection {
             Err(error) => {
                 // The stream cannot be trusted after a malformed message: answer, then close.
                 let id = self.next_id();
-                self.writer
-                    .write_all(&message::reply(id, header.request_id, 0, &error.to_reply()))
+                self.send(&message::reply(id, header.request_id, 0, &error.to_reply()))
                     .await?;
                 return Ok(false);
             }
@@ -141,9 +157,8 @@ impl Connection {
             };
             let flags = echoed | if next_body.is_some() { MORE_TO_COME } else { 0 };
             let id = self.next_id();
-            self.writer
-                .write_all(&message::reply(id, response_to, flags, &reply))
-                .await?;
+            let bytes = message::reply(id, response_to, flags, &reply);
+            self.send(&compress::pack(bytes, self.compressor)).await?;
             match next_body {
                 Some(next) => (body, response_to) = (next, id),
                 None => return Ok(true),
@@ -166,9 +181,7 @@ impl Connection {
             Err(error) => (error.to_reply(), false),
         };
         let id = self.next_id();
-        self.writer
-            .write_all(&legacy::reply(id, header.request_id, &reply))
-            .await?;
+        self.send(&legacy::reply(id, header.request_id, &reply)).await?;
         Ok(go_on)
     }
 
@@ -192,6 +205,12 @@ impl Connection {
         }
         // The next request is here already; it is read when this one is answered.
         Ok(Some(command.await))
+    }
+
+    /// Encrypted bytes may wait for the socket until they are flushed.
+    async fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.writer.write_all(message).await?;
+        self.writer.flush().await
     }
 
     fn next_id(&mut self) -> i32 {

@@ -1,6 +1,7 @@
-//! The wire protocol: OP_MSG, and OP_QUERY with OP_REPLY for the first hello of older clients. Written from the
+//! The wire protocol: OP_MSG, OP_COMPRESSED, and OP_QUERY with OP_REPLY for the first hello of older clients. Written from the
 //! specification, independently of the driver.
 
+pub(crate) mod compress;
 pub(crate) mod connection;
 pub(crate) mod crc32c;
 pub(crate) mod legacy;

@@ -5,6 +5,8 @@ mod basics;
 mod change_streams;
 mod client;
 mod commands;
+mod compression;
 mod deployments;
+mod sockets;
 mod transactions;
 mod users;

@@ -2,7 +2,7 @@
 
 use marula_driver::{
     Client, Database, Error,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
     options::{ReadConcern, ReadPreference, WriteConcern},
 };
 
@@ -11,6 +11,31 @@ use super::{
     run::TestRun,
     stop::{Step, failed},
 };
+
+/// A file without `initialData` counts on collections that do not exist: deployments are used again, so what another test
+/// left in them is dropped.
+pub(crate) async fn drop_leftovers(run: &TestRun, entities: &[Bson]) -> Step {
+    let described = |kind: &'static str| {
+        let entities = entities.iter().filter_map(Bson::as_document);
+        entities.filter_map(move |entity| entity.get_document(kind).ok())
+    };
+    for collection in described("collection") {
+        let of = collection.get_str("database").unwrap_or_default();
+        let database = described("database").find(|database| database.get_str("id").is_ok_and(|id| id == of));
+        let (Some(Ok(database)), Ok(name)) = (
+            database.map(|database| database.get_str("databaseName")),
+            collection.get_str("collectionName"),
+        ) else {
+            continue;
+        };
+        let leftover = run.internal.database(database).collection::<Document>(name);
+        leftover
+            .drop()
+            .await
+            .map_err(|error| format!("leftovers in {database}.{name}: {error}"))?;
+    }
+    Ok(())
+}
 
 /// Drops and fills the collections of `initialData`.
 pub(crate) async fn prepare(run: &TestRun, initial: &[Document]) -> Step {

@@ -86,6 +86,18 @@ pub(crate) fn hold_real() -> MutexGuard<'static, ()> {
     lock(&REAL)
 }
 
+/// The connection string with the compressors that `SPEC_COMPRESSORS` names, so that every client of a run uses them. A real
+/// deployment has its own connection string, which can name some.
+fn compressed(uri: String) -> String {
+    match std::env::var("SPEC_COMPRESSORS") {
+        Ok(names) if !names.is_empty() => {
+            let joint = if uri.contains('?') { '&' } else { '?' };
+            format!("{uri}{joint}compressors={names}")
+        }
+        _ => uri,
+    }
+}
+
 impl Deployment {
     /// An idle deployment, or a new one. Must run within a tokio runtime.
     pub(crate) async fn acquire(place: Place, parameters: &Document, auth: bool) -> Step<Self> {
@@ -127,9 +139,9 @@ impl Deployment {
         Ok(Self {
             place,
             facts,
-            single_uri: server.single_uri(),
-            uri: server.uri(),
-            member_uris,
+            single_uri: compressed(server.single_uri()),
+            uri: compressed(server.uri()),
+            member_uris: member_uris.into_iter().map(compressed).collect(),
             server: Some(server),
             parameters: text,
         })

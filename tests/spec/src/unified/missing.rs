@@ -93,8 +93,9 @@ pub(crate) fn client_option(error: &Error) -> Option<String> {
     }
 }
 
-/// Options of connection strings that the driver knows but lacks.
-pub(crate) fn uri_option(name: &str) -> bool {
-    // Specified long ago, and no part of today's pools; a driver may leave it out.
-    name == "waitqueuesize"
+/// Options of connection strings that the driver does without, with the reason.
+pub(crate) fn uri_option(name: &str) -> Option<&'static str> {
+    (name == "waitqueuesize").then_some(
+        "waitQueueSize is deprecated: a driver that does not have it must not add it (Connection Monitoring and Pooling)",
+    )
 }

@@ -1,7 +1,8 @@
 //! The unified test format: loader, deployments, entities, operations, matching and events.
 //!
 //! [`collect`] turns the files into cases. A case waits for nothing before it runs: it then takes a deployment of the
-//! topology and version that it was collected for, checks the rest of its requirements there, and runs.
+//! topology and version that it was collected for, checks the rest of its requirements there, and runs. `SPEC_COMPRESSORS` names
+//! compressors for all clients of in-process deployments.
 
 mod data;
 mod deployment;

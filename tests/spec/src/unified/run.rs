@@ -99,7 +99,10 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
     if test.expects_traces {
         return Err(Stop::Pending(missing::TRACING.to_owned()));
     }
-    data::prepare(run, &file.initial_data).await?;
+    match file.initial_data.is_empty() {
+        true => data::drop_leftovers(run, &file.entities).await?,
+        false => data::prepare(run, &file.initial_data).await?,
+    }
     remember_cluster_time(run).await;
     if run.topology == Topology::Sharded && test.uses(&["distinct"]) && test.uses(&TRANSACTIONS) {
         data::prepare_distinct(run, &file.initial_data).await?;

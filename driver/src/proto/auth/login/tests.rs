@@ -240,7 +240,7 @@ fn plain_sends_the_password_once() {
     assert_eq!(*bytes, read_base64("AHVzZXIAcGVuY2ls").unwrap());
     assert!(!command.contains_key("options"));
     assert!(matches!(awaiting.handle_reply(&reply("", true)), Ok(Step::Done)));
-    let (_, awaiting) = sent(Ok(login(Some(Mechanism::Plain)).begin()));
+    let (_, awaiting) = sent(Ok(login(Some(Mechanism::Plain)).begin(None)));
     assert!(
         failure(awaiting.handle_reply(&reply("", false))).contains("PLAIN failed: the server does not end")
     );

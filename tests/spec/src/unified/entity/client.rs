@@ -174,10 +174,9 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
             .iter()
             .any(|warning| warning.starts_with(&unknown))
         {
-            return if missing::uri_option(&lower) {
-                Err(Stop::Pending(format!("uriOptions.{name}")))
-            } else {
-                failed(format!("uriOptions.{name} is unknown to the driver"))
+            return match missing::uri_option(&lower) {
+                Some(reason) => Err(Stop::Skipped(reason.to_owned())),
+                None => failed(format!("uriOptions.{name} is unknown to the driver")),
             };
         }
     }
@@ -252,7 +251,7 @@ mod tests {
         assert!(matches!(parse(SET, &doc! { "fooBar": 1 }), Err(Stop::Failed(_))));
         assert!(matches!(
             parse(SET, &doc! { "waitQueueSize": 1 }),
-            Err(Stop::Pending(_))
+            Err(Stop::Skipped(_))
         ));
         assert!(matches!(parse(SET, &doc! { "w": null }), Err(Stop::Failed(_))));
     }

@@ -1,0 +1,135 @@
+//! Addresses of the form `http://host[:port]/path`.
+
+use std::{fmt, net::Ipv6Addr};
+
+/// Where a request goes. Only unencrypted ones: what is fetched this way is signed, or comes from the machine itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    /// A name or an address, IPv6 without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Path and query, beginning with a slash.
+    pub(crate) target: String,
+}
+
+impl Url {
+    /// `None` for other schemes, for a user in the address, and for anything that could not stand in a request as it is.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
+        let (scheme, rest) = text.split_once("://")?;
+        if !scheme.eq_ignore_ascii_case("http") {
+            return None;
+        }
+        let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, target) = rest.split_at(end);
+        let (host, port) = split_authority(authority)?;
+        let target = match target.starts_with('/') {
+            true => target.to_owned(),
+            false => format!("/{target}"),
+        };
+        Some(Self { host, port, target })
+    }
+
+    /// Host and port as in the header `Host`.
+    pub(super) fn authority(&self) -> String {
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match self.port {
+            80 => host,
+            port => format!("{host}:{port}"),
+        }
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.authority(), self.target)
+    }
+}
+
+fn split_authority(authority: &str) -> Option<(String, u16)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            host.parse::<Ipv6Addr>().ok()?;
+            match after {
+                "" => (host, None),
+                _ => (host, Some(after.strip_prefix(':')?)),
+            }
+        }
+        None => {
+            let (host, port) = match authority.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            };
+            let named = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            if host.is_empty() || !host.bytes().all(named) {
+                return None;
+            }
+            (host, port)
+        }
+    };
+    let port = match port {
+        None | Some("") => 80,
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+        Some(_) => return None,
+    };
+    (port != 0).then(|| (host.to_ascii_lowercase(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        for (text, host, port, target) in [
+            ("http://a.example", "a.example", 80, "/"),
+            ("HTTP://A.example/", "a.example", 80, "/"),
+            ("http://a.example:81/b/c?d=e#f", "a.example", 81, "/b/c?d=e"),
+            ("http://a.example?d", "a.example", 80, "/?d"),
+            ("http://a.example:/x", "a.example", 80, "/x"),
+            ("http://127.0.0.1:8/x", "127.0.0.1", 8, "/x"),
+            ("http://[::1]:8/x", "::1", 8, "/x"),
+            ("http://[fe80::1]", "fe80::1", 80, "/"),
+        ] {
+            let url = Url::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (&*url.host, url.port, &*url.target),
+                (host, port, target),
+                "{text}"
+            );
+            assert_eq!(Url::parse(&url.to_string()), Some(url), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_no_address() {
+        for text in [
+            "",
+            "a.example",
+            "https://a.example/",
+            "ldap://a.example/",
+            "http://",
+            "http:///x",
+            "http://user@a.example/",
+            "http://a.example:99999/",
+            "http://a.example:0/",
+            "http://a.example:+1/",
+            "http://a.example:1:2/",
+            "http://[::1/",
+            "http://[::1]8/",
+            "http://[a.example]/",
+            "http://a.example/b c",
+            "http://a.example/b\r\nHost: c",
+            "http://a.exämple/",
+        ] {
+            assert_eq!(Url::parse(text), None, "{text}");
+        }
+    }
+}

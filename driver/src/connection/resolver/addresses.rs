@@ -1,0 +1,244 @@
+//! The addresses of a host: the hosts file, the name servers, and whatever else the system looks into.
+//!
+//! Families are asked for at the same time. The answer that comes second is waited for a moment only (RFC 8305, section 3), so
+//! that a name server that does not answer for IPv6 does not hold up connections.
+
+use std::{
+    future::poll_fn,
+    net::IpAddr,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use hickory_resolver::{
+    Hosts, TokioResolver,
+    net::NetError,
+    proto::{
+        op::Query,
+        rr::{Name, RecordType},
+    },
+};
+
+use super::{LookupError, Resolver, describe, resolver};
+use crate::connection::dns::ask_system;
+
+/// How long the second family is waited for ("Resolution Delay").
+const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
+
+/// In this order, addresses are preferred.
+const FAMILIES: [RecordType; 2] = [RecordType::AAAA, RecordType::A];
+
+type Answer = Result<Vec<IpAddr>, NetError>;
+
+impl Resolver {
+    /// See [`DnsLookup::addresses`](super::DnsLookup::addresses).
+    pub(super) async fn find_addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
+        if self.name_server.is_some() {
+            return self.ask_dns(host).await;
+        }
+        // The file alone then, so that a name in it is known without a network too.
+        if let Some(known) = Hosts::from_system().ok().and_then(|hosts| known_in(&hosts, host)) {
+            return Ok(known);
+        }
+        // The system may know more than DNS does, by LDAP or mDNS for example. It blocks a thread, so it is asked last.
+        let unknown = match self.ask_dns(host).await {
+            Ok(found) => return Ok(found),
+            Err(unknown) => unknown,
+        };
+        ask_system(host).await.map_err(|error| match unknown {
+            LookupError::NoRecords(why) => LookupError::NoRecords(format!("{why}; {error}")),
+            LookupError::Failed(why) | LookupError::Unavailable(why) => {
+                LookupError::Failed(format!("{why}; {error}"))
+            }
+        })
+    }
+
+    /// Tries the search domains of the system as well. The first name that has addresses counts.
+    async fn ask_dns(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
+        let failed = |error: NetError| {
+            LookupError::Failed(format!("the name {host} cannot be looked up in DNS: {error}"))
+        };
+        let (config, options) = self.config().map_err(failed)?;
+        let search: Vec<Name> = match (config.search(), config.domain()) {
+            ([], Some(domain)) => vec![domain.clone()],
+            (search, _) => search.to_vec(),
+        };
+        let names = candidates(host, options.ndots, &search)
+            .map_err(|error| LookupError::Failed(format!("the name {host} is none of DNS: {error}")))?;
+        let lookup = resolver(config, options).map_err(failed)?;
+        let mut unknown = LookupError::NoRecords(format!("DNS knows no address of {host}"));
+        for name in names {
+            match ask_for_both(&lookup, &name).await {
+                Ok(found) => return Ok(found),
+                // A name server that gave no answer is told rather than one that knows nothing.
+                Err(error) => {
+                    if matches!(unknown, LookupError::NoRecords(_)) {
+                        unknown = error;
+                    }
+                }
+            }
+        }
+        Err(unknown)
+    }
+}
+
+/// What the hosts file says of the host; `None`: nothing.
+fn known_in(hosts: &Hosts, host: &str) -> Option<Vec<IpAddr>> {
+    let name = Name::from_ascii(host).ok()?;
+    let of_family = |family| {
+        let found = hosts.lookup_static_host(&Query::query(name.clone(), family));
+        found.map_or_else(Vec::new, |lookup| ips(&lookup))
+    };
+    let known: Vec<IpAddr> = FAMILIES.into_iter().flat_map(of_family).collect();
+    (!known.is_empty()).then_some(known)
+}
+
+fn ips(lookup: &hickory_resolver::lookup::Lookup) -> Vec<IpAddr> {
+    let records = lookup.answers().iter();
+    records.filter_map(|record| record.data.ip_addr()).collect()
+}
+
+/// The complete names that a host name may stand for, in the order in which they are tried: with enough dots first as it is,
+/// otherwise with the search domains first. A name that ends in a dot is complete.
+fn candidates(host: &str, dots_needed: usize, search: &[Name]) -> Result<Vec<Name>, String> {
+    let given = Name::from_ascii(host).map_err(|error| error.to_string())?;
+    let mut complete = given.clone();
+    complete.set_fqdn(true);
+    if given.is_fqdn() {
+        return Ok(vec![complete]);
+    }
+    let dots = host.bytes().filter(|byte| *byte == b'.').count();
+    // What becomes too long with a search domain is no name.
+    let mut names: Vec<Name> = search
+        .iter()
+        .filter_map(|domain| given.clone().append_domain(domain).ok())
+        .collect();
+    match dots >= dots_needed {
+        true => names.insert(0, complete),
+        false => names.push(complete),
+    }
+    Ok(names)
+}
+
+async fn ask_for_both(lookup: &TokioResolver, name: &Name) -> Result<Vec<IpAddr>, LookupError> {
+    let ask = async |family| lookup.lookup(name.clone(), family).await.map(|found| ips(&found));
+    let [first, second] = FAMILIES.map(ask);
+    let (first, second) = (pin!(first), pin!(second));
+    let (first, second) = both(first, second).await;
+    let found: Vec<IpAddr> = [&first, &second]
+        .into_iter()
+        .filter_map(|answer| answer.as_ref()?.as_ref().ok())
+        .flatten()
+        .copied()
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let complete = name.to_ascii();
+    let host = complete.strip_suffix('.').unwrap_or(&complete);
+    let failures: Vec<LookupError> = [(first, FAMILIES[0]), (second, FAMILIES[1])]
+        .into_iter()
+        .filter_map(|(answer, family)| Some(describe(family, host, &answer?.err()?)))
+        .collect();
+    let failed = failures
+        .iter()
+        .rfind(|failure| matches!(failure, LookupError::Failed(_)));
+    Err(match failed.or(failures.last()) {
+        Some(LookupError::NoRecords(_)) | None => {
+            LookupError::NoRecords(format!("DNS knows no address of {host}"))
+        }
+        Some(failure) => failure.clone(),
+    })
+}
+
+/// Waits for both answers, but only a moment longer once one of them holds addresses.
+async fn both(
+    mut first: Pin<&mut impl Future<Output = Answer>>,
+    mut second: Pin<&mut impl Future<Output = Answer>>,
+) -> (Option<Answer>, Option<Answer>) {
+    let (mut one, mut other) = (None, None);
+    let is_useful = |answer: &Option<Answer>| matches!(answer, Some(Ok(found)) if !found.is_empty());
+    poll_fn(|cx| {
+        take(first.as_mut(), &mut one, cx);
+        take(second.as_mut(), &mut other, cx);
+        match is_useful(&one) || is_useful(&other) || (one.is_some() && other.is_some()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    let rest = poll_fn(|cx| {
+        take(first.as_mut(), &mut one, cx);
+        take(second.as_mut(), &mut other, cx);
+        match one.is_some() && other.is_some() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    });
+    // What has come so far will do.
+    let _ = tokio::time::timeout(RESOLUTION_DELAY, rest).await;
+    (one, other)
+}
+
+fn take(future: Pin<&mut impl Future<Output = Answer>>, answer: &mut Option<Answer>, cx: &mut Context<'_>) {
+    if answer.is_none()
+        && let Poll::Ready(ready) = future.poll(cx)
+    {
+        *answer = Some(ready);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[test]
+    fn search_domains_come_first_for_short_names() {
+        let search = ["corp.example.", "example."].map(|domain| Name::from_ascii(domain).unwrap());
+        let names = |host: &str, dots| -> Vec<String> {
+            let names = candidates(host, dots, &search).unwrap();
+            names.iter().map(Name::to_ascii).collect()
+        };
+        assert_eq!(names("db1", 1), ["db1.corp.example.", "db1.example.", "db1."]);
+        assert_eq!(names("a.b", 1), ["a.b.", "a.b.corp.example.", "a.b.example."]);
+        assert_eq!(names("a.b", 2), ["a.b.corp.example.", "a.b.example.", "a.b."]);
+        assert_eq!(names("a.b.", 5), ["a.b."], "complete");
+        assert_eq!(names("mongo_1", 1)[2], "mongo_1.", "as containers are called");
+        let long = format!(
+            "{}.{}.{}.{}",
+            "a".repeat(63),
+            "b".repeat(63),
+            "c".repeat(63),
+            "d".repeat(50)
+        );
+        assert_eq!(names(&long, 1).len(), 2, "one is too long for the longer domain");
+        assert!(candidates("a..b", 1, &search).is_err());
+        assert!(candidates(&"x".repeat(64), 1, &search).is_err());
+    }
+
+    #[test]
+    fn the_hosts_file_knows_families_apart() {
+        let mut hosts = Hosts::default();
+        let text = "127.0.0.1 localhost\n192.0.2.1 db1 DB1.example # old\n2001:db8::1 db1\n192.0.2.2 db1\n";
+        hosts.read_hosts_conf(text.as_bytes()).unwrap();
+        let known = |host| known_in(&hosts, host).unwrap_or_default();
+        let texts = |host| known(host).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts("db1"), ["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
+        assert_eq!(texts("db1.example"), ["192.0.2.1"]);
+        assert!(known("db2").is_empty() && known("old").is_empty() && known("a..b").is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_silent_family_is_not_waited_for() {
+        let found = || Ok(vec![IpAddr::from([127, 0, 0, 1])]);
+        let (silent, answered) = both(pin!(pending()), pin!(ready(found()))).await;
+        assert!(silent.is_none());
+        assert_eq!(answered.unwrap().unwrap().len(), 1);
+        let nothing = || Ok(Vec::new());
+        let (empty, answered) = both(pin!(ready(nothing())), pin!(ready(found()))).await;
+        assert!(empty.is_some() && answered.is_some());
+    }
+}

@@ -1,0 +1,275 @@
+//! OCSP responses (RFC 6960, 4.2): taking one apart, and what it is worth (3.2).
+
+use std::fmt;
+
+use der::TagNumber;
+
+use super::{
+    asn1::{Fields, Malformed, Tag, explicit, extensions, implicit, only_sequence, readable},
+    signer::{self, Algorithms},
+    subject::Subject,
+};
+
+/// Longer responses are not read.
+pub(super) const MAX_RESPONSE: usize = 64 * 1024;
+/// 1.3.6.1.5.5.7.48.1.1
+const ID_PKIX_OCSP_BASIC: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
+/// Certificates in a response beyond these are not looked at.
+const MAX_CERTIFICATES: usize = 8;
+
+/// What a responder says of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Good,
+    Revoked { at: u64, reason: Option<u8> },
+    Unknown,
+}
+
+/// A response that was found valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: Status,
+    pub(super) this_update: u64,
+    pub(super) next_update: Option<u64>,
+}
+
+/// Why a response counts for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    Malformed,
+    TooLong,
+    /// The responder answers that it does not answer: its `OCSPResponseStatus`.
+    Unsuccessful(u8),
+    /// A form of response other than the basic one.
+    UnknownForm,
+    /// An extension that must be understood and is not.
+    CriticalExtension,
+    OtherCertificate,
+    NotYetValid(u64),
+    Expired(u64),
+    /// Signed by neither the issuer nor anybody whose certificate comes along.
+    WrongSigner,
+    /// The signer's certificate is not one of the issuer's for signing responses, or is not in force.
+    UnauthorizedSigner,
+    WrongSignature,
+}
+
+impl From<Malformed> for Invalid {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => f.write_str("is malformed"),
+            Self::TooLong => write!(f, "is longer than {MAX_RESPONSE} bytes"),
+            Self::Unsuccessful(status) => {
+                let name = match status {
+                    1 => "malformedRequest",
+                    2 => "internalError",
+                    3 => "tryLater",
+                    5 => "sigRequired",
+                    6 => "unauthorized",
+                    other => return write!(f, "reports failure {other} of the responder"),
+                };
+                write!(f, "reports a failure of the responder: {name}")
+            }
+            Self::UnknownForm => f.write_str("is of an unknown form"),
+            Self::CriticalExtension => f.write_str("has a critical extension that is not understood"),
+            Self::OtherCertificate => f.write_str("speaks of another certificate"),
+            Self::NotYetValid(since) => write!(f, "is valid only from {}", readable(*since)),
+            Self::Expired(until) => write!(f, "has expired at {}", readable(*until)),
+            Self::WrongSigner => f.write_str("is not signed by the certificate's issuer or a delegate of it"),
+            Self::UnauthorizedSigner => {
+                f.write_str("is signed with a certificate that its issuer did not give out for that, or that is not in force")
+            }
+            Self::WrongSignature => f.write_str("has a wrong signature"),
+        }
+    }
+}
+
+/// `BasicOCSPResponse`, not verified.
+pub(super) struct Basic<'a> {
+    /// What is signed, with tag and length.
+    pub(super) signed: &'a [u8],
+    pub(super) responder: ResponderId<'a>,
+    singles: Fields<'a>,
+    /// The content of `AlgorithmIdentifier`.
+    pub(super) algorithm: &'a [u8],
+    pub(super) signature: &'a [u8],
+    /// Certificates of signers.
+    pub(super) certificates: Vec<&'a [u8]>,
+}
+
+/// How the response names its signer.
+pub(super) enum ResponderId<'a> {
+    /// With tag and length.
+    Name(&'a [u8]),
+    /// SHA-1 of the key's bits.
+    KeyHash(&'a [u8]),
+}
+
+struct Single<'a> {
+    id: &'a [u8],
+    answer: Answer,
+}
+
+/// Reads a response, and finds out what it says of the certificate at the time `now`, in seconds since 1970.
+pub(super) fn judge(
+    bytes: &[u8],
+    subject: &Subject,
+    now: u64,
+    algorithms: Algorithms,
+) -> Result<Answer, Invalid> {
+    let basic = Basic::parse(bytes)?;
+    let answers = basic.answers_for(subject)?;
+    signer::check(&basic, &subject.issuer, now, algorithms)?;
+    let mut found = Err(Invalid::OtherCertificate);
+    for answer in answers {
+        match in_force(answer, now) {
+            // Of several, the one that is against the certificate counts.
+            Ok(answer) if matches!(answer.status, Status::Revoked { .. }) => return Ok(answer),
+            current => found = found.or(current),
+        }
+    }
+    found
+}
+
+/// `thisUpdate` ⩽ now < `nextUpdate`.
+fn in_force(answer: Answer, now: u64) -> Result<Answer, Invalid> {
+    if now < answer.this_update {
+        return Err(Invalid::NotYetValid(answer.this_update));
+    }
+    match answer.next_update {
+        Some(next) if next <= now => Err(Invalid::Expired(next)),
+        _ => Ok(answer),
+    }
+}
+
+impl<'a> Basic<'a> {
+    /// Takes a response apart.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Invalid> {
+        if bytes.len() > MAX_RESPONSE {
+            return Err(Invalid::TooLong);
+        }
+        let mut response = only_sequence(bytes)?;
+        match response.value(Tag::Enumerated)? {
+            [0] => {}
+            [status] => return Err(Invalid::Unsuccessful(*status)),
+            _ => return Err(Invalid::Malformed),
+        }
+        let bytes = response.value(explicit(TagNumber::N0))?;
+        response.end()?;
+        let mut fields = only_sequence(bytes)?;
+        if fields.value(Tag::ObjectIdentifier)? != ID_PKIX_OCSP_BASIC {
+            return Err(Invalid::UnknownForm);
+        }
+        let basic = fields.value(Tag::OctetString)?;
+        fields.end()?;
+        Self::parse_basic(basic)
+    }
+
+    fn parse_basic(bytes: &'a [u8]) -> Result<Self, Invalid> {
+        let mut fields = only_sequence(bytes)?;
+        let signed = fields.whole()?;
+        let algorithm = fields.value(Tag::Sequence)?;
+        let signature = fields.bits()?;
+        let mut certificates = Vec::new();
+        if let Some(list) = fields.optional(explicit(TagNumber::N0))? {
+            let mut list = only_sequence(list)?;
+            while !list.is_empty() && certificates.len() < MAX_CERTIFICATES {
+                certificates.push(list.whole()?);
+            }
+        }
+        fields.end()?;
+
+        let mut data = only_sequence(signed)?;
+        if let Some(version) = data.optional(explicit(TagNumber::N0))?
+            && Fields::new(version)?.value(Tag::Integer)? != [0]
+        {
+            return Err(Invalid::UnknownForm);
+        }
+        let (tag, id) = data.any()?;
+        let responder = if tag == explicit(TagNumber::N1) {
+            ResponderId::Name(id)
+        } else if tag == explicit(TagNumber::N2) {
+            ResponderId::KeyHash(Fields::new(id)?.value(Tag::OctetString)?)
+        } else {
+            return Err(Invalid::Malformed);
+        };
+        data.time()?;
+        let singles = data.sequence()?;
+        understand(data.optional(explicit(TagNumber::N1))?)?;
+        data.end()?;
+        Ok(Self {
+            signed,
+            responder,
+            singles,
+            algorithm,
+            signature,
+            certificates,
+        })
+    }
+
+    fn answers_for(&self, subject: &Subject) -> Result<Vec<Answer>, Invalid> {
+        let mut answers = Vec::new();
+        let mut singles = self.singles.clone();
+        while !singles.is_empty() {
+            let single = Single::parse(singles.sequence()?)?;
+            if subject.id.is_named_by(single.id)? {
+                answers.push(single.answer);
+            }
+        }
+        match answers.is_empty() {
+            true => Err(Invalid::OtherCertificate),
+            false => Ok(answers),
+        }
+    }
+}
+
+impl<'a> Single<'a> {
+    fn parse(mut fields: Fields<'a>) -> Result<Self, Invalid> {
+        let id = fields.whole()?;
+        let (tag, content) = fields.any()?;
+        let status = if tag == implicit(TagNumber::N0) {
+            Status::Good
+        } else if tag == explicit(TagNumber::N1) {
+            let mut revoked = Fields::new(content)?;
+            let at = revoked.time()?;
+            let reason = match revoked.optional(explicit(TagNumber::N0))? {
+                Some(reason) => Fields::new(reason)?.value(Tag::Enumerated)?.first().copied(),
+                None => None,
+            };
+            revoked.end()?;
+            Status::Revoked { at, reason }
+        } else if tag == implicit(TagNumber::N2) {
+            Status::Unknown
+        } else {
+            return Err(Invalid::Malformed);
+        };
+        let this_update = fields.time()?;
+        let next_update = match fields.optional(explicit(TagNumber::N0))? {
+            Some(time) => Some(Fields::new(time)?.time()?),
+            None => None,
+        };
+        understand(fields.optional(explicit(TagNumber::N1))?)?;
+        fields.end()?;
+        let answer = Answer {
+            status,
+            this_update,
+            next_update,
+        };
+        Ok(Self { id, answer })
+    }
+}
+
+/// None of the extensions that there are changes the meaning of a response, so one that must be understood is a refusal.
+fn understand(list: Option<&[u8]>) -> Result<(), Invalid> {
+    let Some(list) = list else { return Ok(()) };
+    match extensions(list)?.iter().any(|extension| extension.critical) {
+        true => Err(Invalid::CriticalExtension),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,217 @@
+//! Greeting, login and request, one exchange after the other.
+
+// Addresses alone, without the sockets of `std::net`.
+use core::net::IpAddr;
+use std::fmt;
+
+use super::{MAX_TEXT, Socks5Error};
+use crate::types::secret::Secret;
+
+const VERSION: u8 = 5;
+const LOGIN_VERSION: u8 = 1;
+const NO_LOGIN: u8 = 0;
+const USERNAME_PASSWORD: u8 = 2;
+const NO_ACCEPTABLE_METHOD: u8 = 0xFF;
+const CONNECT: u8 = 1;
+const IPV4: u8 = 1;
+const DOMAIN_NAME: u8 = 3;
+const IPV6: u8 = 4;
+
+/// Who logs in at a proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    username: String,
+    password: Secret,
+}
+
+/// What to do next. `Debug` shows no bytes, since the password may be among them.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Send these bytes, if any, then read as many, and hand them in.
+    Exchange {
+        /// To be sent.
+        send: Vec<u8>,
+        /// Exactly so many bytes are to be read; never 0.
+        read: usize,
+    },
+    /// The proxy is connected to the server: from here on the stream is the server's.
+    Done,
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exchange { send, read } => write!(f, "Exchange({} bytes, {read} bytes)", send.len()),
+            Self::Done => f.write_str("Done"),
+        }
+    }
+}
+
+/// A connection through a proxy being asked for.
+#[derive(Debug)]
+pub struct Negotiation {
+    request: Vec<u8>,
+    credentials: Option<Credentials>,
+    state: State,
+}
+
+/// What the bytes that come next are.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Method,
+    Login,
+    /// Version and code of the reply, told apart from the rest: a proxy that refuses may end the connection behind them.
+    Verdict,
+    /// A reserved byte, the type of the address, and its first byte.
+    AddressType,
+    Address,
+}
+
+impl Credentials {
+    /// `None` when a part is empty or longer than [`MAX_TEXT`] bytes.
+    pub(crate) fn new(username: &str, password: &Secret) -> Option<Self> {
+        let fits = |text: &str| (1..=MAX_TEXT).contains(&text.len());
+        (fits(username) && fits(password.expose())).then(|| Self {
+            username: username.to_owned(),
+            password: password.clone(),
+        })
+    }
+}
+
+impl Negotiation {
+    /// Asks for a connection to the host, whose name the proxy resolves unless it is an address, and says how to begin.
+    ///
+    /// # Errors
+    /// A host name that cannot be sent.
+    pub fn begin(
+        host: &str,
+        port: u16,
+        credentials: Option<Credentials>,
+    ) -> Result<(Self, Step), Socks5Error> {
+        let methods: &[u8] = match credentials {
+            None => &[NO_LOGIN],
+            Some(_) => &[NO_LOGIN, USERNAME_PASSWORD],
+        };
+        let mut greeting = vec![VERSION];
+        push_counted(&mut greeting, methods).ok_or(Socks5Error::HostName)?;
+        let negotiation = Self {
+            request: request(host, port).ok_or(Socks5Error::HostName)?,
+            credentials,
+            state: State::Method,
+        };
+        let step = Step::Exchange {
+            send: greeting,
+            read: 2,
+        };
+        Ok((negotiation, step))
+    }
+
+    /// Takes the bytes that the last step asked for.
+    ///
+    /// # Errors
+    /// A refusal, or bytes that are no SOCKS5.
+    pub fn handle(&mut self, answer: &[u8]) -> Result<Step, Socks5Error> {
+        let byte = |index: usize| answer.get(index).copied().unwrap_or_default();
+        match self.state {
+            State::Method => {
+                check_version(byte(0))?;
+                match (byte(1), self.credentials.take()) {
+                    (NO_LOGIN, _) => Ok(self.send_request()),
+                    (USERNAME_PASSWORD, Some(credentials)) => {
+                        self.state = State::Login;
+                        let send = login(&credentials).ok_or(Socks5Error::LoginRefused)?;
+                        Ok(Step::Exchange { send, read: 2 })
+                    }
+                    (NO_ACCEPTABLE_METHOD, credentials) => Err(Socks5Error::NoMethod {
+                        login_offered: credentials.is_some(),
+                    }),
+                    (method, _) => Err(Socks5Error::UnofferedMethod(method)),
+                }
+            }
+            // Proxies are known that put their own version in place of the login's, so it is not looked at.
+            State::Login => match byte(1) {
+                0 => Ok(self.send_request()),
+                _ => Err(Socks5Error::LoginRefused),
+            },
+            State::Verdict => {
+                check_version(byte(0))?;
+                match byte(1) {
+                    0 => Ok(self.read(State::AddressType, 3)),
+                    code => Err(Socks5Error::Refused(code)),
+                }
+            }
+            State::AddressType => {
+                const PORT: usize = 2;
+                // One byte of the address has been read: the first, or the length of a name.
+                let rest = match byte(1) {
+                    IPV4 => 4 - 1 + PORT,
+                    IPV6 => 16 - 1 + PORT,
+                    DOMAIN_NAME => usize::from(byte(2)) + PORT,
+                    kind => return Err(Socks5Error::AddressType(kind)),
+                };
+                Ok(self.read(State::Address, rest))
+            }
+            // The proxy's own address, as the server sees it. Nobody needs it.
+            State::Address => Ok(Step::Done),
+        }
+    }
+
+    fn send_request(&mut self) -> Step {
+        self.state = State::Verdict;
+        Step::Exchange {
+            send: std::mem::take(&mut self.request),
+            read: 2,
+        }
+    }
+
+    fn read(&mut self, state: State, count: usize) -> Step {
+        self.state = state;
+        Step::Exchange {
+            send: Vec::new(),
+            read: count,
+        }
+    }
+}
+
+fn check_version(version: u8) -> Result<(), Socks5Error> {
+    match version {
+        VERSION => Ok(()),
+        _ => Err(Socks5Error::Version(version)),
+    }
+}
+
+/// To be connected to the host; `None` when its name is empty or too long.
+fn request(host: &str, port: u16) -> Option<Vec<u8>> {
+    let mut request = vec![VERSION, CONNECT, 0];
+    match host.parse() {
+        Ok(IpAddr::V4(address)) => {
+            request.push(IPV4);
+            request.extend(address.octets());
+        }
+        Ok(IpAddr::V6(address)) => {
+            request.push(IPV6);
+            request.extend(address.octets());
+        }
+        Err(_) if host.is_empty() => return None,
+        Err(_) => {
+            request.push(DOMAIN_NAME);
+            push_counted(&mut request, host.as_bytes())?;
+        }
+    }
+    request.extend(port.to_be_bytes());
+    Some(request)
+}
+
+fn login(credentials: &Credentials) -> Option<Vec<u8>> {
+    let mut message = vec![LOGIN_VERSION];
+    push_counted(&mut message, credentials.username.as_bytes())?;
+    push_counted(&mut message, credentials.password.expose().as_bytes())?;
+    Some(message)
+}
+
+/// The bytes behind their number; `None` when there are too many.
+fn push_counted(buffer: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
+    buffer.push(u8::try_from(bytes.len()).ok()?);
+    buffer.extend(bytes);
+    Some(())
+}

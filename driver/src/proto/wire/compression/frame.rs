@@ -1,0 +1,105 @@
+//! The header of a compressed frame, and those of the messages in and around it.
+
+use super::super::{
+    HEADER_LENGTH, WireError,
+    header::{OP_COMPRESSED, OP_MSG},
+};
+
+/// The message header, the original opcode, the uncompressed size and the compressor's number.
+pub(in super::super) const PACKED_HEADER_LENGTH: usize = HEADER_LENGTH + 4 + 4 + 1;
+
+/// What a frame says of its content, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PackedHeader {
+    pub(super) opcode: i32,
+    /// Bytes of the message without its header.
+    pub(super) size: usize,
+    pub(super) compressor_id: u8,
+}
+
+impl PackedHeader {
+    /// Reads it, and refuses sizes and messages that no reply can have, before anything is allocated for them.
+    pub(super) fn parse(frame: &[u8], limit: usize) -> Result<Self, WireError> {
+        let fields = frame
+            .get(HEADER_LENGTH..)
+            .and_then(|rest| rest.first_chunk::<9>())
+            .ok_or_else(|| WireError("a compressed reply ends within its header".to_owned()))?;
+        let [o0, o1, o2, o3, s0, s1, s2, s3, compressor_id] = *fields;
+        let opcode = i32::from_le_bytes([o0, o1, o2, o3]);
+        match opcode {
+            OP_MSG => {}
+            OP_COMPRESSED => {
+                return Err(WireError(
+                    "a compressed reply holds another compressed message".to_owned(),
+                ));
+            }
+            other => {
+                return Err(WireError(format!(
+                    "a compressed reply holds a message with opcode {other}, expected {OP_MSG} (OP_MSG)"
+                )));
+            }
+        }
+        let claimed = i32::from_le_bytes([s0, s1, s2, s3]);
+        let size = usize::try_from(claimed)
+            .ok()
+            .filter(|size| *size <= limit.saturating_sub(HEADER_LENGTH))
+            .ok_or_else(|| {
+                WireError(format!(
+                    "a compressed reply claims an uncompressed size of {claimed} bytes, the limit of a message is {limit}"
+                ))
+            })?;
+        Ok(Self {
+            opcode,
+            size,
+            compressor_id,
+        })
+    }
+}
+
+/// Puts the headers before what was compressed.
+pub(super) fn write_packed_header(
+    frame: &mut [u8],
+    original: &[u8; HEADER_LENGTH],
+    length: usize,
+    size: usize,
+    compressor_id: u8,
+) -> Result<(), WireError> {
+    let [_, _, _, _, ids @ .., o0, o1, o2, o3] = original;
+    let mut fields = length_field(length)?.into_iter();
+    let tail = OP_COMPRESSED.to_le_bytes().into_iter();
+    let packed = [*o0, *o1, *o2, *o3].into_iter().chain(length_field(size)?);
+    let header = fields
+        .by_ref()
+        .chain(ids.iter().copied())
+        .chain(tail)
+        .chain(packed)
+        .chain([compressor_id]);
+    for (place, byte) in frame.iter_mut().zip(header) {
+        *place = byte;
+    }
+    Ok(())
+}
+
+/// Gives an unpacked message the header that it had before it was packed, which its checksum covers.
+pub(super) fn write_inner_header(
+    message: &mut [u8],
+    frame: &[u8],
+    length: usize,
+    opcode: i32,
+) -> Result<(), WireError> {
+    let ids = frame.get(4..12).unwrap_or_default().iter().copied();
+    let header = length_field(length)?
+        .into_iter()
+        .chain(ids)
+        .chain(opcode.to_le_bytes());
+    for (place, byte) in message.iter_mut().zip(header) {
+        *place = byte;
+    }
+    Ok(())
+}
+
+fn length_field(length: usize) -> Result<[u8; 4], WireError> {
+    i32::try_from(length)
+        .map(i32::to_le_bytes)
+        .map_err(|_| WireError("the message is larger than 2 GiB".to_owned()))
+}

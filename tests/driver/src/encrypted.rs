@@ -1,0 +1,76 @@
+//! An in-process deployment that speaks TLS itself, and the files by which clients trust it and show who they are.
+
+use marula_driver::Client;
+use marula_test_server::{SelfMadeCertificates, TestServer, TestServerBuilder};
+
+use crate::tls::Files;
+
+/// A running deployment whose connections are all encrypted.
+#[derive(Debug)]
+pub struct Encrypted {
+    /// The server; it stops when this value is dropped.
+    pub server: TestServer,
+    /// The authority's certificate, for `tlsCAFile`.
+    pub authority: String,
+    /// The client's certificate and key, for `tlsCertificateKeyFile`.
+    pub client_key: String,
+    _files: Files,
+}
+
+impl Encrypted {
+    /// Whom the client's certificate names.
+    pub const CLIENT_SUBJECT: &'static str = SelfMadeCertificates::CLIENT_SUBJECT;
+
+    /// Starts the deployment with certificates of its own. Clients show one of the same authority or none.
+    ///
+    /// # Panics
+    /// When it cannot start.
+    pub async fn start(builder: TestServerBuilder) -> Self {
+        Self::start_with(builder.allow_connections_without_certificates()).await
+    }
+
+    /// The same, but clients must show a certificate.
+    ///
+    /// # Panics
+    /// When it cannot start.
+    pub async fn demanding(builder: TestServerBuilder) -> Self {
+        Self::start_with(builder).await
+    }
+
+    async fn start_with(builder: TestServerBuilder) -> Self {
+        let made = SelfMadeCertificates::new().expect("certificates");
+        let files = Files::new();
+        let authority = files.write("ca.pem", &made.authority_pem);
+        let client_key = format!("{}{}", made.client.certificate_pem, made.client.key_pem);
+        let client_key = files.write("client.pem", &client_key);
+        let builder = builder.tls(made.server).client_authority(made.authority_pem);
+        Self {
+            server: builder.start().await.expect("the deployment starts"),
+            authority,
+            client_key,
+            _files: files,
+        }
+    }
+
+    /// A connection string that trusts the deployment, with options such as `maxPoolSize=1`.
+    #[must_use]
+    pub fn uri(&self, options: &str) -> String {
+        format!("{}&tlsCAFile={}&{options}", self.server.uri(), self.authority)
+    }
+
+    /// The same, showing the client's certificate.
+    #[must_use]
+    pub fn uri_with_certificate(&self, options: &str) -> String {
+        self.uri(&format!("tlsCertificateKeyFile={}&{options}", self.client_key))
+    }
+
+    /// A client that trusts the deployment.
+    ///
+    /// # Panics
+    /// When the options are refused.
+    pub async fn client_with(&self, options: &str) -> Client {
+        Client::connect(self.uri(options))
+            .await
+            .expect("a valid connection string")
+    }
+}

@@ -1,0 +1,16 @@
+//! A replica set on its bad days, under load: elections, killed and restarted members, partitions, members that hang or are slow.
+//! Every acknowledged write is stored exactly once, errors are of the kinds that such days explain, and the same client works
+//! again afterwards.
+
+#[path = "bad_days/elections.rs"]
+mod elections;
+#[path = "faults/ledger.rs"]
+mod ledger;
+#[path = "bad_days/load.rs"]
+mod load;
+#[path = "bad_days/partitions.rs"]
+mod partitions;
+#[path = "bad_days/restarts.rs"]
+mod restarts;
+#[path = "bad_days/slowness.rs"]
+mod slowness;

@@ -1,0 +1,280 @@
+//! A reply cut at each of its bytes: the operation fails as it should, and the next one works.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use marula_driver::{
+    Client, Collection, Error, ErrorKind,
+    bson::{Document, doc},
+};
+use marula_driver_tests::{
+    Proxied, Proxy,
+    proxy::{Done, Exchange, Fate},
+};
+use tokio::sync::watch;
+
+use super::{Kind, USER, deploy, work};
+
+/// Catches hangs only.
+const HANG: Duration = Duration::from_secs(120);
+/// A server that failed is checked again half a second later, so that many are cut at the same time.
+const LANES: usize = 48;
+
+type Running = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
+/// A reply to be cut.
+#[derive(Clone, Copy)]
+struct Case {
+    name: &'static str,
+    /// The command whose reply it is.
+    command: &'static str,
+    is_meant: fn(&Exchange<'_>) -> bool,
+    operation: fn(Client, usize) -> Running,
+    /// It happens once on a connection or client, so each cut needs a client of its own; the operation may succeed, since
+    /// there is another connection or check.
+    needs_new_client: bool,
+}
+
+fn things(client: &Client) -> Collection<Document> {
+    client.database("cuts").collection("things")
+}
+
+fn ping(client: Client, _: usize) -> Running {
+    Box::pin(async move { work::ping(&client).await })
+}
+
+/// The length of the longest such reply.
+async fn length_of_reply(deployment: &Proxied, case: Case) -> usize {
+    let proxy = &deployment.proxies[0];
+    let options = "heartbeatFrequencyMS=500&maxPoolSize=1";
+    let client = Client::connect(deployment.uri(USER, options))
+        .await
+        .expect("a client");
+    (case.operation)(client.clone(), usize::MAX)
+        .await
+        .expect("nothing is cut yet");
+    if case.command == "hello" {
+        // The first one, the first answer of the stream, and one that nobody asked for.
+        proxy.wait_for_replies(case.command, 4).await;
+    }
+    client.shutdown().await;
+    proxy.length_of_reply(case.command)
+}
+
+async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, length: usize) -> usize {
+    let proxy = Proxy::start(deployment.server.addresses()[0]).await;
+    let options = "retryReads=false&retryWrites=false&heartbeatFrequencyMS=500&maxPoolSize=1";
+    let uri = format!(
+        "mongodb://{USER}{}/?directConnection=true&{options}",
+        proxy.address()
+    );
+    let connect = async || Client::connect(&uri).await.expect("a client");
+    let mut client = connect().await;
+    (case.operation)(client.clone(), usize::MAX)
+        .await
+        .expect("nothing is cut yet");
+    let (happened, mut cut) = watch::channel(0);
+    let mut cuts = 0;
+    loop {
+        let offset = next.fetch_add(1, Ordering::SeqCst);
+        if offset >= length {
+            client.shutdown().await;
+            proxy.wait_for_at_most_open(0).await;
+            return cuts;
+        }
+        let happened = happened.clone();
+        let mut is_armed = true;
+        proxy.set_rule(move |exchange| {
+            if !is_armed || !(case.is_meant)(exchange) {
+                return Fate::Pass;
+            }
+            is_armed = false;
+            let happened = happened.clone();
+            let done = Done::new(move || happened.send_modify(|count| *count += 1));
+            Fate::Told(Box::new(Fate::CutAfter(offset)), done)
+        });
+        if case.needs_new_client {
+            client.shutdown().await;
+            client = connect().await;
+        }
+        let outcome = (case.operation)(client.clone(), offset).await;
+        cuts += 1;
+        cut.wait_for(|count| *count == cuts)
+            .await
+            .expect("the sender is here");
+        match outcome {
+            Ok(()) => assert!(
+                case.needs_new_client,
+                "{} cut after {offset} bytes succeeds",
+                case.name
+            ),
+            Err(error) => assert!(
+                matches!(error.kind(), ErrorKind::Network(_)),
+                "{} cut after {offset} bytes: {error:?}",
+                case.name
+            ),
+        }
+        proxy.pass_everything();
+        work::ping(&client)
+            .await
+            .unwrap_or_else(|error| panic!("after {} was cut after {offset} bytes: {error:?}", case.name));
+    }
+}
+
+async fn cut_everywhere(case: Case) {
+    let deployment = Arc::new(deploy(Kind::Standalone).await);
+    let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
+    let documents: Vec<Document> = (0..6).map(|id| doc! { "_id": id, "text": "some text" }).collect();
+    things(&direct).insert_many(&documents).await.expect("stored");
+    let length = length_of_reply(&deployment, case).await;
+    assert!(length > 30, "a reply has a header and a body");
+    let next = Arc::<AtomicUsize>::default();
+    let lanes: Vec<_> = (0..LANES)
+        .map(|_| tokio::spawn(lane(Arc::clone(&deployment), case, Arc::clone(&next), length)))
+        .collect();
+    let all = async {
+        let mut cuts = 0;
+        for lane in lanes {
+            cuts += lane.await.expect("no panic");
+        }
+        cuts
+    };
+    let cuts = tokio::time::timeout(HANG, all).await.expect("nothing hangs");
+    println!("{}: cut at {cuts} places", case.name);
+    assert_eq!(cuts, length);
+    if case.name == "insert" {
+        // Every request was executed, though nobody heard of it.
+        let inserted = doc! { "cut": true };
+        let count = things(&direct).count_documents(inserted).await.expect("a count");
+        assert_eq!(count, cuts as u64);
+    }
+    direct.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ping_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "ping",
+        command: "ping",
+        is_meant: |exchange| exchange.command == "ping",
+        operation: ping,
+        needs_new_client: false,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn insert_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "insert",
+        command: "insert",
+        is_meant: |exchange| exchange.command == "insert",
+        operation: |client, offset| {
+            Box::pin(async move {
+                // The first of each lane is not cut.
+                let document = match offset {
+                    usize::MAX => doc! {},
+                    offset => doc! { "_id": format!("cut at {offset}"), "cut": true },
+                };
+                things(&client).insert_one(&document).await.map(drop)
+            })
+        },
+        needs_new_client: false,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn find_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "find",
+        command: "find",
+        is_meant: |exchange| exchange.command == "find",
+        operation: |client, _| {
+            Box::pin(async move {
+                let found = things(&client).find_one(doc! { "_id": 3 }).await?;
+                assert_eq!(found, Some(doc! { "_id": 3, "text": "some text" }));
+                Ok(())
+            })
+        },
+        needs_new_client: false,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn get_more_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "getMore",
+        command: "getMore",
+        is_meant: |exchange| exchange.command == "getMore",
+        operation: |client, _| {
+            Box::pin(async move {
+                let first = doc! { "_id": { "$lt": 3 } };
+                let cursor = things(&client)
+                    .find(first)
+                    .sort(doc! { "_id": 1 })
+                    .batch_size(2)
+                    .await?;
+                assert_eq!(cursor.try_collect().await?.len(), 3);
+                Ok(())
+            })
+        },
+        needs_new_client: false,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hello_of_a_connection_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "hello",
+        command: "login",
+        is_meant: |exchange| exchange.is_login(),
+        operation: ping,
+        needs_new_client: true,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hello_of_a_monitor_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "hello of a monitor",
+        command: "hello",
+        is_meant: |exchange| exchange.is_first && !exchange.is_login(),
+        operation: ping,
+        needs_new_client: true,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_streamed_hello_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "streamed hello",
+        command: "hello",
+        is_meant: |exchange| exchange.is_streamed,
+        operation: ping,
+        needs_new_client: true,
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sasl_continue_is_cut_at_every_byte() {
+    cut_everywhere(Case {
+        name: "saslContinue",
+        command: "saslContinue",
+        is_meant: |exchange| exchange.command == "saslContinue",
+        operation: ping,
+        needs_new_client: true,
+    })
+    .await;
+}

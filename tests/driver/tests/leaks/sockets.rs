@@ -1,0 +1,149 @@
+//! Sockets that do not open, and requests that nobody reads.
+
+use std::{net::SocketAddr, time::Duration};
+
+use marula_driver::{
+    Client, ErrorKind, NetworkPhase,
+    bson::{Document, doc},
+    event::{EventListener, SdamEvent},
+    internals::wait_for_description,
+    options::ClientOptions,
+};
+use marula_driver_tests::{Proxy, tasks};
+use marula_test_server::TestServer;
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::watch,
+};
+
+/// Catches hangs only.
+const HANG: Duration = Duration::from_secs(60);
+
+/// A listener that accepts nobody and whose queue is full: the system leaves further connections unanswered.
+struct Full {
+    address: SocketAddr,
+    _listener: TcpListener,
+    _queue: Vec<TcpStream>,
+}
+
+impl Full {
+    fn listen() -> TcpListener {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket
+            .bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .expect("a free port");
+        socket.listen(1).expect("a listener")
+    }
+
+    async fn new() -> Self {
+        let listener = Self::listen();
+        let address = listener.local_addr().expect("an address");
+        let mut queue = Vec::new();
+        // Whoever finds a place finds it at once. A pause that is too short on a busy machine leaves a place free, which makes
+        // the client hang in the handshake instead.
+        let patience = Duration::from_millis(300);
+        while let Ok(stream) = tokio::time::timeout(patience, TcpStream::connect(address)).await {
+            queue.push(stream.expect("a connection"));
+            assert!(queue.len() < 100, "the system's queue has no end");
+        }
+        Self {
+            address,
+            _listener: listener,
+            _queue: queue,
+        }
+    }
+
+    fn uri(&self, options: &str) -> String {
+        format!("mongodb://{}/?directConnection=true&{options}", self.address)
+    }
+}
+
+#[tokio::test]
+async fn while_a_socket_is_opened() {
+    let full = Full::new().await;
+    let alive = tasks::alive();
+    for shut_down in [false, true] {
+        let uri = full.uri("connectTimeoutMS=0&serverSelectionTimeoutMS=3600000");
+        let mut options = ClientOptions::parse(&uri).expect("a connection string");
+        let (begun, mut checks) = watch::channel(0);
+        options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+            if let SdamEvent::ServerHeartbeatStarted { .. } = event {
+                begun.send_modify(|count| *count += 1);
+            }
+        }));
+        let client = Client::with_options(options).expect("a client");
+        checks
+            .wait_for(|count| *count == 1)
+            .await
+            .expect("the client is here");
+        let admin = client.database("admin");
+        let ping = tokio::spawn(async move { admin.run_command(doc! { "ping": 1 }).await });
+        // Turns enough for the socket to be asked for.
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        match shut_down {
+            true => {
+                client.shutdown().await;
+                let error = ping.await.expect("no panic").expect_err("nobody answered");
+                assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
+            }
+            false => ping.abort(),
+        }
+        drop(client);
+        let ended = tasks::wait_for_at_most(alive);
+        tokio::time::timeout(HANG, ended)
+            .await
+            .unwrap_or_else(|_| panic!("shut down: {shut_down}: something is left"));
+    }
+}
+
+#[tokio::test]
+async fn a_socket_that_does_not_open_ends_at_the_connect_timeout() {
+    let full = Full::new().await;
+    let uri = full.uri("connectTimeoutMS=100&serverSelectionTimeoutMS=1000");
+    let client = Client::connect(uri).await.expect("a client");
+    let known = wait_for_description(&client, |text| text.contains("(Unknown: "));
+    let known = tokio::time::timeout(HANG, known).await.expect("nothing hangs");
+    assert!(known.contains("connectTimeoutMS"), "{known}");
+    let admin = client.database("admin");
+    let ping = admin.run_command(doc! { "ping": 1 });
+    let error = tokio::time::timeout(HANG, ping.into_future())
+        .await
+        .expect("nothing hangs")
+        .expect_err("there is no server");
+    assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error:?}");
+}
+
+/// A request larger than what the sockets between the two hold is written for as long as socketTimeoutMS, and not executed.
+#[tokio::test]
+async fn a_request_that_nobody_reads_ends_at_the_socket_timeout() {
+    let server = TestServer::builder()
+        .standalone()
+        .start()
+        .await
+        .expect("a server");
+    let proxy = Proxy::start(server.addresses()[0]).await;
+    let client = Client::connect(proxy.uri("maxPoolSize=1&socketTimeoutMS=500"))
+        .await
+        .expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! { "_id": 0 }).await.expect("stored");
+    let large: Vec<Document> = (1..21)
+        .map(|id| doc! { "_id": id, "filler": "x".repeat(2 << 20) })
+        .collect();
+    proxy.pause_requests();
+    let insert = things.insert_many(&large);
+    let error = tokio::time::timeout(HANG, insert.into_future())
+        .await
+        .expect("nothing hangs")
+        .expect_err("nobody read it");
+    let ErrorKind::Network(network) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(network.phase(), NetworkPhase::Write, "{error:?}");
+    proxy.resume_requests();
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 1);
+    client.shutdown().await;
+    proxy.wait_for_at_most_open(0).await;
+}

@@ -1,0 +1,165 @@
+//! What responders say, and what they fail to say.
+
+use marula_driver_tests::ocsp::{NOBODY, Reply, Responder, Signer, failure};
+
+use super::*;
+
+#[tokio::test]
+async fn the_request_names_the_certificate_and_nothing_else() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let good = response(&authority, &identity, Status::Good, |_| {});
+    responder.says(Reply::Chunks(good));
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    encrypted.attempt("").await.expect("a connection");
+    assert_eq!(responder.requests(), 1);
+    let request = responder.last_request();
+    let head = String::from_utf8_lossy(&request);
+    assert!(head.starts_with("POST /ocsp HTTP/1.1\r\n"), "{head}");
+    assert!(
+        head.contains("Content-Type: application/ocsp-request\r\n"),
+        "{head}"
+    );
+    assert!(
+        request.ends_with(identity.serial()),
+        "no nonce follows the number"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_conclusive_is_no_refusal() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let stranger = Authority::new();
+    let impostor = authority.impostor();
+    let no_delegate = authority.issue(&["somebody"]);
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    let mut asked = 0;
+    for reply in [
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.next_update = Some(-1);
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            (r.this_update, r.next_update) = (600, Some(900));
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.serial = vec![1];
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.signer = Signer::Authority(&stranger);
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.signer = Signer::Authority(&impostor);
+        })),
+        Reply::Body(response(&authority, &identity, Status::Revoked, |r| {
+            r.signer = Signer::Delegate(&no_delegate);
+        })),
+        Reply::Body(response(&authority, &identity, Status::Unknown, |_| {})),
+        Reply::Body(failure(3)),
+        Reply::Body(b"no DER".to_vec()),
+        Reply::Body(vec![0x30; 100_000]),
+        Reply::Body(Vec::new()),
+        Reply::Status(500),
+        Reply::Status(301),
+        Reply::Raw(b"220 no HTTP\r\n\r\n".to_vec()),
+        Reply::Raw(Vec::new()),
+    ] {
+        responder.says(reply.clone());
+        let outcome = encrypted.attempt("").await;
+        outcome.unwrap_or_else(|error| panic!("{reply:?}: {error}"));
+        asked += 1;
+        assert_eq!(responder.requests(), asked, "{reply:?}");
+    }
+    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    let text = refusal(encrypted.attempt("").await);
+    assert!(
+        text.contains(&format!("says the OCSP responder {}", responder.url)),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn delegates_answer_for_the_issuer() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let delegate = Keys::Ecdsa.delegate(&authority);
+    responder.gives(response(&authority, &identity, Status::Revoked, |response| {
+        response.signer = Signer::Delegate(&delegate);
+        response.by_key = true;
+    }));
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    refusal(encrypted.attempt("").await);
+}
+
+#[tokio::test]
+async fn the_first_conclusive_answer_of_several_responders_counts() {
+    let silent = Responder::start().await;
+    let ignorant = Responder::start().await;
+    let knowing = Responder::start().await;
+    let urls = [
+        "https://localhost/",
+        "ldap://localhost/",
+        NOBODY,
+        &silent.url,
+        &ignorant.url,
+        &knowing.url,
+    ];
+    let (authority, identity) = certified(&urls);
+    ignorant.gives(response(&authority, &identity, Status::Unknown, |_| {}));
+    knowing.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains(&knowing.url), "{text}");
+}
+
+#[tokio::test]
+async fn options_switch_the_question_off() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    for option in [
+        "tlsDisableOCSPEndpointCheck",
+        "tlsDisableCertificateRevocationCheck",
+    ] {
+        encrypted
+            .attempt(&format!("{option}=true"))
+            .await
+            .expect("a connection");
+        assert_eq!(responder.requests(), 0, "{option}");
+    }
+    for option in [
+        "tlsDisableOCSPEndpointCheck",
+        "tlsDisableCertificateRevocationCheck",
+    ] {
+        refusal(encrypted.attempt(&format!("{option}=false")).await);
+    }
+    refusal(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
+    assert_eq!(responder.requests(), 3);
+}
+
+#[tokio::test]
+async fn a_responder_that_hangs_delays_one_connection_and_refuses_none() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    let settings = encrypted.settings("", Duration::from_secs(4));
+    encrypted.connect(&settings).await.expect("a connection in time");
+    // It is known now that it is no use to ask.
+    encrypted.connect(&settings).await.expect("another");
+    assert_eq!(responder.requests(), 1);
+}
+
+#[tokio::test]
+async fn only_the_certificate_of_the_server_is_asked_for() {
+    let responder = Responder::start().await;
+    let root = Authority::new();
+    let issuer = root.subordinate();
+    let identity = Keys::Ecdsa.server(&issuer, &[&responder.url], false);
+    responder.gives(response(&issuer, &identity, Status::Good, |_| {}));
+    let encrypted = Encrypted::bare(&root, &identity).await;
+    encrypted.attempt("").await.expect("a connection");
+    assert_eq!(responder.requests(), 1);
+    responder.gives(response(&issuer, &identity, Status::Revoked, |_| {}));
+    refusal(encrypted.attempt("").await);
+}

@@ -1,0 +1,209 @@
+//! Stapled responses.
+
+use marula_driver_tests::ocsp::{Responder, Signer, failure};
+use tokio_rustls::rustls::{SupportedProtocolVersion, version::TLS12};
+
+use super::*;
+
+static ONLY_TLS12: [&SupportedProtocolVersion; 1] = [&TLS12];
+
+#[tokio::test]
+async fn a_staple_that_proves_nothing_is_refused() {
+    let (authority, identity) = certified(&[]);
+    let other_identity = Keys::Ecdsa.server(&authority, &[], false);
+    let stranger = Authority::new();
+    let impostor = authority.impostor();
+    let impostors_delegate = Keys::Ecdsa.delegate(&impostor);
+    let delegate = Keys::Ecdsa.delegate(&authority);
+    let strangers_delegate = Keys::Ecdsa.delegate(&stranger);
+    let no_delegate = authority.issue(&["somebody"]);
+    for (staple, expected) in [
+        (
+            response(&authority, &identity, Status::Good, |r| r.next_update = Some(-1)),
+            "has expired at",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                (r.this_update, r.next_update) = (600, Some(900));
+            }),
+            "is valid only from",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.serial = other_identity.serial().to_vec();
+            }),
+            "speaks of another certificate",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| r.authority = &stranger),
+            "speaks of another certificate",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Authority(&stranger);
+            }),
+            "is not signed by the certificate's issuer",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Delegate(&strangers_delegate);
+            }),
+            "did not give out for that",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Delegate(&no_delegate);
+            }),
+            "did not give out for that",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Authority(&impostor);
+            }),
+            "has a wrong signature",
+        ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                r.signer = Signer::Delegate(&impostors_delegate);
+            }),
+            "did not give out for that",
+        ),
+        (b"no DER".to_vec(), "is malformed"),
+        (failure(3), "tryLater"),
+        (failure(6), "unauthorized"),
+    ] {
+        let encrypted = Encrypted::stapling(&authority, &identity, staple.clone()).await;
+        let text = refusal(encrypted.attempt("").await);
+        assert!(text.contains(expected), "{expected}: {text}");
+        assert!(text.contains("tlsDisableCertificateRevocationCheck"), "{text}");
+        // Endpoints switched off say nothing about staples; a name that is not looked at, neither.
+        refusal(encrypted.attempt("tlsDisableOCSPEndpointCheck=true").await);
+        refusal(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
+        let off = encrypted
+            .attempt("tlsDisableCertificateRevocationCheck=true")
+            .await;
+        off.unwrap_or_else(|error| panic!("{expected}: {error}"));
+    }
+    let mut forged = response(&authority, &identity, Status::Good, |response| {
+        response.signer = Signer::Delegate(&delegate);
+    });
+    // The last byte is one of the delegate's certificate.
+    *forged.last_mut().expect("bytes") ^= 1;
+    let encrypted = Encrypted::stapling(&authority, &identity, forged).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("did not give out for that"), "{text}");
+}
+
+#[tokio::test]
+async fn every_form_of_a_good_response_is_understood() {
+    let (authority, identity) = certified(&[]);
+    let delegate = Keys::Ecdsa.delegate(&authority);
+    for sha256 in [false, true] {
+        for by_key in [false, true] {
+            for signer in [Signer::Authority(&authority), Signer::Delegate(&delegate)] {
+                let of = |status| {
+                    response(&authority, &identity, status, |response| {
+                        (response.sha256, response.by_key) = (sha256, by_key);
+                        response.signer = signer;
+                    })
+                };
+                let good = of(Status::Good);
+                let encrypted = Encrypted::stapling(&authority, &identity, good).await;
+                encrypted.attempt("").await.expect("a connection");
+                let revoked = of(Status::Revoked);
+                let encrypted = Encrypted::stapling(&authority, &identity, revoked).await;
+                let text = refusal(encrypted.attempt("").await);
+                assert!(text.contains("(key compromise)"), "{text}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let good = response(&authority, &identity, Status::Good, |response| {
+        response.next_update = None;
+    });
+    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    let options = FrontOptions {
+        staple: good,
+        forgets_sessions: true,
+        ..FrontOptions::default()
+    };
+    let encrypted = Encrypted::start(&authority, &identity, options).await;
+    let settings = encrypted.settings("", LONG);
+    for _ in 0..3 {
+        encrypted.connect(&settings).await.expect("a connection");
+    }
+    assert_eq!(responder.requests(), 0);
+}
+
+#[tokio::test]
+async fn a_staple_that_does_not_know_leaves_it_to_the_responder() {
+    let responder = Responder::start().await;
+    let (authority, identity) = certified(&[&responder.url]);
+    let unknown = response(&authority, &identity, Status::Unknown, |_| {});
+    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("says the OCSP responder"), "{text}");
+}
+
+#[tokio::test]
+async fn a_certificate_that_demands_a_staple_gets_along_with_one() {
+    let authority = Authority::new();
+    let identity = Keys::Ecdsa.server(&authority, &[], true);
+    let good = response(&authority, &identity, Status::Good, |_| {});
+    let encrypted = Encrypted::stapling(&authority, &identity, good).await;
+    ping(&encrypted.uri(&format!("tlsCAFile={}", encrypted.ca_file)))
+        .await
+        .expect("a ping");
+
+    let unknown = response(&authority, &identity, Status::Unknown, |_| {});
+    let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("does not know the certificate"), "{text}");
+}
+
+#[tokio::test]
+async fn staples_come_with_tls_1_2_as_well() {
+    let (authority, identity) = certified(&[]);
+    let revoked = response(&authority, &identity, Status::Revoked, |_| {});
+    let options = FrontOptions {
+        staple: revoked,
+        versions: &ONLY_TLS12,
+        ..FrontOptions::default()
+    };
+    let encrypted = Encrypted::start(&authority, &identity, options).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("was revoked at"), "{text}");
+}
+
+#[tokio::test]
+async fn the_issuer_answers_and_no_authority_above_it() {
+    let root = Authority::new();
+    let issuer = root.subordinate();
+    let identity = Keys::Ecdsa.server(&issuer, &[], false);
+    let revoked = response(&issuer, &identity, Status::Revoked, |_| {});
+    let encrypted = Encrypted::stapling(&root, &identity, revoked.clone()).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("was revoked at"), "{text}");
+
+    let by_root = response(&issuer, &identity, Status::Good, |response| {
+        response.signer = Signer::Authority(&root);
+    });
+    let encrypted = Encrypted::stapling(&root, &identity, by_root).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("is not signed by"), "{text}");
+
+    // The issuer is the trusted root itself, and the server does not show it.
+    let alone = identity.alone();
+    let encrypted = Encrypted::stapling(&issuer, &alone, revoked).await;
+    let text = refusal(encrypted.attempt("").await);
+    assert!(text.contains("was revoked at"), "{text}");
+    let good = response(&issuer, &alone, Status::Good, |_| {});
+    let encrypted = Encrypted::stapling(&issuer, &alone, good).await;
+    encrypted.attempt("").await.expect("a connection");
+}

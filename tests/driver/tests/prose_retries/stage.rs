@@ -1,0 +1,210 @@
+//! Deployments whose fail points change between two attempts, and clients that tell of everything.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use marula_driver::{
+    Client, Collection, Error, ServerAddress,
+    bson::{Document, doc},
+    event::{CommandEvent, EventListener, PoolEvent},
+    options::ClientOptions,
+};
+
+pub(crate) const OVERLOADED: [&str; 2] = ["RetryableError", "SystemOverloadedError"];
+
+/// The data of a fail point: a command fails with this code and these labels.
+pub(crate) fn error(command: &str, code: i32, labels: &[&str]) -> Document {
+    doc! { "failCommands": [command], "errorCode": code, "errorLabels": labels }
+}
+
+pub(crate) fn times(count: i32) -> Document {
+    doc! { "times": count }
+}
+
+fn point(mode: Document, data: Document) -> Document {
+    // No test gets as far as `times` more often.
+    doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data }
+}
+
+/// Sets `failCommand` on the server that the connection string leads to.
+pub(crate) async fn fail(uri: &str, mode: Document, data: Document) {
+    let client = Client::connect(uri).await.expect("a connection string");
+    client
+        .database("admin")
+        .run_command(point(mode, data))
+        .await
+        .expect("the fail point is set");
+}
+
+/// The same from a listener, which cannot wait: returns when it is set.
+fn fail_now(uri: String, mode: Document, data: Document) {
+    let setting = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(fail(&uri, mode, data));
+    };
+    thread::spawn(setting).join().expect("the fail point is set");
+}
+
+/// One event that the tests look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Started(ServerAddress),
+    Succeeded(ServerAddress),
+    Failed(ServerAddress),
+    CheckedOut,
+    /// With the reason.
+    CheckOutFailed(String),
+    PoolCleared,
+}
+
+/// Which event of the command sets the second fail point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Failure,
+    Success,
+}
+
+/// A fail point that takes the place of the first one.
+#[derive(Debug)]
+pub(crate) struct Second {
+    pub(crate) after: After,
+    pub(crate) mode: Document,
+    pub(crate) data: Document,
+}
+
+/// A client, and what it told of one command and of its pools.
+pub(crate) struct Stage {
+    pub(crate) client: Client,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stage {
+    /// A client that tells of `command`. The second fail point is set on the same server, at most once.
+    pub(crate) fn new(
+        uri: &str,
+        command: &'static str,
+        second: Option<Second>,
+        change: impl FnOnce(&mut ClientOptions),
+    ) -> Self {
+        let mut options = ClientOptions::parse(uri).expect("a connection string");
+        change(&mut options);
+        let events = Arc::<Mutex<Vec<Event>>>::default();
+        let (told, pool) = (Arc::clone(&events), Arc::clone(&events));
+        let second = Mutex::new(second);
+        let set_second = move |after: After, server: &ServerAddress| {
+            let due = lock(&second).take_if(|second| second.after == after);
+            if let Some(Second { mode, data, .. }) = due {
+                let uri = format!("mongodb://{server}/?directConnection=true");
+                fail_now(uri, mode, data);
+            }
+        };
+        options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+            if event.command_name() != command {
+                return;
+            }
+            let server = event.connection().address.clone();
+            match event {
+                CommandEvent::Started(_) => lock(&told).push(Event::Started(server)),
+                CommandEvent::Succeeded(_) => {
+                    lock(&told).push(Event::Succeeded(server.clone()));
+                    set_second(After::Success, &server);
+                }
+                CommandEvent::Failed(_) => {
+                    lock(&told).push(Event::Failed(server.clone()));
+                    set_second(After::Failure, &server);
+                }
+                _ => {}
+            }
+        }));
+        options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
+            let event = match event {
+                PoolEvent::ConnectionCheckedOut { .. } => Event::CheckedOut,
+                PoolEvent::ConnectionCheckOutFailed { reason, .. } => {
+                    Event::CheckOutFailed(reason.to_string())
+                }
+                PoolEvent::PoolCleared { .. } => Event::PoolCleared,
+                _ => return,
+            };
+            lock(&pool).push(event);
+        }));
+        Self {
+            client: Client::with_options(options).expect("a client"),
+            events,
+        }
+    }
+
+    pub(crate) fn things(&self) -> Collection<Document> {
+        self.client.database("retries").collection("things")
+    }
+
+    pub(crate) async fn insert(&self) -> Result<(), Error> {
+        self.things().insert_one(&doc! { "a": 1 }).await.map(drop)
+    }
+
+    pub(crate) async fn find(&self) -> Result<(), Error> {
+        self.things().find_one(doc! {}).await.map(drop)
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        lock(&self.events).clone()
+    }
+
+    /// Forgets what was told.
+    pub(crate) fn reset(&self) {
+        lock(&self.events).clear();
+    }
+
+    pub(crate) fn started(&self) -> usize {
+        let started = |event: &&Event| matches!(event, Event::Started(_));
+        self.events().iter().filter(started).count()
+    }
+
+    /// The servers where the command failed, and those where it succeeded.
+    pub(crate) fn outcomes(&self) -> (Vec<ServerAddress>, Vec<ServerAddress>) {
+        let (mut failed, mut succeeded) = (Vec::new(), Vec::new());
+        for event in self.events() {
+            match event {
+                Event::Failed(server) => failed.push(server),
+                Event::Succeeded(server) => succeeded.push(server),
+                _ => {}
+            }
+        }
+        (failed, succeeded)
+    }
+
+    /// The command failed once and then succeeded; returns where.
+    pub(crate) fn failed_then_succeeded(&self) -> (ServerAddress, ServerAddress) {
+        let (mut failed, mut succeeded) = self.outcomes();
+        assert_eq!((failed.len(), succeeded.len()), (1, 1), "{:?}", self.events());
+        (failed.remove(0), succeeded.remove(0))
+    }
+
+    /// The command failed twice, on different servers.
+    pub(crate) fn assert_failed_on_two(&self) {
+        let (failed, succeeded) = self.outcomes();
+        assert_eq!((failed.len(), succeeded.len()), (2, 0), "{:?}", self.events());
+        let different: BTreeSet<String> = failed.iter().map(ToString::to_string).collect();
+        assert_eq!(different.len(), 2, "{failed:?}");
+    }
+
+    /// Of two operations on one connection, the first met a failure that cleared the pool, and the second waited for it.
+    pub(crate) fn assert_pool_cleared_in_between(&self) {
+        let events = self.events();
+        let place = |wanted: &Event| events.iter().position(|event| event == wanted);
+        let checked_out = place(&Event::CheckedOut).expect("a connection");
+        let cleared = place(&Event::PoolCleared).expect("the pool was cleared");
+        let failed = place(&Event::CheckOutFailed("connectionError".to_owned())).expect("a failed check-out");
+        assert!(checked_out < cleared && cleared < failed, "{events:?}");
+        assert_eq!(self.started(), 3, "{events:?}");
+    }
+}

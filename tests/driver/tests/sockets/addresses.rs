@@ -1,0 +1,236 @@
+//! From names to addresses, and from several addresses to one connection.
+
+use std::{io, net::IpAddr, time::Duration};
+
+use marula_driver::{
+    ErrorKind, NetworkPhase,
+    bson::{Document, doc},
+    internals::{Environment, wait_for_description},
+};
+use marula_driver_tests::{
+    dns::{Answer, DnsServer},
+    standalone,
+};
+
+use super::{Forward, LONG, attempt, network};
+
+const V4: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+const V6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
+
+fn environment(dns: &DnsServer) -> Environment {
+    Environment {
+        dns: dns.resolver(),
+        ..Environment::default()
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_dead_address_does_not_stop_a_client() {
+    let server = standalone().await.server;
+    let live = server.addresses()[0];
+    let dead = super::DeadEnd::at((V6, live.port()).into()).await;
+    let dns = DnsServer::start().await;
+    dns.set_addresses("db.test", &[V6, V4]);
+    // The dead one alone uses up the time.
+    let alone = attempt(&dead.address.to_string(), None, Duration::from_millis(100)).await;
+    let alone = alone.expect_err("nobody answers");
+    assert_eq!(
+        network(&alone),
+        (NetworkPhase::Connect, io::ErrorKind::TimedOut),
+        "{alone}"
+    );
+
+    let uri = format!("mongodb://db.test:{}", live.port());
+    let client = environment(&dns).connect(&uri).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+    assert_eq!(things.count_documents(doc! {}).await.expect("a number"), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_time_covers_all_addresses_and_the_error_tells_them() {
+    let dead = super::DeadEnd::at((V6, 0).into()).await;
+    let port = dead.address.port();
+    let dns = DnsServer::start().await;
+    dns.set_addresses("db.test", &[V6, V4]);
+    let host = format!("db.test:{port}");
+    // Long enough for the second address, which refuses.
+    let error = attempt(&host, Some(dns.resolver()), Duration::from_secs(2)).await;
+    let error = error.expect_err("nobody answers");
+    assert_eq!(
+        network(&error),
+        (NetworkPhase::Connect, io::ErrorKind::TimedOut),
+        "{error}"
+    );
+    let text = error.to_string();
+    for part in [
+        format!("no answer from [::1]:{port}"),
+        format!("127.0.0.1:{port}: "),
+        host,
+    ] {
+        assert!(text.contains(&part), "{text} does not tell {part}");
+    }
+}
+
+#[tokio::test]
+async fn hosts_of_one_family_are_reached() {
+    let server = standalone().await.server;
+    let live = server.addresses()[0];
+    let forward = Forward::start("[::1]:0", live).await;
+    let dns = DnsServer::start().await;
+    let some = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => Answer::Records(vec![ip.octets().to_vec()]),
+        IpAddr::V6(ip) => Answer::Records(vec![ip.octets().to_vec()]),
+    };
+    for nothing in [
+        Answer::Records(Vec::new()),
+        Answer::Failure,
+        Answer::Silence,
+        Answer::NoSuchDomain,
+    ] {
+        dns.set_address_answers("four.test", some(V4), nothing.clone());
+        dns.set_address_answers("six.test", nothing.clone(), some(V6));
+        for (host, port) in [("four.test", live.port()), ("six.test", forward.address.port())] {
+            let host = format!("{host}:{port}");
+            attempt(&host, Some(dns.resolver()), LONG)
+                .await
+                .unwrap_or_else(|error| panic!("{host}, otherwise {nothing:?}: {error}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn literals_and_localhost_need_no_lookup() {
+    let server = standalone().await.server;
+    let live = server.addresses()[0];
+    let forward = Forward::start("[::1]:0", live).await;
+    let dns = DnsServer::start().await;
+    let (four, six) = (live.port(), forward.address.port());
+    for host in [
+        format!("127.0.0.1:{four}"),
+        format!("[::1]:{six}"),
+        format!("localhost:{four}"),
+        format!("LocalHost.:{four}"),
+        // Nobody listens there on IPv4.
+        format!("localhost:{six}"),
+    ] {
+        attempt(&host, Some(dns.resolver()), LONG)
+            .await
+            .unwrap_or_else(|error| panic!("{host}: {error}"));
+    }
+    assert!(dns.asked().is_empty(), "{:?}", dns.asked());
+    let uri = format!("mongodb://[::1]:{six}");
+    let client = environment(&dns).connect(&uri).await.expect("a client");
+    client.list_database_names().await.expect("an answer");
+}
+
+#[tokio::test]
+async fn refusals_of_all_addresses_are_told() {
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let port = closed.local_addr().expect("an address").port();
+    drop(closed);
+    let dns = DnsServer::start().await;
+    dns.set_addresses("db.test", &[V4, V6]);
+    let error = attempt(&format!("db.test:{port}"), Some(dns.resolver()), LONG)
+        .await
+        .expect_err("nobody listens");
+    let (phase, kind) = network(&error);
+    assert_eq!(
+        (phase, kind),
+        (NetworkPhase::Connect, io::ErrorKind::ConnectionRefused),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!("[::1]:{port}: ")) && text.contains(&format!("127.0.0.1:{port}: ")),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn names_without_addresses_are_told() {
+    let dns = DnsServer::start().await;
+    let none = || Answer::Records(Vec::new());
+    dns.set_address_answers("empty.test", none(), none());
+    for host in ["nobody.test", "empty.test"] {
+        let error = attempt(host, Some(dns.resolver()), LONG).await.expect_err(host);
+        assert_eq!(
+            network(&error),
+            (NetworkPhase::Resolve, io::ErrorKind::NotFound),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("DNS knows no address of {host}")),
+            "{error}"
+        );
+    }
+    dns.set_address_answers("broken.test", Answer::Failure, Answer::Failure);
+    let error = attempt("broken.test", Some(dns.resolver()), LONG)
+        .await
+        .expect_err("no answer");
+    assert_eq!(
+        network(&error),
+        (NetworkPhase::Resolve, io::ErrorKind::Other),
+        "{error}"
+    );
+    assert!(error.to_string().contains("broken.test"), "{error}");
+    dns.set_address_answers("silent.test", Answer::Silence, Answer::Silence);
+    let error = attempt("silent.test", Some(dns.resolver()), Duration::from_millis(100)).await;
+    let error = error.expect_err("no answer");
+    assert_eq!(
+        network(&error),
+        (NetworkPhase::Resolve, io::ErrorKind::TimedOut),
+        "{error}"
+    );
+    let long = format!("{}.test", "x".repeat(64));
+    let error = attempt(&long, Some(dns.resolver()), LONG)
+        .await
+        .expect_err("no name");
+    assert_eq!(network(&error).0, NetworkPhase::Resolve, "{error}");
+
+    let client = environment(&dns)
+        .connect("mongodb://nobody.test/?serverSelectionTimeoutMS=200")
+        .await
+        .expect("a client");
+    let text = wait_for_description(&client, |text| text.contains("(Unknown: ")).await;
+    assert!(text.contains("DNS knows no address of nobody.test"), "{text}");
+    let error = client.list_database_names().await.expect_err("no server");
+    assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
+}
+
+/// A failover that moves a name is seen by the next connection.
+#[tokio::test]
+async fn no_address_is_remembered() {
+    let server = standalone().await.server;
+    let port = server.addresses()[0].port();
+    let dns = DnsServer::start().await;
+    let host = format!("db.test:{port}");
+    dns.set_addresses("db.test", &[V6]);
+    attempt(&host, Some(dns.resolver()), LONG)
+        .await
+        .expect_err("nobody listens");
+    dns.set_addresses("db.test", &[V4]);
+    attempt(&host, Some(dns.resolver()), LONG)
+        .await
+        .expect("the new address");
+}
+
+#[tokio::test]
+async fn an_answer_with_very_many_addresses_is_survived() {
+    let server = standalone().await.server;
+    let port = server.addresses()[0].port();
+    let dns = DnsServer::start().await;
+    // As many as fit into a packet. On all but the last nobody listens.
+    let mut many: Vec<IpAddr> = (2..30).map(|last| [127, 0, 0, last].into()).collect();
+    many.push(V4);
+    dns.set_addresses("many.test", &many);
+    attempt(&format!("many.test:{port}"), Some(dns.resolver()), LONG)
+        .await
+        .expect("the last one");
+}

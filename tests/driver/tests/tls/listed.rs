@@ -1,0 +1,107 @@
+//! Servers whose certificate stands in `tlsCAFile` itself.
+
+use marula_driver_tests::{
+    standalone,
+    tls::{Authority, Files, Identity, TlsFront, expire},
+};
+use marula_test_server::TestServer;
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
+
+use super::{refusal, works};
+
+struct Listed {
+    front: TlsFront,
+    files: Files,
+    _server: TestServer,
+}
+
+impl Listed {
+    async fn start(identity: &Identity) -> Self {
+        let server = standalone().await.server;
+        Self {
+            front: TlsFront::start(identity, server.addresses()[0]).await,
+            files: Files::new(),
+            _server: server,
+        }
+    }
+
+    /// Of a client that trusts what stands in this text.
+    fn trusting(&self, pem: &str, options: &str) -> String {
+        let file = self.files.write("ca.pem", pem);
+        let port = self.front.address.port();
+        format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={file}&{options}")
+    }
+}
+
+fn an_authority(params: &mut CertificateParams) {
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+}
+
+#[tokio::test]
+async fn a_listed_certificate_is_trusted_whoever_issued_it() {
+    for identity in [
+        Identity::self_signed(&["localhost"], |_| {}),
+        Identity::self_signed(&["localhost"], an_authority),
+        Identity::self_signed(&["localhost"], |params| {
+            an_authority(params);
+            params.extended_key_usages.clear();
+        }),
+        Authority::new().issue(&["localhost"]),
+    ] {
+        let listed = Listed::start(&identity).await;
+        works(&listed.trusting(&identity.certificate_pem(), "")).await;
+        let among_others = Authority::new().pem() + &identity.certificate_pem();
+        works(&listed.trusting(&among_others, "")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_listed_certificate_must_be_in_force_fit_and_for_the_name() {
+    for (identity, expected) in [
+        (
+            Identity::self_signed(&["localhost"], |params| {
+                an_authority(params);
+                expire(params);
+            }),
+            "expired",
+        ),
+        (
+            Identity::self_signed(&["localhost"], |params| {
+                an_authority(params);
+                params.not_before = rcgen::date_time_ymd(3000, 1, 1);
+                params.not_after = rcgen::date_time_ymd(3001, 1, 1);
+            }),
+            "notvalidyet",
+        ),
+        (
+            Identity::self_signed(&["localhost"], |params| {
+                an_authority(params);
+                params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            }),
+            "purpose",
+        ),
+        (
+            Identity::self_signed(&["other.example.com"], an_authority),
+            "other.example.com",
+        ),
+    ] {
+        let listed = Listed::start(&identity).await;
+        let text = refusal(&listed.trusting(&identity.certificate_pem(), "")).await;
+        assert!(text.to_lowercase().contains(expected), "{expected}: {text}");
+    }
+    let elsewhere = Identity::self_signed(&["other.example.com"], an_authority);
+    let listed = Listed::start(&elsewhere).await;
+    let any_name = "tlsAllowInvalidHostnames=true";
+    works(&listed.trusting(&elsewhere.certificate_pem(), any_name)).await;
+}
+
+#[tokio::test]
+async fn another_certificate_with_the_same_name_is_not_the_listed_one() {
+    let shown = Identity::self_signed(&["localhost"], an_authority);
+    let listed = Listed::start(&shown).await;
+    let other = Identity::self_signed(&["localhost"], an_authority);
+    for options in ["", "tlsAllowInvalidHostnames=true"] {
+        let text = refusal(&listed.trusting(&other.certificate_pem(), options)).await;
+        assert!(text.contains("certificate"), "{text}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Encrypted connections: which certificate the server shows, and which ones it wants to see.
+
+use std::sync::Arc;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+
+/// The certificate that a server shows, and its key.
+#[derive(Clone)]
+pub struct TlsIdentity {
+    /// The certificate in PEM, with those between it and its authority after it, if there are some.
+    pub certificate_pem: String,
+    /// Its private key in PEM: PKCS #8, PKCS #1 or SEC 1.
+    pub key_pem: String,
+}
+
+impl std::fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TlsIdentity")
+            .field("certificate_pem", &self.certificate_pem)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the builder is told of encryption.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TlsSettings {
+    pub(crate) identity: Option<TlsIdentity>,
+    /// Authorities, in PEM, of the clients' certificates.
+    pub(crate) client_authority: Option<String>,
+    pub(crate) allow_connections_without_certificates: bool,
+}
+
+impl TlsSettings {
+    /// `None` for connections in the clear.
+    pub(crate) fn config(&self) -> Result<Option<Arc<ServerConfig>>, String> {
+        let Some(identity) = &self.identity else {
+            return match self.client_authority {
+                None => Ok(None),
+                Some(_) => Err("an authority of clients needs a certificate of the server".to_owned()),
+            };
+        };
+        let provider = Arc::new(default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let builder = match &self.client_authority {
+            None => builder.with_no_client_auth(),
+            Some(pem) => {
+                let mut roots = RootCertStore::empty();
+                for root in certificates(pem)? {
+                    roots.add(root).map_err(|error| error.to_string())?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                let verifier = match self.allow_connections_without_certificates {
+                    true => verifier.allow_unauthenticated(),
+                    false => verifier,
+                };
+                builder.with_client_cert_verifier(verifier.build().map_err(|error| error.to_string())?)
+            }
+        };
+        let key = PrivateKeyDer::from_pem_slice(identity.key_pem.as_bytes())
+            .map_err(|error| format!("the server's key: {error}"))?;
+        let config = builder
+            .with_single_cert(certificates(&identity.certificate_pem)?, key)
+            .map_err(|error| error.to_string())?;
+        Ok(Some(Arc::new(config)))
+    }
+}
+
+fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match found {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err("no certificate where one should be".to_owned()),
+        Err(error) => Err(format!("a certificate: {error}")),
+    }
+}
