@@ -2,14 +2,25 @@
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Decodes one hexadecimal digit.
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
+/// The value of each byte that is a hexadecimal digit; others have bits that no value has.
+const NIBBLES: [u8; 256] = nibbles();
+
+const NO_DIGIT: u8 = 0xF0;
+
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse")]
+const fn nibbles() -> [u8; 256] {
+    let mut table = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        table[b"0123456789abcdef"[value] as usize] = value as u8;
+        table[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
     }
+    table
+}
+
+fn nibble(digit: u8) -> u8 {
+    NIBBLES.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT)
 }
 
 /// Decodes exactly `N` bytes of hexadecimal text.
@@ -19,11 +30,15 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
         return None;
     }
     let mut bytes = [0; N];
+    // What is no digit shows in the end, so that the loop has no branches.
+    let mut all = 0;
     for (slot, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
         let [high, low] = pair else { return None };
-        *slot = nibble(*high)? << 4 | nibble(*low)?;
+        let (high, low) = (nibble(*high), nibble(*low));
+        all |= high | low;
+        *slot = high << 4 | low;
     }
-    Some(bytes)
+    (all & NO_DIGIT == 0).then_some(bytes)
 }
 
 fn hex_digit(nibble: u8) -> u8 {
@@ -194,6 +209,12 @@ mod tests {
         assert_eq!(from_hex::<3>("0AfF31"), Some([0x0a, 0xff, 0x31]));
         assert_eq!(from_hex::<3>("0aff3"), None);
         assert_eq!(from_hex::<1>("g0"), None);
+        for byte in 0..=u8::MAX {
+            let value = char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+            assert_eq!(nibble(byte), value.unwrap_or(NO_DIGIT), "{byte}");
+            let text = format!("0{}", char::from(byte));
+            assert_eq!(from_hex::<1>(&text), value.map(|value| [value]), "{byte}");
+        }
     }
 
     #[test]

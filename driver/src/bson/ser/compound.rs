@@ -7,6 +7,7 @@ use super::key::KeySerializer;
 use super::value::ValueSerializer;
 use super::vocabulary::VocabularySerializer;
 use super::{Encoder, Key};
+use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
 
@@ -22,8 +23,8 @@ pub(in crate::bson) struct DocumentSerializer<'a, 'o> {
 
 impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline]
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
-        let start = encoder.begin()?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>) -> Result<Self> {
+        let start = encoder.begin(key, ElementType::EmbeddedDocument)?;
         Ok(Self {
             encoder,
             start,
@@ -31,15 +32,13 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
         })
     }
 
-    #[inline]
+    /// Always inlined, so that the key is known to be the literal it is.
+    #[inline(always)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         let mark = self.encoder.mark();
         match value.serialize(ValueSerializer::new(self.encoder, Key::Name(key))) {
             Ok(()) => Ok(()),
-            Err(error) => {
-                self.encoder.undo(mark);
-                Err(error.in_field(key))
-            }
+            Err(error) => Err(self.encoder.fail_in_field(mark, key, error)),
         }
     }
 
@@ -125,7 +124,7 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
             Self::Document(document) => document.field(key, value),
@@ -146,32 +145,31 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
 pub(in crate::bson) struct ArraySerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
     start: usize,
-    next: usize,
+    next: Counter,
 }
 
 impl<'a, 'o> ArraySerializer<'a, 'o> {
     #[inline]
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
-        let start = encoder.begin()?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>) -> Result<Self> {
+        let start = encoder.begin(key, ElementType::Array)?;
         Ok(Self {
             encoder,
             start,
-            next: 0,
+            next: Counter::new(),
         })
     }
 
     #[inline]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        let index = self.next;
         let mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Index(index))) {
+        match value.serialize(ValueSerializer::new(self.encoder, Key::Index(&self.next))) {
             Ok(()) => {
-                self.next += 1;
+                self.next.advance();
                 Ok(())
             }
             Err(error) => {
                 self.encoder.undo(mark);
-                Err(error.at_index(index))
+                Err(error.at_index(self.next.index()))
             }
         }
     }
@@ -214,13 +212,12 @@ pub(in crate::bson) struct ArrayVariant<'a, 'o> {
 }
 
 impl<'a, 'o> ArrayVariant<'a, 'o> {
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin()?;
-        encoder.element(Key::Name(variant), ElementType::Array)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>, variant: &'static str) -> Result<Self> {
+        let outer = encoder.begin(key, ElementType::EmbeddedDocument)?;
         Ok(Self {
             outer,
             variant,
-            array: ArraySerializer::begin(encoder)?,
+            array: ArraySerializer::begin(encoder, Key::Name(variant))?,
         })
     }
 }
@@ -249,13 +246,12 @@ pub(in crate::bson) struct DocumentVariant<'a, 'o> {
 }
 
 impl<'a, 'o> DocumentVariant<'a, 'o> {
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin()?;
-        encoder.element(Key::Name(variant), ElementType::EmbeddedDocument)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>, variant: &'static str) -> Result<Self> {
+        let outer = encoder.begin(key, ElementType::EmbeddedDocument)?;
         Ok(Self {
             outer,
             variant,
-            document: DocumentSerializer::begin(encoder)?,
+            document: DocumentSerializer::begin(encoder, Key::Name(variant))?,
         })
     }
 }

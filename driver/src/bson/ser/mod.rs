@@ -7,10 +7,10 @@ mod vocabulary;
 
 use serde::Serialize;
 
+use super::element::{Counter, append_fixed};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
 use super::spec::ElementType;
-use super::text::IndexKey;
 
 pub(super) use value::ValueSerializer;
 
@@ -66,7 +66,7 @@ pub(super) enum Key<'k> {
     /// No element at all but a document standing alone.
     Document,
     Name(&'k str),
-    Index(usize),
+    Index(&'k Counter),
     /// Type byte and key are written already, the type byte at this position is to be set.
     Written(usize),
 }
@@ -79,24 +79,32 @@ struct Mark {
 }
 
 impl Encoder<'_> {
+    /// Writes an element whose value is of a fixed size, or begins with a part that is.
+    #[inline(always)]
+    fn fixed<const N: usize>(
+        &mut self,
+        key: Key<'_>,
+        kind: ElementType,
+        value: [u8; N],
+    ) -> Result<(), EncodeError> {
+        if let Key::Name(name) = key {
+            if name.as_bytes().contains(&0) {
+                return Err(zero_in_key());
+            }
+            append_fixed(self.out, kind, name, value);
+            return Ok(());
+        }
+        self.element(key, kind)?;
+        self.out.extend_from_slice(&value);
+        Ok(())
+    }
+
     /// Writes type and key of an element.
     #[inline]
     fn element(&mut self, key: Key<'_>, kind: ElementType) -> Result<(), EncodeError> {
         match key {
-            Key::Name(name) => {
-                if name.as_bytes().contains(&0) {
-                    return Err(zero_in_key());
-                }
-                self.out.reserve(name.len() + 2 + 8);
-                self.out.push(kind as u8);
-                self.out.extend_from_slice(name.as_bytes());
-                self.out.push(0);
-            }
-            Key::Index(index) => {
-                self.out.push(kind as u8);
-                self.out.extend_from_slice(IndexKey::new(index).as_bytes());
-                self.out.push(0);
-            }
+            Key::Name(_) => return self.fixed(key, kind, []),
+            Key::Index(counter) => counter.append(self.out, kind),
             Key::Written(at) => {
                 if let Some(slot) = self.out.get_mut(at) {
                     *slot = kind as u8;
@@ -111,14 +119,15 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Begins a document or array; the position is for [`Encoder::end`].
-    #[inline]
-    fn begin(&mut self) -> Result<usize, EncodeError> {
+    /// Begins a document or array with the element that it is the value of; the position is for [`Encoder::end`].
+    #[inline(always)]
+    fn begin(&mut self, key: Key<'_>, kind: ElementType) -> Result<usize, EncodeError> {
         if self.depth >= MAX_DEPTH {
             return Err(too_deep());
         }
+        self.fixed(key, kind, [0; 4])?;
         self.depth += 1;
-        Ok(self.open())
+        Ok(self.out.len() - 4)
     }
 
     /// Leaves room for a length.
@@ -144,6 +153,16 @@ impl Encoder<'_> {
         if let Some(slot) = self.out.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
             *slot = len.to_le_bytes();
         }
+        Ok(())
+    }
+
+    /// Writes an element that holds text.
+    #[inline(always)]
+    fn string_element(&mut self, key: Key<'_>, kind: ElementType, text: &str) -> Result<(), EncodeError> {
+        let len = length(text.len() + 1)?;
+        self.fixed(key, kind, len.to_le_bytes())?;
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(0);
         Ok(())
     }
 
@@ -181,6 +200,14 @@ impl Encoder<'_> {
     fn undo(&mut self, mark: Mark) {
         self.out.truncate(mark.len);
         self.depth = mark.depth;
+    }
+
+    /// Takes a failed field back and names it.
+    #[cold]
+    #[inline(never)]
+    fn fail_in_field(&mut self, mark: Mark, key: &str, error: EncodeError) -> EncodeError {
+        self.undo(mark);
+        error.in_field(key)
     }
 }
 

@@ -32,23 +32,19 @@ impl<'a, 'o, 'k> ValueSerializer<'a, 'o, 'k> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fixed<const N: usize>(self, kind: ElementType, bytes: [u8; N]) -> Result {
-        self.encoder.element(self.key, kind)?;
-        self.encoder.out.extend_from_slice(&bytes);
-        Ok(())
+        self.encoder.fixed(self.key, kind, bytes)
     }
 
     #[inline]
     fn document(self) -> Result<DocumentSerializer<'a, 'o>> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
-        DocumentSerializer::begin(self.encoder)
+        DocumentSerializer::begin(self.encoder, self.key)
     }
 
     #[inline]
     fn array(self) -> Result<ArraySerializer<'a, 'o>> {
-        self.encoder.element(self.key, ElementType::Array)?;
-        ArraySerializer::begin(self.encoder)
+        ArraySerializer::begin(self.encoder, self.key)
     }
 
     fn raw<T: Serialize + ?Sized>(self, kind: RawKind, value: &T) -> Result {
@@ -145,8 +141,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result {
-        self.encoder.element(self.key, ElementType::String)?;
-        self.encoder.string(value)
+        self.encoder.string_element(self.key, ElementType::String, value)
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result {
@@ -248,8 +243,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeTupleVariant> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
-        ArrayVariant::begin(self.encoder, variant)
+        ArrayVariant::begin(self.encoder, self.key, variant)
     }
 
     #[inline]
@@ -278,8 +272,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeStructVariant> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
-        DocumentVariant::begin(self.encoder, variant)
+        DocumentVariant::begin(self.encoder, self.key, variant)
     }
 }
 

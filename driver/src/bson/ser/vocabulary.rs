@@ -111,6 +111,8 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         Self { encoder, state }
     }
 
+    /// Never inlined: the fields of all structs would have it beside their own way.
+    #[inline(never)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         if key == "$scope" {
             self.state.seen += 1;
