@@ -1,6 +1,4 @@
-//! An element of fixed size, appended in one piece: type, key and value.
-
-use super::spec::ElementType;
+//! Elements appended in one piece: type, key, and the value where it is of a fixed size.
 
 /// Room for the element that is put together before it is appended. Longer ones go out part by part.
 const PIECE: usize = 64;
@@ -10,11 +8,11 @@ const PIECE: usize = 64;
 /// It is always inlined because nearly every key is a literal: then the length of the piece is known, it stays in registers,
 /// and what is left is one check of the buffer's room and a few moves.
 #[inline(always)]
-pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: ElementType, key: &str, value: [u8; N]) {
+pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
     let key = key.as_bytes();
     let mut piece = [0; PIECE];
     let [first, rest @ ..] = &mut piece;
-    *first = kind as u8;
+    *first = kind;
     // The zero byte between key and value is there already.
     if let Some((key_place, rest)) = rest.split_at_mut_checked(key.len())
         && let [_, rest @ ..] = rest
@@ -30,9 +28,9 @@ pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: ElementType,
 
 /// Appends an element part by part.
 #[inline(never)]
-fn append_parts(out: &mut Vec<u8>, kind: ElementType, key: &[u8], value: &[u8]) {
+fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8], value: &[u8]) {
     out.reserve(key.len() + 2 + value.len());
-    out.push(kind as u8);
+    out.push(kind);
     out.extend_from_slice(key);
     out.push(0);
     out.extend_from_slice(value);
@@ -90,14 +88,14 @@ impl Counter {
 
     /// Appends type and key of the current element.
     #[inline]
-    pub(super) fn append(&self, out: &mut Vec<u8>, kind: ElementType) {
+    pub(super) fn append(&self, out: &mut Vec<u8>, kind: u8) {
         if self.len >= Self::WIDTH {
             return append_parts(out, kind, super::IndexKey::new(self.index).as_bytes(), &[]);
         }
         // All digits are copied, which costs less than copying the right number of them, and the surplus is cut off.
         let start = out.len();
         let [a, b, c, d, e, f, g, h] = self.digits;
-        out.extend_from_slice(&[kind as u8, a, b, c, d, e, f, g, h]);
+        out.extend_from_slice(&[kind, a, b, c, d, e, f, g, h]);
         out.truncate(start + self.len + 2);
     }
 }
@@ -107,7 +105,7 @@ mod tests {
     use super::*;
 
     fn parts<const N: usize>(key: &str, value: [u8; N]) -> Vec<u8> {
-        [&[ElementType::Binary as u8], key.as_bytes(), &[0], &value].concat()
+        [&[5], key.as_bytes(), &[0], &value].concat()
     }
 
     #[test]
@@ -115,8 +113,8 @@ mod tests {
         for len in 0..2 * PIECE {
             let key: String = ('a'..='z').cycle().take(len).collect();
             let mut out = vec![9];
-            append_fixed(&mut out, ElementType::Binary, &key, [1, 2, 3, 4]);
-            append_fixed(&mut out, ElementType::Binary, &key, []);
+            append_fixed(&mut out, 5, &key, [1, 2, 3, 4]);
+            append_fixed(&mut out, 5, &key, []);
             let expected = [vec![9], parts(&key, [1, 2, 3, 4]), parts(&key, [])].concat();
             assert_eq!(out, expected, "{len}");
         }
@@ -128,7 +126,7 @@ mod tests {
         for index in 0..100_100 {
             assert_eq!(counter.index(), index);
             let mut out = Vec::new();
-            counter.append(&mut out, ElementType::Binary);
+            counter.append(&mut out, 5);
             assert_eq!(out, parts(&index.to_string(), []));
             counter.advance();
         }
@@ -144,7 +142,7 @@ mod tests {
             counter.carry();
             for index in index..index + 5 {
                 let mut out = Vec::new();
-                counter.append(&mut out, ElementType::Binary);
+                counter.append(&mut out, 5);
                 assert_eq!(out, parts(&index.to_string(), []));
                 counter.advance();
             }

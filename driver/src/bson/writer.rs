@@ -297,7 +297,7 @@ impl<'o> DocumentWriter<'o> {
         if key.as_bytes().contains(&0) {
             self.fail(EncodeError::new("the key holds a zero byte"));
         }
-        append_fixed(self.out, kind, key, bytes);
+        append_fixed(self.out, kind as u8, key, bytes);
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use serde::ser;
 use super::key::KeySerializer;
 use super::value::ValueSerializer;
 use super::vocabulary::VocabularySerializer;
-use super::{Encoder, Key};
+use super::{Encoder, UNKNOWN};
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
@@ -23,8 +23,8 @@ pub(in crate::bson) struct DocumentSerializer<'a, 'o> {
 
 impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline]
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>) -> Result<Self> {
-        let start = encoder.begin(key, ElementType::EmbeddedDocument)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
+        let start = encoder.begin(ElementType::EmbeddedDocument)?;
         Ok(Self {
             encoder,
             start,
@@ -36,7 +36,11 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline(always)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         let mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Name(key))) {
+        let result = match self.encoder.key(key) {
+            Ok(()) => value.serialize(ValueSerializer::new(self.encoder)),
+            Err(error) => Err(error),
+        };
+        match result {
             Ok(()) => Ok(()),
             Err(error) => Err(self.encoder.fail_in_field(mark, key, error)),
         }
@@ -45,7 +49,7 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline]
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         let mark = self.encoder.mark();
-        self.encoder.out.push(0);
+        self.encoder.out.push(UNKNOWN);
         match key.serialize(KeySerializer::new(self.encoder.out)) {
             Ok(()) => {
                 let written = self.encoder.out.get(mark.len + 1..).unwrap_or_default();
@@ -70,7 +74,8 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
             return Err(EncodeError::new("a map value comes before its key"));
         };
         let mut mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Written(at))) {
+        self.encoder.slot = at;
+        match value.serialize(ValueSerializer::new(self.encoder)) {
             Ok(()) => Ok(()),
             Err(error) => {
                 let key = self.encoder.out.get(at + 1..mark.len - 1).unwrap_or_default();
@@ -150,8 +155,8 @@ pub(in crate::bson) struct ArraySerializer<'a, 'o> {
 
 impl<'a, 'o> ArraySerializer<'a, 'o> {
     #[inline]
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>) -> Result<Self> {
-        let start = encoder.begin(key, ElementType::Array)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
+        let start = encoder.begin(ElementType::Array)?;
         Ok(Self {
             encoder,
             start,
@@ -162,7 +167,8 @@ impl<'a, 'o> ArraySerializer<'a, 'o> {
     #[inline]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         let mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Index(&self.next))) {
+        self.encoder.index(&self.next);
+        match value.serialize(ValueSerializer::new(self.encoder)) {
             Ok(()) => {
                 self.next.advance();
                 Ok(())
@@ -212,12 +218,13 @@ pub(in crate::bson) struct ArrayVariant<'a, 'o> {
 }
 
 impl<'a, 'o> ArrayVariant<'a, 'o> {
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin(key, ElementType::EmbeddedDocument)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
+        let outer = encoder.begin(ElementType::EmbeddedDocument)?;
+        encoder.key(variant)?;
         Ok(Self {
             outer,
             variant,
-            array: ArraySerializer::begin(encoder, Key::Name(variant))?,
+            array: ArraySerializer::begin(encoder)?,
         })
     }
 }
@@ -246,12 +253,13 @@ pub(in crate::bson) struct DocumentVariant<'a, 'o> {
 }
 
 impl<'a, 'o> DocumentVariant<'a, 'o> {
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, key: Key<'_>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin(key, ElementType::EmbeddedDocument)?;
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
+        let outer = encoder.begin(ElementType::EmbeddedDocument)?;
+        encoder.key(variant)?;
         Ok(Self {
             outer,
             variant,
-            document: DocumentSerializer::begin(encoder, Key::Name(variant))?,
+            document: DocumentSerializer::begin(encoder)?,
         })
     }
 }

@@ -1,58 +1,52 @@
 //! One value: what each serde type becomes in BSON.
 
-use std::cell::Cell;
 use std::fmt::{self, Write};
 
 use serde::{Serialize, Serializer};
 
 use super::compound::{ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, StructSerializer};
 use super::vocabulary::{RawKind, RawSerializer, Vocabulary, VocabularySerializer};
-use super::{Encoder, Key};
+use super::Encoder;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Writes one value with the key that precedes it.
-pub(in crate::bson) struct ValueSerializer<'a, 'o, 'k> {
+/// Writes one value, and its type before the key that precedes it.
+pub(in crate::bson) struct ValueSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
-    key: Key<'k>,
-    /// Whether the value has asked for the format's readability. `uuid::Uuid` does and then writes
-    /// 16 bytes, which tells it from other bytes.
-    asked: Cell<bool>,
 }
 
-impl<'a, 'o, 'k> ValueSerializer<'a, 'o, 'k> {
+impl<'a, 'o> ValueSerializer<'a, 'o> {
     #[inline]
-    pub(in crate::bson) fn new(encoder: &'a mut Encoder<'o>, key: Key<'k>) -> Self {
-        Self {
-            encoder,
-            key,
-            asked: Cell::new(false),
-        }
+    pub(super) fn new(encoder: &'a mut Encoder<'o>) -> Self {
+        encoder.asked.set(false);
+        Self { encoder }
     }
 
-    #[inline(always)]
+    #[inline]
     fn fixed<const N: usize>(self, kind: ElementType, bytes: [u8; N]) -> Result {
-        self.encoder.fixed(self.key, kind, bytes)
+        self.encoder.kind(kind)?;
+        self.encoder.out.extend_from_slice(&bytes);
+        Ok(())
     }
 
     #[inline]
     fn document(self) -> Result<DocumentSerializer<'a, 'o>> {
-        DocumentSerializer::begin(self.encoder, self.key)
+        DocumentSerializer::begin(self.encoder)
     }
 
     #[inline]
     fn array(self) -> Result<ArraySerializer<'a, 'o>> {
-        ArraySerializer::begin(self.encoder, self.key)
+        ArraySerializer::begin(self.encoder)
     }
 
     fn raw<T: Serialize + ?Sized>(self, kind: RawKind, value: &T) -> Result {
-        value.serialize(RawSerializer::new(self.encoder, self.key, kind))
+        value.serialize(RawSerializer::new(self.encoder, kind))
     }
 }
 
-impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
+impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     type Ok = ();
     type Error = EncodeError;
     type SerializeSeq = ArraySerializer<'a, 'o>;
@@ -65,7 +59,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn is_human_readable(&self) -> bool {
-        self.asked.set(true);
+        self.encoder.asked.set(true);
         self.encoder.human_readable
     }
 
@@ -141,11 +135,12 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result {
-        self.encoder.string_element(self.key, ElementType::String, value)
+        self.encoder.kind(ElementType::String)?;
+        self.encoder.string(value)
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result {
-        self.encoder.element(self.key, ElementType::String)?;
+        self.encoder.kind(ElementType::String)?;
         let start = self.encoder.open();
         write!(Text(self.encoder.out), "{value}")
             .map_err(|_| EncodeError::new("the value's text form failed"))?;
@@ -155,12 +150,12 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_bytes(self, value: &[u8]) -> Result {
-        let kind = if self.asked.get() && value.len() == 16 {
+        let kind = if self.encoder.asked.get() && value.len() == 16 {
             RawKind::Uuid
         } else {
             RawKind::Bytes
         };
-        RawSerializer::new(self.encoder, self.key, kind).serialize_bytes(value)
+        RawSerializer::new(self.encoder, kind).serialize_bytes(value)
     }
 
     #[inline]
@@ -170,7 +165,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
-        self.asked.set(false);
+        self.encoder.asked.set(false);
         value.serialize(self)
     }
 
@@ -198,14 +193,14 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
                 crate::bson::protocol::UUID => return self.raw(RawKind::Uuid, value),
                 crate::bson::protocol::HUMAN_READABLE => {
                     let before = std::mem::replace(&mut self.encoder.human_readable, true);
-                    let result = value.serialize(ValueSerializer::new(self.encoder, self.key));
+                    let result = value.serialize(ValueSerializer::new(self.encoder));
                     self.encoder.human_readable = before;
                     return result;
                 }
                 _ => {}
             }
         }
-        self.asked.set(false);
+        self.encoder.asked.set(false);
         value.serialize(self)
     }
 
@@ -243,7 +238,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeTupleVariant> {
-        ArrayVariant::begin(self.encoder, self.key, variant)
+        ArrayVariant::begin(self.encoder, variant)
     }
 
     #[inline]
@@ -256,7 +251,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         if name.starts_with('$')
             && let Some(vocabulary) = Vocabulary::of_struct(name)
         {
-            self.encoder.element(self.key, vocabulary.kind())?;
+            self.encoder.kind(vocabulary.kind())?;
             return Ok(StructSerializer::Vocabulary(VocabularySerializer::begin(
                 self.encoder,
                 vocabulary,
@@ -272,7 +267,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeStructVariant> {
-        DocumentVariant::begin(self.encoder, self.key, variant)
+        DocumentVariant::begin(self.encoder, variant)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::value::ValueSerializer;
-use super::{Encoder, Key};
+use super::{ALONE, Encoder};
 use crate::bson::Decimal128;
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MIN_DOCUMENT, length};
@@ -23,15 +23,14 @@ pub(super) enum RawKind {
 }
 
 /// Writes bytes as what the newtype around them says.
-pub(super) struct RawSerializer<'a, 'o, 'k> {
+pub(super) struct RawSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
-    key: Key<'k>,
     kind: RawKind,
 }
 
-impl<'a, 'o, 'k> RawSerializer<'a, 'o, 'k> {
-    pub(super) fn new(encoder: &'a mut Encoder<'o>, key: Key<'k>, kind: RawKind) -> Self {
-        Self { encoder, key, kind }
+impl<'a, 'o> RawSerializer<'a, 'o> {
+    pub(super) fn new(encoder: &'a mut Encoder<'o>, kind: RawKind) -> Self {
+        Self { encoder, kind }
     }
 }
 
@@ -116,7 +115,8 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         if key == "$scope" {
             self.state.seen += 1;
-            return value.serialize(ValueSerializer::new(self.encoder, Key::Document));
+            self.encoder.slot = ALONE;
+            return value.serialize(ValueSerializer::new(self.encoder));
         }
         value.serialize(Part {
             encoder: self.encoder,
@@ -389,7 +389,7 @@ impl Serializer for Part<'_, '_> {
     }
 }
 
-impl RawSerializer<'_, '_, '_> {
+impl RawSerializer<'_, '_> {
     fn fail<T>(&self) -> Result<T> {
         Err(EncodeError::new(
             "the raw value does not have the form crate bson gives it",
@@ -397,7 +397,7 @@ impl RawSerializer<'_, '_, '_> {
     }
 }
 
-impl Serializer for RawSerializer<'_, '_, '_> {
+impl Serializer for RawSerializer<'_, '_> {
     type SerializeStruct = Impossible<(), EncodeError>;
 
     partial_serializer!(compound);
@@ -429,7 +429,7 @@ impl Serializer for RawSerializer<'_, '_, '_> {
             RawKind::Uuid => (ElementType::Binary, Some(4)),
             RawKind::Bytes => (ElementType::Binary, Some(0)),
         };
-        self.encoder.element(self.key, kind)?;
+        self.encoder.kind(kind)?;
         match subtype {
             Some(subtype) => {
                 let len = length(value.len())?;
