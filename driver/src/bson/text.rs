@@ -29,6 +29,9 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     if digits.len() != N * 2 {
         return None;
     }
+    if let Some(bytes) = from_lower_hex(digits) {
+        return Some(bytes);
+    }
     let mut bytes = [0; N];
     // What is no digit shows in the end, so that the loop has no branches.
     let mut all = 0;
@@ -39,6 +42,36 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
         *slot = high << 4 | low;
     }
     (all & NO_DIGIT == 0).then_some(bytes)
+}
+
+/// Decodes eight lower-case digits at a time, as crate bson writes them; `None` for all other text and when `N` is not a
+/// multiple of four.
+#[inline]
+fn from_lower_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    /// A byte in each of the eight bytes of a word.
+    const fn all(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let (words, []) = digits.as_chunks::<8>() else {
+        return None;
+    };
+    let mut bytes = [0; N];
+    let (places, []) = bytes.as_chunks_mut::<4>() else {
+        return None;
+    };
+    for (place, word) in places.iter_mut().zip(words) {
+        let word = u64::from_le_bytes(*word);
+        // Letters have bit 6, and 'a' ends in 1.
+        let values = (word & all(0x0F)) + 9 * (word >> 6 & all(1));
+        // Only digits come out again from their values.
+        let letters = (values + all(6)) >> 4 & all(1);
+        if values & all(0xF0) != 0 || values + all(b'0') + u64::from(b'a' - b'0' - 10) * letters != word {
+            return None;
+        }
+        let [a, _, b, _, c, _, d, _] = (values << 4 | values >> 8).to_le_bytes();
+        *place = [a, b, c, d];
+    }
+    Some(bytes)
 }
 
 fn hex_digit(nibble: u8) -> u8 {
@@ -214,6 +247,35 @@ mod tests {
             assert_eq!(nibble(byte), value.unwrap_or(NO_DIGIT), "{byte}");
             let text = format!("0{}", char::from(byte));
             assert_eq!(from_hex::<1>(&text), value.map(|value| [value]), "{byte}");
+        }
+    }
+
+    #[test]
+    fn long_hex_takes_any_case_and_nothing_else() {
+        let (lower, upper) = ("0123456789abcdefdeadbeef", "0123456789ABCDEFdeadBEEF");
+        let bytes = [
+            0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xde, 0xad, 0xbe, 0xef,
+        ];
+        assert_eq!(from_lower_hex(lower.as_bytes()), Some(bytes));
+        assert_eq!(from_lower_hex::<12>(upper.as_bytes()), None);
+        assert_eq!((from_hex(lower), from_hex(upper)), (Some(bytes), Some(bytes)));
+        for place in 0..24 {
+            for byte in 0..128 {
+                let mut text = lower.as_bytes().to_vec();
+                text[place] = byte;
+                let mut expected = bytes;
+                let digit = char::from(byte).to_digit(16);
+                if let Some(value) = digit.and_then(|value| u8::try_from(value).ok()) {
+                    let half = &mut expected[place / 2];
+                    *half = if place % 2 == 0 {
+                        *half & 0x0F | value << 4
+                    } else {
+                        *half & 0xF0 | value
+                    };
+                }
+                let read = from_hex::<12>(std::str::from_utf8(&text).unwrap());
+                assert_eq!(read, digit.map(|_| expected), "{byte} at {place}");
+            }
         }
     }
 

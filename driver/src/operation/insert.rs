@@ -60,22 +60,28 @@ impl<T: Serialize> Insert<'_, T> {
         let start = message.buffer.len();
         bson::append(document, message.buffer)
             .map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
-        let id = match own_id(message.buffer.get(start..).unwrap_or_default())? {
-            Some(id) => id,
-            None => {
-                let id = match self.ids.get(index) {
-                    Some((_, Bson::ObjectId(id))) => *id,
-                    _ => ObjectId::new(),
-                };
-                prepend_id(message.buffer, start, id)?;
-                Bson::ObjectId(id)
-            }
+        let id = match leading_object_id(message.buffer.get(start..).unwrap_or_default()) {
+            Some(id) => Bson::ObjectId(id),
+            None => self.find_or_make_id(index, start, message)?,
         };
         match self.ids.get_mut(index) {
             Some((_, place)) => *place = id,
             None => self.ids.push((self.offset + index, id)),
         }
         Ok(())
+    }
+
+    /// The `_id` of the document that begins at `start`, wherever and of whatever type it is; a document without gets one.
+    fn find_or_make_id(&self, index: usize, start: usize, message: &mut MessageWriter<'_>) -> Result<Bson> {
+        if let Some(element) = find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
+            return Ok(element.value.to_bson()?);
+        }
+        let id = match self.ids.get(index) {
+            Some((_, Bson::ObjectId(id))) => *id,
+            _ => ObjectId::new(),
+        };
+        prepend_id(message.buffer, start, id)?;
+        Ok(Bson::ObjectId(id))
     }
 
     /// Makes room for `count` documents like the first, of `size` bytes, as far as one message of `limit` bytes holds them.
@@ -87,17 +93,15 @@ impl<T: Serialize> Insert<'_, T> {
     }
 }
 
-/// The `_id` of a document, if it has one. What nearly all have, an ObjectId as the first element, is found by one look.
-fn own_id(document: &[u8]) -> Result<Option<Bson>> {
+/// The `_id` as nearly all documents have it: the first element, an ObjectId. It is found by one look.
+#[inline]
+fn leading_object_id(document: &[u8]) -> Option<ObjectId> {
     const TYPE: u8 = ElementType::ObjectId as u8;
-    if let [_, _, _, _, TYPE, b'_', b'i', b'd', 0, rest @ ..] = document
-        && let Some(bytes) = rest.first_chunk()
-    {
-        return Ok(Some(Bson::ObjectId(ObjectId::from_bytes(*bytes))));
-    }
-    match find_element(document, "_id")? {
-        Some(element) => Ok(Some(element.value.to_bson()?)),
-        None => Ok(None),
+    match document {
+        [_, _, _, _, TYPE, b'_', b'i', b'd', 0, rest @ ..] => {
+            rest.first_chunk().map(|bytes| ObjectId::from_bytes(*bytes))
+        }
+        _ => None,
     }
 }
 

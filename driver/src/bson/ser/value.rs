@@ -246,9 +246,10 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
         self.document()
     }
 
-    #[inline]
+    /// Always inlined: the name is a literal, so it is decided at compile time what the struct is.
+    #[inline(always)]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
-        if name.starts_with('$')
+        if name.as_bytes().first() == Some(&b'$')
             && let Some(vocabulary) = Vocabulary::of_struct(name)
         {
             self.encoder.kind(vocabulary.kind())?;

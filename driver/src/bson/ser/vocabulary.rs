@@ -45,6 +45,7 @@ pub(in crate::bson) struct VocabularySerializer<'a, 'o> {
 pub(super) struct Vocabulary(ElementType);
 
 impl Vocabulary {
+    #[inline(always)]
     pub(super) fn of_struct(name: &str) -> Option<Self> {
         Some(Self(match name {
             "$oid" => ElementType::ObjectId,
@@ -64,11 +65,13 @@ impl Vocabulary {
         }))
     }
 
+    #[inline]
     pub(super) fn kind(self) -> ElementType {
         self.0
     }
 
     /// How many parts the struct form has.
+    #[inline]
     fn parts(self) -> u8 {
         match self.0 {
             ElementType::Binary
@@ -92,6 +95,7 @@ struct State {
 }
 
 impl<'a, 'o> VocabularySerializer<'a, 'o> {
+    #[inline]
     pub(super) fn begin(encoder: &'a mut Encoder<'o>, vocabulary: Vocabulary) -> Self {
         let start = encoder.out.len();
         match vocabulary.0 {
@@ -125,6 +129,7 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         })
     }
 
+    #[inline]
     pub(super) fn finish(self) -> Result {
         let Self { encoder, state } = self;
         if state.seen != state.vocabulary.parts() {
