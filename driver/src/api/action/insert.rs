@@ -163,14 +163,15 @@ impl Progress {
         error: Option<Error>,
         ordered: bool,
     ) -> bool {
-        let failed: Vec<usize> = failures
+        let mut failed: Vec<usize> = failures
             .iter()
             .flat_map(|f| f.write_errors.iter().map(|e| e.index))
             .collect();
+        failed.sort_unstable();
         let stopped_at = failed.first().copied().filter(|_| ordered);
         self.offset += ids.len();
         if !failed.is_empty() {
-            ids.retain(|(index, _)| stopped_at.is_none_or(|at| *index < at) && !failed.contains(index));
+            ids.retain(|(index, _)| stopped_at.is_none_or(|at| *index < at) && failed.binary_search(index).is_err());
         }
         if self.inserted_ids.is_empty() {
             self.inserted_ids = ids;

@@ -137,7 +137,7 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result {
         match self {
             Self::Document(document) => document.finish(),

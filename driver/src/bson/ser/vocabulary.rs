@@ -129,7 +129,8 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         })
     }
 
-    #[inline]
+    /// Never inlined, for the same reason.
+    #[inline(never)]
     pub(super) fn finish(self) -> Result {
         let Self { encoder, state } = self;
         if state.seen != state.vocabulary.parts() {
