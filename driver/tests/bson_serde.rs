@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use marula_driver::bson::{
-    Bson, DateTime, DecodeError, Document, DocumentWriter, ObjectId, RawArrayBuf, RawBson, RawBsonRef, RawDocument,
-    RawDocumentBuf, append_element, doc, from_bson, from_document, from_raw_bson, from_slice, from_slice_owned, rawdoc,
-    to_bson, to_document, to_raw_document, to_vec,
+    Bson, DateTime, DecodeError, Document, DocumentWriter, ObjectId, RawArrayBuf, RawBson, RawBsonRef,
+    RawDocument, RawDocumentBuf, append_element, doc, from_bson, from_document, from_raw_bson, from_slice,
+    from_slice_owned, rawdoc, to_bson, to_document, to_raw_document, to_vec,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -337,7 +337,10 @@ fn elements_of_arrays_are_counted() {
         };
         let bytes = to_vec(&nested).unwrap();
         assert_eq!(bytes, ::bson::serialize_to_vec(&nested).unwrap());
-        assert_eq!(from_slice::<Wrapper<Vec<Vec<Wrapper<i32>>>>>(&bytes).unwrap(), nested);
+        assert_eq!(
+            from_slice::<Wrapper<Vec<Vec<Wrapper<i32>>>>>(&bytes).unwrap(),
+            nested
+        );
     }
 }
 
@@ -356,7 +359,12 @@ fn what_calls_itself_an_object_id_must_be_one() {
     for text in [&lower, &lower.to_uppercase()] {
         assert_eq!(to_bson(&Imitation { text }).unwrap(), Bson::ObjectId(id));
     }
-    for text in ["", "0019a0aff0ff9aa97f800ff", "0019a0aff0ff9aa97f800ffg", "0019a0aff0ff9aa97f800ff90"] {
+    for text in [
+        "",
+        "0019a0aff0ff9aa97f800ff",
+        "0019a0aff0ff9aa97f800ffg",
+        "0019a0aff0ff9aa97f800ff90",
+    ] {
         let error = to_bson(&Imitation { text }).unwrap_err();
         assert!(error.message().contains("does not have the form"), "{error}");
     }

@@ -7,7 +7,10 @@ const NIBBLES: [u8; 256] = nibbles();
 
 const NO_DIGIT: u8 = 0xF0;
 
-#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse")]
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which would refuse"
+)]
 const fn nibbles() -> [u8; 256] {
     let mut table = [NO_DIGIT; 256];
     let mut value = 0;
@@ -243,7 +246,9 @@ mod tests {
         assert_eq!(from_hex::<3>("0aff3"), None);
         assert_eq!(from_hex::<1>("g0"), None);
         for byte in 0..=u8::MAX {
-            let value = char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+            let value = char::from(byte)
+                .to_digit(16)
+                .and_then(|value| u8::try_from(value).ok());
             assert_eq!(nibble(byte), value.unwrap_or(NO_DIGIT), "{byte}");
             let text = format!("0{}", char::from(byte));
             assert_eq!(from_hex::<1>(&text), value.map(|value| [value]), "{byte}");

@@ -24,9 +24,7 @@ impl ClusterClock {
         };
         let seen = Arc::new(seen);
         loop {
-            let found = self
-                .newest
-                .compare_and_swap(&*current, Some(Arc::clone(&seen)));
+            let found = self.newest.compare_and_swap(&*current, Some(Arc::clone(&seen)));
             let swapped = found.as_ref().map(Arc::as_ptr) == current.as_ref().map(Arc::as_ptr);
             if swapped || found.as_ref().is_some_and(|found| !seen.is_newer_than(found)) {
                 return;

@@ -359,7 +359,10 @@ async fn ids_of_every_kind_are_told_across_commands() {
     let ErrorKind::BulkWrite(bulk) = error.kind() else {
         panic!("{error}")
     };
-    assert_eq!(bulk.write_errors.iter().map(|e| e.index).collect::<Vec<_>>(), [59]);
+    assert_eq!(
+        bulk.write_errors.iter().map(|e| e.index).collect::<Vec<_>>(),
+        [59]
+    );
     assert!(bulk.inserted_ids.keys().copied().eq(0..59));
     for (place, id) in &bulk.inserted_ids {
         if let Some(own) = documents[*place].get("_id") {

@@ -171,7 +171,9 @@ impl Progress {
         let stopped_at = failed.first().copied().filter(|_| ordered);
         self.offset += ids.len();
         if !failed.is_empty() {
-            ids.retain(|(index, _)| stopped_at.is_none_or(|at| *index < at) && failed.binary_search(index).is_err());
+            ids.retain(|(index, _)| {
+                stopped_at.is_none_or(|at| *index < at) && failed.binary_search(index).is_err()
+            });
         }
         if self.inserted_ids.is_empty() {
             self.inserted_ids = ids;

@@ -4,9 +4,9 @@ use std::fmt::{self, Write};
 
 use serde::{Serialize, Serializer};
 
+use super::Encoder;
 use super::compound::{ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, StructSerializer};
 use super::vocabulary::{RawKind, RawSerializer, Vocabulary, VocabularySerializer};
-use super::Encoder;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
 

@@ -68,9 +68,17 @@ mod tests {
         let later = rawdoc! { "signature": {}, "clusterTime": Timestamp { time: 7, increment: 8 } };
         let taken = ClusterTime::if_newer(later.as_bytes(), None).unwrap();
         assert_eq!(taken.time, (7, 8));
-        assert_eq!(ClusterTime::if_newer(first.as_bytes(), None).unwrap().time, (7, 8));
+        assert_eq!(
+            ClusterTime::if_newer(first.as_bytes(), None).unwrap().time,
+            (7, 8)
+        );
         assert!(ClusterTime::if_newer(first.as_bytes(), Some(&taken)).is_none());
-        assert_eq!(ClusterTime::if_newer(newer.as_bytes(), Some(&taken)).unwrap().time, (8, 7));
+        assert_eq!(
+            ClusterTime::if_newer(newer.as_bytes(), Some(&taken))
+                .unwrap()
+                .time,
+            (8, 7)
+        );
     }
 
     #[test]
