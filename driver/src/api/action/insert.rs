@@ -71,7 +71,7 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
             offset: 0,
             options: &self.options,
             write_concern: inner.write_concern(),
-            ids: Vec::new(),
+            ids: Vec::with_capacity(1),
         };
         let batch = inner.executor().run_in(self.session, &mut operation).await?;
         if let (Some(failures), Some(error)) = (batch.failures, batch.error) {
