@@ -9,7 +9,7 @@ use marula_driver::bson::{
     MAX_DEPTH, ObjectId, RawDocument, RawElements, append, append_bson, append_document, append_element,
     decode_document, doc, find_element, from_document, from_slice, rawdoc, to_bson, to_vec,
 };
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{SerializeMap, SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Debug, PartialEq)]
@@ -377,4 +377,58 @@ fn the_writer_builds_what_the_tree_builds() {
         "the failed document is taken back"
     );
     assert_eq!((&expected).into_raw_document().unwrap().as_bytes(), &out[1..]);
+}
+
+/// Names that Rust takes and BSON does not.
+#[derive(Serialize)]
+enum Zero {
+    #[serde(rename = "n\0")]
+    Newtype(i32),
+    #[serde(rename = "t\0")]
+    Tuple(i32, i32),
+    #[serde(rename = "s\0")]
+    Struct { a: i32 },
+    Field {
+        #[serde(rename = "f\0")]
+        a: i32,
+    },
+}
+
+#[test]
+fn a_zero_byte_in_a_name_is_an_error() {
+    let mut out = b"kept".to_vec();
+    for value in [
+        Zero::Newtype(1),
+        Zero::Tuple(1, 2),
+        Zero::Struct { a: 1 },
+        Zero::Field { a: 1 },
+    ] {
+        let error = append(&doc! { "before": 1 }, &mut Vec::new()).and(append(&value, &mut out));
+        assert!(error.unwrap_err().message().contains("zero byte"));
+        assert!(append_element("key", &value, &mut out).is_err());
+        assert_eq!(out, b"kept");
+    }
+}
+
+/// Drops the errors of a struct's fields and goes on.
+struct CarelessStruct;
+
+impl Serialize for CarelessStruct {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Careless", 5)?;
+        fields.serialize_field("a", &1)?;
+        let _ = fields.serialize_field("b\0", &1);
+        let _ = fields.serialize_field("c", &[vec![Zero::Tuple(1, 2)]]);
+        fields.serialize_field("d", &[1, 2])?;
+        let _ = fields.serialize_field("e", &u64::MAX);
+        fields.serialize_field("f", &Careless)?;
+        fields.end()
+    }
+}
+
+#[test]
+fn an_ignored_error_of_a_struct_leaves_the_field_out() {
+    let bytes = to_vec(&CarelessStruct).unwrap();
+    let left = doc! { "a": 1, "d": [1, 2], "f": { "a": 1, "c": 2 } };
+    assert_eq!(decode_document(&bytes).unwrap(), left);
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use marula_driver::bson::{
-    Bson, DateTime, DecodeError, Document, ObjectId, RawArrayBuf, RawBson, RawBsonRef, RawDocument,
-    RawDocumentBuf, doc, from_bson, from_document, from_raw_bson, from_slice, from_slice_owned, rawdoc,
-    to_bson, to_document, to_raw_document, to_vec,
+    Bson, DateTime, DecodeError, Document, DocumentWriter, ObjectId, RawArrayBuf, RawBson, RawBsonRef,
+    RawDocument, RawDocumentBuf, append_element, doc, from_bson, from_document, from_raw_bson, from_slice,
+    from_slice_owned, rawdoc, to_bson, to_document, to_raw_document, to_vec,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -282,4 +282,94 @@ fn documents_with_dollar_keys_stay_documents_without_serde() {
     assert_eq!(from_slice_owned::<Document>(&bytes).unwrap(), document);
     assert_eq!(to_document(&document).unwrap(), document);
     assert_eq!(to_bson(&document).unwrap(), Bson::Document(document));
+}
+
+#[test]
+fn keys_of_every_length_are_written_alike() {
+    let mut by_hand = Vec::new();
+    for len in 0..150 {
+        let key: String = ('a'..='z').cycle().take(len).collect();
+        let mut expected = vec![0x10];
+        expected.extend_from_slice(key.as_bytes());
+        expected.extend_from_slice(&[0, 7, 0, 0, 0]);
+        let mut out = Vec::new();
+        append_element(&key, &7, &mut out).unwrap();
+        assert_eq!(out, expected, "{len}");
+        by_hand.extend_from_slice(&expected);
+        let map = to_vec(&BTreeMap::from([(key.as_str(), 7)])).unwrap();
+        assert_eq!(map[4..map.len() - 1], expected);
+    }
+    let mut written = Vec::new();
+    let mut writer = DocumentWriter::new(&mut written);
+    for len in 0..150 {
+        let key: String = ('a'..='z').cycle().take(len).collect();
+        writer.i32(&key, 7);
+    }
+    writer.finish().unwrap();
+    assert_eq!(written, by_hand);
+
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    struct Long {
+        #[serde(rename = "sixty_two_bytes_are_the_longest_key_that_goes_out_in_one_piece")]
+        a: String,
+        #[serde(rename = "sixty_three_bytes_are_more_than_what_goes_out_in_just_one_piece")]
+        b: Vec<i64>,
+    }
+    let long = Long {
+        a: "a".into(),
+        b: vec![1, 2],
+    };
+    both_ways(
+        &long,
+        doc! {
+            "sixty_two_bytes_are_the_longest_key_that_goes_out_in_one_piece": "a",
+            "sixty_three_bytes_are_more_than_what_goes_out_in_just_one_piece": [1_i64, 2_i64],
+        },
+    );
+}
+
+#[test]
+fn elements_of_arrays_are_counted() {
+    for len in [0, 1, 9, 10, 11, 99, 100, 101, 1_005] {
+        let values: Vec<Wrapper<i32>> = (0..len).map(|v| Wrapper { v }).collect();
+        let nested = Wrapper {
+            v: vec![values, vec![Wrapper { v: -1 }]],
+        };
+        let bytes = to_vec(&nested).unwrap();
+        assert_eq!(bytes, ::bson::serialize_to_vec(&nested).unwrap());
+        assert_eq!(
+            from_slice::<Wrapper<Vec<Vec<Wrapper<i32>>>>>(&bytes).unwrap(),
+            nested
+        );
+    }
+}
+
+/// Calls itself an ObjectId.
+#[derive(Serialize)]
+#[serde(rename = "$oid")]
+struct Imitation<'a> {
+    #[serde(rename = "$oid")]
+    text: &'a str,
+}
+
+#[test]
+fn what_calls_itself_an_object_id_must_be_one() {
+    let id = ObjectId::from_bytes(*b"\x00\x19\xa0\xaf\xf0\xff\x9a\xa9\x7f\x80\x0f\xf9");
+    let lower = id.to_hex();
+    for text in [&lower, &lower.to_uppercase()] {
+        assert_eq!(to_bson(&Imitation { text }).unwrap(), Bson::ObjectId(id));
+    }
+    for text in [
+        "",
+        "0019a0aff0ff9aa97f800ff",
+        "0019a0aff0ff9aa97f800ffg",
+        "0019a0aff0ff9aa97f800ff90",
+    ] {
+        let error = to_bson(&Imitation { text }).unwrap_err();
+        assert!(error.message().contains("does not have the form"), "{error}");
+    }
+    #[derive(Serialize)]
+    #[serde(rename = "$oid")]
+    struct Empty {}
+    assert!(to_bson(&Empty {}).is_err());
 }

@@ -10,12 +10,15 @@ use super::raw_reader::RawElements;
 use super::{Bson, Document, RawDocument, RawDocumentBuf};
 use super::{append, append_bson, append_document, append_element, de, decode_document, tree};
 
+/// Room for a small document: a filter, a command, so that its buffer need not grow several times.
+const USUAL: usize = 64;
+
 /// Encodes `value` as one document.
 ///
 /// # Errors
 /// When the value is no document, or holds something BSON cannot state.
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL);
     append(value, &mut bytes)?;
     Ok(bytes)
 }
@@ -147,7 +150,7 @@ impl IntoDocument for Document {
 
 impl IntoDocument for &Document {
     fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL);
         append_document(self, &mut bytes)?;
         raw_document(bytes)
     }

@@ -38,6 +38,7 @@ pub(crate) mod base64;
 mod convert;
 mod db_ref;
 mod de;
+mod element;
 mod error;
 mod extended_json;
 mod limits;

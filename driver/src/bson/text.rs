@@ -2,14 +2,28 @@
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Decodes one hexadecimal digit.
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
+/// The value of each byte that is a hexadecimal digit; others have bits that no value has.
+const NIBBLES: [u8; 256] = nibbles();
+
+const NO_DIGIT: u8 = 0xF0;
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which would refuse"
+)]
+const fn nibbles() -> [u8; 256] {
+    let mut table = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        table[b"0123456789abcdef"[value] as usize] = value as u8;
+        table[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
     }
+    table
+}
+
+fn nibble(digit: u8) -> u8 {
+    NIBBLES.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT)
 }
 
 /// Decodes exactly `N` bytes of hexadecimal text.
@@ -18,10 +32,47 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     if digits.len() != N * 2 {
         return None;
     }
+    if let Some(bytes) = from_lower_hex(digits) {
+        return Some(bytes);
+    }
     let mut bytes = [0; N];
+    // What is no digit shows in the end, so that the loop has no branches.
+    let mut all = 0;
     for (slot, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
         let [high, low] = pair else { return None };
-        *slot = nibble(*high)? << 4 | nibble(*low)?;
+        let (high, low) = (nibble(*high), nibble(*low));
+        all |= high | low;
+        *slot = high << 4 | low;
+    }
+    (all & NO_DIGIT == 0).then_some(bytes)
+}
+
+/// Decodes eight lower-case digits at a time, as crate bson writes them; `None` for all other text and when `N` is not a
+/// multiple of four.
+#[inline]
+fn from_lower_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    /// A byte in each of the eight bytes of a word.
+    const fn all(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let (words, []) = digits.as_chunks::<8>() else {
+        return None;
+    };
+    let mut bytes = [0; N];
+    let (places, []) = bytes.as_chunks_mut::<4>() else {
+        return None;
+    };
+    for (place, word) in places.iter_mut().zip(words) {
+        let word = u64::from_le_bytes(*word);
+        // Letters have bit 6, and 'a' ends in 1.
+        let values = (word & all(0x0F)) + 9 * (word >> 6 & all(1));
+        // Only digits come out again from their values.
+        let letters = (values + all(6)) >> 4 & all(1);
+        if values & all(0xF0) != 0 || values + all(b'0') + u64::from(b'a' - b'0' - 10) * letters != word {
+            return None;
+        }
+        let [a, _, b, _, c, _, d, _] = (values << 4 | values >> 8).to_le_bytes();
+        *place = [a, b, c, d];
     }
     Some(bytes)
 }
@@ -194,6 +245,46 @@ mod tests {
         assert_eq!(from_hex::<3>("0AfF31"), Some([0x0a, 0xff, 0x31]));
         assert_eq!(from_hex::<3>("0aff3"), None);
         assert_eq!(from_hex::<1>("g0"), None);
+        for byte in 0..=u8::MAX {
+            let value = char::from(byte)
+                .to_digit(16)
+                .and_then(|value| u8::try_from(value).ok());
+            assert_eq!(nibble(byte), value.unwrap_or(NO_DIGIT), "{byte}");
+            let text = format!("0{}", char::from(byte));
+            assert_eq!(from_hex::<1>(&text), value.map(|value| [value]), "{byte}");
+        }
+    }
+
+    #[test]
+    fn long_hex_takes_any_case_and_nothing_else() {
+        let (lower, upper) = ("0123456789abcdefdeadbeef", "0123456789ABCDEFdeadBEEF");
+        let bytes = [
+            0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xde, 0xad, 0xbe, 0xef,
+        ];
+        assert_eq!(from_lower_hex(lower.as_bytes()), Some(bytes));
+        assert_eq!(from_lower_hex::<12>(upper.as_bytes()), None);
+        assert_eq!((from_hex(lower), from_hex(upper)), (Some(bytes), Some(bytes)));
+        for place in 0..24 {
+            for byte in 0..128_u8 {
+                let digit = char::from(byte);
+                let (before, after) = lower.split_at(place);
+                let text = format!("{before}{digit}{}", &after[1..]);
+                let digit = digit.to_digit(16).and_then(|value| u8::try_from(value).ok());
+                let mut expected = bytes;
+                if let (Some(value), Some(slot)) = (digit, expected.get_mut(place / 2)) {
+                    *slot = if place % 2 == 0 {
+                        *slot & 0x0F | value << 4
+                    } else {
+                        *slot & 0xF0 | value
+                    };
+                }
+                assert_eq!(
+                    from_hex::<12>(&text),
+                    digit.map(|_| expected),
+                    "{byte} at {place}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::element::append_fixed;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
@@ -82,15 +83,15 @@ impl<'o> DocumentWriter<'o> {
     /// Begins a document in a field.
     #[inline]
     pub fn begin_document(&mut self, key: &str) -> Position {
-        self.key(key, ElementType::EmbeddedDocument);
-        self.begin()
+        self.fixed(key, ElementType::EmbeddedDocument, [0; 4]);
+        Position(self.out.len() - 4)
     }
 
     /// Begins an array in a field; [`IndexKey`](super::IndexKey) gives its elements' keys.
     #[inline]
     pub fn begin_array(&mut self, key: &str) -> Position {
-        self.key(key, ElementType::Array);
-        self.begin()
+        self.fixed(key, ElementType::Array, [0; 4]);
+        Position(self.out.len() - 4)
     }
 
     /// Ends the document or array begun at `position`.
@@ -245,8 +246,8 @@ impl<'o> DocumentWriter<'o> {
     /// Text of any of the types that are laid out like a String.
     #[inline]
     pub(super) fn text(&mut self, key: &str, kind: ElementType, value: &str) {
-        self.key(key, kind);
-        self.length(value.len() + 1);
+        let len = self.checked_length(value.len() + 1);
+        self.fixed(key, kind, len.to_le_bytes());
         self.out.extend_from_slice(value.as_bytes());
         self.out.push(0);
     }
@@ -293,26 +294,31 @@ impl<'o> DocumentWriter<'o> {
 
     #[inline]
     fn fixed<const N: usize>(&mut self, key: &str, kind: ElementType, bytes: [u8; N]) {
-        self.key(key, kind);
-        self.out.extend_from_slice(&bytes);
+        if key.as_bytes().contains(&0) {
+            self.fail(EncodeError::new("the key holds a zero byte"));
+        }
+        append_fixed(self.out, kind as u8, key, bytes);
     }
 
     #[inline]
     fn key(&mut self, key: &str, kind: ElementType) {
-        if key.as_bytes().contains(&0) {
-            self.fail(EncodeError::new("the key holds a zero byte"));
-        }
-        self.out.push(kind as u8);
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.push(0);
+        self.fixed(key, kind, []);
     }
 
     #[inline]
     fn length(&mut self, len: usize) {
+        let len = self.checked_length(len);
+        self.out.extend_from_slice(&len.to_le_bytes());
+    }
+
+    /// The length, any when it is an error: then nothing of the output stays.
+    #[inline]
+    fn checked_length(&mut self, len: usize) -> i32 {
         match length(len) {
-            Ok(len) => self.out.extend_from_slice(&len.to_le_bytes()),
+            Ok(len) => len,
             Err(error) => {
-                self.error.get_or_insert(error);
+                self.fail(error);
+                0
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Operation, ReplyContext, Retry};
 use crate::{
     Error, ErrorKind, Namespace, Result,
-    bson::{self, Bson, ObjectId, find_element},
+    bson::{self, Bson, ElementType, ObjectId, find_element},
     error::BulkWriteError,
     proto::{
         command::{CommandBuilder, Reply, write_concern_error, write_errors},
@@ -33,9 +33,9 @@ pub(crate) struct Insert<'a, T> {
     pub(crate) offset: usize,
     pub(crate) options: &'a InsertOptions,
     pub(crate) write_concern: &'a WriteConcern,
-    /// The ids of the documents sent by this command, filled while it is built. Kept for a retry, which must send the
-    /// same ids again.
-    pub(crate) ids: Vec<Bson>,
+    /// The ids of the documents sent by this command, each with the document's place in the whole call, filled while it
+    /// is built. Kept for a retry, which must send the same ids again.
+    pub(crate) ids: Vec<(usize, Bson)>,
 }
 
 /// What one insert command did.
@@ -52,31 +52,56 @@ pub(crate) struct InsertBatch {
 /// A document over the server's limit is refused here, with its place, before anything of the batch is sent.
 const HEADROOM: usize = 16 << 10;
 
+/// The smallest document.
+const MIN_DOCUMENT: usize = 5;
+
 impl<T: Serialize> Insert<'_, T> {
     fn append_document(&mut self, index: usize, document: &T, message: &mut MessageWriter<'_>) -> Result<()> {
         let start = message.buffer.len();
         bson::append(document, message.buffer)
             .map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
-        let own_id = match find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
-            Some(element) => Some(element.value.to_bson()?),
-            None => None,
-        };
-        let id = match own_id {
-            Some(id) => id,
-            None => {
-                let id = match self.ids.get(index) {
-                    Some(Bson::ObjectId(id)) => *id,
-                    _ => ObjectId::new(),
-                };
-                prepend_id(message.buffer, start, id)?;
-                Bson::ObjectId(id)
-            }
+        let id = match leading_object_id(message.buffer.get(start..).unwrap_or_default()) {
+            Some(id) => Bson::ObjectId(id),
+            None => self.find_or_make_id(index, start, message)?,
         };
         match self.ids.get_mut(index) {
-            Some(place) => *place = id,
-            None => self.ids.push(id),
+            Some((_, place)) => *place = id,
+            None => self.ids.push((self.offset + index, id)),
         }
         Ok(())
+    }
+
+    /// The `_id` of the document that begins at `start`, wherever and of whatever type it is; a document without gets one.
+    fn find_or_make_id(&self, index: usize, start: usize, message: &mut MessageWriter<'_>) -> Result<Bson> {
+        if let Some(element) = find_element(message.buffer.get(start..).unwrap_or_default(), "_id")? {
+            return Ok(element.value.to_bson()?);
+        }
+        let id = match self.ids.get(index) {
+            Some((_, Bson::ObjectId(id))) => *id,
+            _ => ObjectId::new(),
+        };
+        prepend_id(message.buffer, start, id)?;
+        Ok(Bson::ObjectId(id))
+    }
+
+    /// Makes room for `count` documents like the first, of `size` bytes, as far as one message of `limit` bytes holds them.
+    fn reserve(&mut self, count: usize, size: usize, limit: usize, message: &mut MessageWriter<'_>) {
+        let fitting = limit.saturating_sub(message.size()) / size.max(MIN_DOCUMENT);
+        let count = count.min(fitting);
+        message.buffer.reserve(count * size);
+        self.ids.reserve(count);
+    }
+}
+
+/// The `_id` as nearly all documents have it: the first element, an ObjectId. It is found by one look.
+#[inline]
+fn leading_object_id(document: &[u8]) -> Option<ObjectId> {
+    const TYPE: u8 = ElementType::ObjectId as u8;
+    match document {
+        [_, _, _, _, TYPE, b'_', b'i', b'd', 0, rest @ ..] => {
+            rest.first_chunk().map(|bytes| ObjectId::from_bytes(*bytes))
+        }
+        _ => None,
     }
 }
 
@@ -152,7 +177,9 @@ impl<T: Serialize> Operation for Insert<'_, T> {
                     server.max_document_size()
                 )));
             }
-            if index > 0 && message.size() > limit {
+            if index == 0 {
+                self.reserve(documents.len().min(most) - 1, size, limit, message);
+            } else if message.size() > limit {
                 message.buffer.truncate(before);
                 self.ids.truncate(index);
                 break;

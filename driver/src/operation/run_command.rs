@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{Operation, ReplyContext, cursor};
 use crate::{
     Result,
-    bson::{RawDocument, RawElement, RawElements, find_element},
+    bson::{RawDocument, RawElement, RawElements},
     operation::cursor::CursorReply,
     proto::{
         command::{CommandBuilder, Reply},
@@ -36,22 +36,24 @@ impl<T> RunCommand<'_, T> {
         Some(elements.next_element().ok()??.key)
     }
 
-    /// Refuses an empty command, and fields that the driver writes itself.
-    fn validate(&self) -> Result<()> {
+    /// Refuses an empty command, and fields that the driver writes itself. Tells whether there is a read concern.
+    fn validate(&self) -> Result<bool> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
             return Err(crate::Error::invalid_argument(
                 "a command needs at least its name",
             ));
         }
+        let mut has_read_concern = false;
         while let Some(RawElement { key, .. }) = elements.next_element()? {
+            has_read_concern |= key == "readConcern";
             if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
                 return Err(crate::Error::invalid_argument(format!(
                     "the field \"{key}\" of a command is written by the driver; leave it out"
                 )));
             }
         }
-        Ok(())
+        Ok(has_read_concern)
     }
 }
 
@@ -80,9 +82,9 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommand<'_, T> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
-        self.validate()?;
+        let has_read_concern = self.validate()?;
         command.elements_of(self.command);
-        if find_element(self.command.as_bytes(), "readConcern")?.is_some() {
+        if has_read_concern {
             command.waive_read_time();
         }
         Ok(())

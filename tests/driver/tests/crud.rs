@@ -334,3 +334,45 @@ async fn a_document_that_does_not_fit_names_the_field() {
     };
     assert_eq!(decode.path(), "age", "{error}");
 }
+
+#[tokio::test]
+async fn ids_of_every_kind_are_told_across_commands() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    let filler = "x".repeat(1 << 20);
+    let own = ObjectId::new();
+    let documents: Vec<Document> = (0..60)
+        .map(|place| match place % 4 {
+            0 => doc! { "_id": ObjectId::new(), "place": place, "filler": &filler },
+            1 => doc! { "place": place, "filler": &filler },
+            2 => doc! { "place": place, "filler": &filler, "_id": place },
+            _ if place == 55 || place == 59 => doc! { "_id": own, "place": place },
+            _ => doc! { "_id": format!("{place}"), "place": place, "filler": &filler },
+        })
+        .collect();
+    let error = things
+        .insert_many(&documents)
+        .ordered(false)
+        .await
+        .expect_err("an id is there twice");
+    assert_eq!(deployment.server.commands_seen("insert"), 2);
+    let ErrorKind::BulkWrite(bulk) = error.kind() else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        bulk.write_errors.iter().map(|e| e.index).collect::<Vec<_>>(),
+        [59]
+    );
+    assert!(bulk.inserted_ids.keys().copied().eq(0..59));
+    for (place, id) in &bulk.inserted_ids {
+        if let Some(own) = documents[*place].get("_id") {
+            assert_eq!(id, own);
+        }
+        let only_place = things
+            .find_one(doc! { "_id": id })
+            .projection(doc! { "place": 1, "_id": 0 })
+            .await;
+        let stored = only_place.unwrap().expect("the document");
+        assert_eq!(stored, doc! { "place": i32::try_from(*place).unwrap() });
+    }
+}

@@ -71,14 +71,14 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
             offset: 0,
             options: &self.options,
             write_concern: inner.write_concern(),
-            ids: Vec::new(),
+            ids: Vec::with_capacity(1),
         };
         let batch = inner.executor().run_in(self.session, &mut operation).await?;
         if let (Some(failures), Some(error)) = (batch.failures, batch.error) {
             return Err(error.with_kind(single_failure(*failures)));
         }
         Ok(InsertOneResult {
-            inserted_id: operation.ids.pop().unwrap_or(Bson::Null),
+            inserted_id: operation.ids.pop().map_or(Bson::Null, |(_, id)| id),
         })
     }
 }
@@ -145,7 +145,8 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
 #[derive(Default)]
 struct Progress {
     offset: usize,
-    inserted_ids: BTreeMap<usize, Bson>,
+    /// In order, made a map in the end: a map that grows in the middle of the work costs several times as much.
+    inserted_ids: Vec<(usize, Bson)>,
     failures: Option<(BulkWriteError, Error)>,
 }
 
@@ -157,22 +158,27 @@ impl Progress {
     /// Adds one command's outcome; true when the call must stop.
     fn record(
         &mut self,
-        ids: Vec<Bson>,
+        mut ids: Vec<(usize, Bson)>,
         failures: Option<Box<BulkWriteError>>,
         error: Option<Error>,
         ordered: bool,
     ) -> bool {
-        let failed: Vec<usize> = failures
+        let mut failed: Vec<usize> = failures
             .iter()
             .flat_map(|f| f.write_errors.iter().map(|e| e.index))
             .collect();
+        failed.sort_unstable();
         let stopped_at = failed.first().copied().filter(|_| ordered);
-        let first = self.offset;
         self.offset += ids.len();
-        for (index, id) in ids.into_iter().enumerate().map(|(i, id)| (first + i, id)) {
-            if stopped_at.is_none_or(|at| index < at) && !failed.contains(&index) {
-                self.inserted_ids.insert(index, id);
-            }
+        if !failed.is_empty() {
+            ids.retain(|(index, _)| {
+                stopped_at.is_none_or(|at| *index < at) && failed.binary_search(index).is_err()
+            });
+        }
+        if self.inserted_ids.is_empty() {
+            self.inserted_ids = ids;
+        } else {
+            self.inserted_ids.append(&mut ids);
         }
         if let (Some(failures), Some(error)) = (failures, error) {
             let (all, _) = self
@@ -189,10 +195,10 @@ impl Progress {
     fn into_result(mut self) -> Result<InsertManyResult> {
         match self.failures.take() {
             None => Ok(InsertManyResult {
-                inserted_ids: self.inserted_ids,
+                inserted_ids: BTreeMap::from_iter(self.inserted_ids),
             }),
             Some((mut failures, error)) => {
-                failures.inserted_ids = self.inserted_ids;
+                failures.inserted_ids = BTreeMap::from_iter(self.inserted_ids);
                 Err(error.with_kind(ErrorKind::BulkWrite(Box::new(failures))))
             }
         }
@@ -203,7 +209,7 @@ impl Progress {
         let (mut failures, _) = self
             .failures
             .unwrap_or_else(|| (BulkWriteError::default(), error.clone()));
-        failures.inserted_ids = self.inserted_ids;
+        failures.inserted_ids = BTreeMap::from_iter(self.inserted_ids);
         failures.interrupted_by = Some(error.clone());
         error.with_kind(ErrorKind::BulkWrite(Box::new(failures)))
     }

@@ -6,7 +6,8 @@ use serde::ser;
 use super::key::KeySerializer;
 use super::value::ValueSerializer;
 use super::vocabulary::VocabularySerializer;
-use super::{Encoder, Key};
+use super::{Encoder, UNKNOWN};
+use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
 
@@ -23,7 +24,7 @@ pub(in crate::bson) struct DocumentSerializer<'a, 'o> {
 impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline]
     pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
-        let start = encoder.begin()?;
+        let start = encoder.begin(ElementType::EmbeddedDocument)?;
         Ok(Self {
             encoder,
             start,
@@ -31,22 +32,24 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
         })
     }
 
-    #[inline]
+    /// Always inlined, so that the key is known to be the literal it is.
+    #[inline(always)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         let mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Name(key))) {
+        let result = match self.encoder.key(key) {
+            Ok(()) => value.serialize(ValueSerializer::new(self.encoder)),
+            Err(error) => Err(error),
+        };
+        match result {
             Ok(()) => Ok(()),
-            Err(error) => {
-                self.encoder.undo(mark);
-                Err(error.in_field(key))
-            }
+            Err(error) => Err(self.encoder.fail_in_field(mark, key, error)),
         }
     }
 
     #[inline]
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         let mark = self.encoder.mark();
-        self.encoder.out.push(0);
+        self.encoder.out.push(UNKNOWN);
         match key.serialize(KeySerializer::new(self.encoder.out)) {
             Ok(()) => {
                 let written = self.encoder.out.get(mark.len + 1..).unwrap_or_default();
@@ -71,7 +74,8 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
             return Err(EncodeError::new("a map value comes before its key"));
         };
         let mut mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Written(at))) {
+        self.encoder.slot = at;
+        match value.serialize(ValueSerializer::new(self.encoder)) {
             Ok(()) => Ok(()),
             Err(error) => {
                 let key = self.encoder.out.get(at + 1..mark.len - 1).unwrap_or_default();
@@ -125,7 +129,7 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
             Self::Document(document) => document.field(key, value),
@@ -133,7 +137,7 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result {
         match self {
             Self::Document(document) => document.finish(),
@@ -146,32 +150,32 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
 pub(in crate::bson) struct ArraySerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
     start: usize,
-    next: usize,
+    next: Counter,
 }
 
 impl<'a, 'o> ArraySerializer<'a, 'o> {
     #[inline]
     pub(super) fn begin(encoder: &'a mut Encoder<'o>) -> Result<Self> {
-        let start = encoder.begin()?;
+        let start = encoder.begin(ElementType::Array)?;
         Ok(Self {
             encoder,
             start,
-            next: 0,
+            next: Counter::new(),
         })
     }
 
     #[inline]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        let index = self.next;
         let mark = self.encoder.mark();
-        match value.serialize(ValueSerializer::new(self.encoder, Key::Index(index))) {
+        self.encoder.index(&self.next);
+        match value.serialize(ValueSerializer::new(self.encoder)) {
             Ok(()) => {
-                self.next += 1;
+                self.next.advance();
                 Ok(())
             }
             Err(error) => {
                 self.encoder.undo(mark);
-                Err(error.at_index(index))
+                Err(error.at_index(self.next.index()))
             }
         }
     }
@@ -215,8 +219,8 @@ pub(in crate::bson) struct ArrayVariant<'a, 'o> {
 
 impl<'a, 'o> ArrayVariant<'a, 'o> {
     pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin()?;
-        encoder.element(Key::Name(variant), ElementType::Array)?;
+        let outer = encoder.begin(ElementType::EmbeddedDocument)?;
+        encoder.key(variant)?;
         Ok(Self {
             outer,
             variant,
@@ -250,8 +254,8 @@ pub(in crate::bson) struct DocumentVariant<'a, 'o> {
 
 impl<'a, 'o> DocumentVariant<'a, 'o> {
     pub(super) fn begin(encoder: &'a mut Encoder<'o>, variant: &'static str) -> Result<Self> {
-        let outer = encoder.begin()?;
-        encoder.element(Key::Name(variant), ElementType::EmbeddedDocument)?;
+        let outer = encoder.begin(ElementType::EmbeddedDocument)?;
+        encoder.key(variant)?;
         Ok(Self {
             outer,
             variant,

@@ -5,12 +5,14 @@ mod key;
 mod value;
 mod vocabulary;
 
+use std::cell::Cell;
+
 use serde::Serialize;
 
+use super::element::{Counter, append_fixed};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
 use super::spec::ElementType;
-use super::text::IndexKey;
 
 pub(super) use value::ValueSerializer;
 
@@ -20,7 +22,12 @@ pub(super) use value::ValueSerializer;
 /// When the value is no document, or holds something BSON cannot state.
 #[inline]
 pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    append_with(value, Key::Document, out)
+    let start = out.len();
+    let result = value.serialize(ValueSerializer::new(&mut Encoder::new(out)));
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
 }
 
 /// Appends one element, `type key value`, to a document that the caller has begun in `out`.
@@ -35,41 +42,39 @@ pub fn append_element<T: Serialize + ?Sized>(
     value: &T,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    append_with(value, Key::Name(key), out).map_err(|error| error.in_field(key))
-}
-
-fn append_with<T: Serialize + ?Sized>(value: &T, key: Key<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
-    let mut encoder = Encoder {
-        out,
-        depth: 0,
-        human_readable: false,
+    let mut encoder = Encoder::new(out);
+    let result = match encoder.key(key) {
+        Ok(()) => value.serialize(ValueSerializer::new(&mut encoder)),
+        Err(error) => Err(error),
     };
-    let result = value.serialize(ValueSerializer::new(&mut encoder, key));
-    if result.is_err() {
+    result.map_err(|error| {
         out.truncate(start);
-    }
-    result
+        error.in_field(key)
+    })
 }
 
 /// The output and what holds for all of it.
 pub(super) struct Encoder<'o> {
     pub(super) out: &'o mut Vec<u8>,
+    /// Where the type of the value that comes next is to be written; [`ALONE`] for a document that is in no field.
+    ///
+    /// Keys are written before their values' types are known, because they are known where they are literals, and the code
+    /// that writes a value is shared by all fields.
+    slot: usize,
     depth: u8,
     /// Set inside crate bson's `HumanReadable` wrapper.
     human_readable: bool,
+    /// Whether the value has asked for the format's readability. `uuid::Uuid` does and then writes
+    /// 16 bytes, which tells it from other bytes.
+    asked: Cell<bool>,
 }
 
-/// What precedes a value: its type is written first, so the key waits for the value.
-#[derive(Clone, Copy)]
-pub(super) enum Key<'k> {
-    /// No element at all but a document standing alone.
-    Document,
-    Name(&'k str),
-    Index(usize),
-    /// Type byte and key are written already, the type byte at this position is to be set.
-    Written(usize),
-}
+/// No place in any buffer.
+const ALONE: usize = usize::MAX;
+
+/// Stands in the place of a type that is not known yet.
+const UNKNOWN: u8 = 0;
 
 /// A state of the output to go back to.
 #[derive(Clone, Copy)]
@@ -79,41 +84,50 @@ struct Mark {
 }
 
 impl Encoder<'_> {
-    /// Writes type and key of an element.
     #[inline]
-    fn element(&mut self, key: Key<'_>, kind: ElementType) -> Result<(), EncodeError> {
-        match key {
-            Key::Name(name) => {
-                if name.as_bytes().contains(&0) {
-                    return Err(zero_in_key());
-                }
-                self.out.reserve(name.len() + 2 + 8);
-                self.out.push(kind as u8);
-                self.out.extend_from_slice(name.as_bytes());
-                self.out.push(0);
-            }
-            Key::Index(index) => {
-                self.out.push(kind as u8);
-                self.out.extend_from_slice(IndexKey::new(index).as_bytes());
-                self.out.push(0);
-            }
-            Key::Written(at) => {
-                if let Some(slot) = self.out.get_mut(at) {
-                    *slot = kind as u8;
-                }
-            }
-            Key::Document => {
-                if kind != ElementType::EmbeddedDocument {
-                    return Err(not_a_document(kind));
-                }
-            }
+    fn new(out: &mut Vec<u8>) -> Encoder<'_> {
+        Encoder {
+            out,
+            slot: ALONE,
+            depth: 0,
+            human_readable: false,
+            asked: Cell::new(false),
+        }
+    }
+
+    /// Writes the key of the value that comes next.
+    #[inline(always)]
+    fn key(&mut self, key: &str) -> Result<(), EncodeError> {
+        if key.as_bytes().contains(&0) {
+            return Err(zero_in_key());
+        }
+        self.slot = self.out.len();
+        append_fixed(self.out, UNKNOWN, key, []);
+        Ok(())
+    }
+
+    /// Writes the key of an array's element.
+    #[inline]
+    fn index(&mut self, index: &Counter) {
+        self.slot = self.out.len();
+        index.append(self.out, UNKNOWN);
+    }
+
+    /// Writes the type of the value whose key is written.
+    #[inline]
+    fn kind(&mut self, kind: ElementType) -> Result<(), EncodeError> {
+        match self.out.get_mut(self.slot) {
+            Some(slot) => *slot = kind as u8,
+            None if kind == ElementType::EmbeddedDocument => {}
+            None => return Err(not_a_document(kind)),
         }
         Ok(())
     }
 
     /// Begins a document or array; the position is for [`Encoder::end`].
     #[inline]
-    fn begin(&mut self) -> Result<usize, EncodeError> {
+    fn begin(&mut self, kind: ElementType) -> Result<usize, EncodeError> {
+        self.kind(kind)?;
         if self.depth >= MAX_DEPTH {
             return Err(too_deep());
         }
@@ -151,7 +165,6 @@ impl Encoder<'_> {
     #[inline]
     fn string(&mut self, text: &str) -> Result<(), EncodeError> {
         let len = length(text.len() + 1)?;
-        self.out.reserve(text.len() + 5);
         self.out.extend_from_slice(&len.to_le_bytes());
         self.out.extend_from_slice(text.as_bytes());
         self.out.push(0);
@@ -181,6 +194,14 @@ impl Encoder<'_> {
     fn undo(&mut self, mark: Mark) {
         self.out.truncate(mark.len);
         self.depth = mark.depth;
+    }
+
+    /// Takes a failed field back and names it.
+    #[cold]
+    #[inline(never)]
+    fn fail_in_field(&mut self, mark: Mark, key: &str, error: EncodeError) -> EncodeError {
+        self.undo(mark);
+        error.in_field(key)
     }
 }
 

@@ -1,62 +1,52 @@
 //! One value: what each serde type becomes in BSON.
 
-use std::cell::Cell;
 use std::fmt::{self, Write};
 
 use serde::{Serialize, Serializer};
 
+use super::Encoder;
 use super::compound::{ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, StructSerializer};
 use super::vocabulary::{RawKind, RawSerializer, Vocabulary, VocabularySerializer};
-use super::{Encoder, Key};
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Writes one value with the key that precedes it.
-pub(in crate::bson) struct ValueSerializer<'a, 'o, 'k> {
+/// Writes one value, and its type before the key that precedes it.
+pub(in crate::bson) struct ValueSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
-    key: Key<'k>,
-    /// Whether the value has asked for the format's readability. `uuid::Uuid` does and then writes
-    /// 16 bytes, which tells it from other bytes.
-    asked: Cell<bool>,
 }
 
-impl<'a, 'o, 'k> ValueSerializer<'a, 'o, 'k> {
+impl<'a, 'o> ValueSerializer<'a, 'o> {
     #[inline]
-    pub(in crate::bson) fn new(encoder: &'a mut Encoder<'o>, key: Key<'k>) -> Self {
-        Self {
-            encoder,
-            key,
-            asked: Cell::new(false),
-        }
+    pub(super) fn new(encoder: &'a mut Encoder<'o>) -> Self {
+        encoder.asked.set(false);
+        Self { encoder }
     }
 
     #[inline]
     fn fixed<const N: usize>(self, kind: ElementType, bytes: [u8; N]) -> Result {
-        self.encoder.element(self.key, kind)?;
+        self.encoder.kind(kind)?;
         self.encoder.out.extend_from_slice(&bytes);
         Ok(())
     }
 
     #[inline]
     fn document(self) -> Result<DocumentSerializer<'a, 'o>> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
         DocumentSerializer::begin(self.encoder)
     }
 
     #[inline]
     fn array(self) -> Result<ArraySerializer<'a, 'o>> {
-        self.encoder.element(self.key, ElementType::Array)?;
         ArraySerializer::begin(self.encoder)
     }
 
     fn raw<T: Serialize + ?Sized>(self, kind: RawKind, value: &T) -> Result {
-        value.serialize(RawSerializer::new(self.encoder, self.key, kind))
+        value.serialize(RawSerializer::new(self.encoder, kind))
     }
 }
 
-impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
+impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     type Ok = ();
     type Error = EncodeError;
     type SerializeSeq = ArraySerializer<'a, 'o>;
@@ -69,7 +59,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn is_human_readable(&self) -> bool {
-        self.asked.set(true);
+        self.encoder.asked.set(true);
         self.encoder.human_readable
     }
 
@@ -145,12 +135,12 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result {
-        self.encoder.element(self.key, ElementType::String)?;
+        self.encoder.kind(ElementType::String)?;
         self.encoder.string(value)
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result {
-        self.encoder.element(self.key, ElementType::String)?;
+        self.encoder.kind(ElementType::String)?;
         let start = self.encoder.open();
         write!(Text(self.encoder.out), "{value}")
             .map_err(|_| EncodeError::new("the value's text form failed"))?;
@@ -160,12 +150,12 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_bytes(self, value: &[u8]) -> Result {
-        let kind = if self.asked.get() && value.len() == 16 {
+        let kind = if self.encoder.asked.get() && value.len() == 16 {
             RawKind::Uuid
         } else {
             RawKind::Bytes
         };
-        RawSerializer::new(self.encoder, self.key, kind).serialize_bytes(value)
+        RawSerializer::new(self.encoder, kind).serialize_bytes(value)
     }
 
     #[inline]
@@ -175,7 +165,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
 
     #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
-        self.asked.set(false);
+        self.encoder.asked.set(false);
         value.serialize(self)
     }
 
@@ -203,14 +193,14 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
                 crate::bson::protocol::UUID => return self.raw(RawKind::Uuid, value),
                 crate::bson::protocol::HUMAN_READABLE => {
                     let before = std::mem::replace(&mut self.encoder.human_readable, true);
-                    let result = value.serialize(ValueSerializer::new(self.encoder, self.key));
+                    let result = value.serialize(ValueSerializer::new(self.encoder));
                     self.encoder.human_readable = before;
                     return result;
                 }
                 _ => {}
             }
         }
-        self.asked.set(false);
+        self.encoder.asked.set(false);
         value.serialize(self)
     }
 
@@ -248,7 +238,6 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeTupleVariant> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
         ArrayVariant::begin(self.encoder, variant)
     }
 
@@ -257,12 +246,13 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         self.document()
     }
 
-    #[inline]
+    /// Always inlined: the name is a literal, so it is decided at compile time what the struct is.
+    #[inline(always)]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
-        if name.starts_with('$')
+        if name.as_bytes().first() == Some(&b'$')
             && let Some(vocabulary) = Vocabulary::of_struct(name)
         {
-            self.encoder.element(self.key, vocabulary.kind())?;
+            self.encoder.kind(vocabulary.kind())?;
             return Ok(StructSerializer::Vocabulary(VocabularySerializer::begin(
                 self.encoder,
                 vocabulary,
@@ -278,7 +268,6 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o, '_> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Self::SerializeStructVariant> {
-        self.encoder.element(self.key, ElementType::EmbeddedDocument)?;
         DocumentVariant::begin(self.encoder, variant)
     }
 }

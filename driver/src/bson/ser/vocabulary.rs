@@ -4,7 +4,7 @@ use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::value::ValueSerializer;
-use super::{Encoder, Key};
+use super::{ALONE, Encoder};
 use crate::bson::Decimal128;
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MIN_DOCUMENT, length};
@@ -23,15 +23,14 @@ pub(super) enum RawKind {
 }
 
 /// Writes bytes as what the newtype around them says.
-pub(super) struct RawSerializer<'a, 'o, 'k> {
+pub(super) struct RawSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
-    key: Key<'k>,
     kind: RawKind,
 }
 
-impl<'a, 'o, 'k> RawSerializer<'a, 'o, 'k> {
-    pub(super) fn new(encoder: &'a mut Encoder<'o>, key: Key<'k>, kind: RawKind) -> Self {
-        Self { encoder, key, kind }
+impl<'a, 'o> RawSerializer<'a, 'o> {
+    pub(super) fn new(encoder: &'a mut Encoder<'o>, kind: RawKind) -> Self {
+        Self { encoder, kind }
     }
 }
 
@@ -46,6 +45,7 @@ pub(in crate::bson) struct VocabularySerializer<'a, 'o> {
 pub(super) struct Vocabulary(ElementType);
 
 impl Vocabulary {
+    #[inline(always)]
     pub(super) fn of_struct(name: &str) -> Option<Self> {
         Some(Self(match name {
             "$oid" => ElementType::ObjectId,
@@ -65,11 +65,13 @@ impl Vocabulary {
         }))
     }
 
+    #[inline]
     pub(super) fn kind(self) -> ElementType {
         self.0
     }
 
     /// How many parts the struct form has.
+    #[inline]
     fn parts(self) -> u8 {
         match self.0 {
             ElementType::Binary
@@ -93,6 +95,7 @@ struct State {
 }
 
 impl<'a, 'o> VocabularySerializer<'a, 'o> {
+    #[inline]
     pub(super) fn begin(encoder: &'a mut Encoder<'o>, vocabulary: Vocabulary) -> Self {
         let start = encoder.out.len();
         match vocabulary.0 {
@@ -111,10 +114,13 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         Self { encoder, state }
     }
 
+    /// Never inlined: the fields of all structs would have it beside their own way.
+    #[inline(never)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         if key == "$scope" {
             self.state.seen += 1;
-            return value.serialize(ValueSerializer::new(self.encoder, Key::Document));
+            self.encoder.slot = ALONE;
+            return value.serialize(ValueSerializer::new(self.encoder));
         }
         value.serialize(Part {
             encoder: self.encoder,
@@ -123,6 +129,8 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         })
     }
 
+    /// Never inlined, for the same reason.
+    #[inline(never)]
     pub(super) fn finish(self) -> Result {
         let Self { encoder, state } = self;
         if state.seen != state.vocabulary.parts() {
@@ -387,7 +395,7 @@ impl Serializer for Part<'_, '_> {
     }
 }
 
-impl RawSerializer<'_, '_, '_> {
+impl RawSerializer<'_, '_> {
     fn fail<T>(&self) -> Result<T> {
         Err(EncodeError::new(
             "the raw value does not have the form crate bson gives it",
@@ -395,7 +403,7 @@ impl RawSerializer<'_, '_, '_> {
     }
 }
 
-impl Serializer for RawSerializer<'_, '_, '_> {
+impl Serializer for RawSerializer<'_, '_> {
     type SerializeStruct = Impossible<(), EncodeError>;
 
     partial_serializer!(compound);
@@ -427,7 +435,7 @@ impl Serializer for RawSerializer<'_, '_, '_> {
             RawKind::Uuid => (ElementType::Binary, Some(4)),
             RawKind::Bytes => (ElementType::Binary, Some(0)),
         };
-        self.encoder.element(self.key, kind)?;
+        self.encoder.kind(kind)?;
         match subtype {
             Some(subtype) => {
                 let len = length(value.len())?;

@@ -1,6 +1,6 @@
 //! `$clusterTime`, as gossiped between servers and drivers.
 
-use crate::bson::{RawDocument, RawDocumentBuf, Timestamp, find_element};
+use crate::bson::{ElementType, RawDocument, RawDocumentBuf, Timestamp, find_element};
 
 /// The newest cluster time seen, with its signature, ready to be sent back.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,14 @@ pub struct ClusterTime {
 impl ClusterTime {
     /// The time in a `$clusterTime` document, without copying the document.
     fn time_of(bytes: &[u8]) -> Option<(u32, u32)> {
+        // Servers put it first.
+        const TYPE: u8 = ElementType::Timestamp as u8;
+        if let [_, _, _, _, TYPE, rest @ ..] = bytes
+            && let Some(rest) = rest.strip_prefix(b"clusterTime\0")
+            && let Some([increment, time]) = rest.as_chunks().0.first_chunk()
+        {
+            return Some((u32::from_le_bytes(*time), u32::from_le_bytes(*increment)));
+        }
         let element = find_element(bytes, "clusterTime").ok()??;
         let Timestamp { time, increment } = element.value.timestamp().ok()?;
         Some((time, increment))
@@ -52,6 +60,25 @@ mod tests {
         assert!(ClusterTime::if_newer(time(5, 1).as_bytes(), Some(&first)).is_none());
         let second = ClusterTime::if_newer(time(5, 3).as_bytes(), Some(&first)).unwrap();
         assert!(second.is_newer_than(&first));
+    }
+
+    #[test]
+    fn the_time_is_found_wherever_it_is() {
+        let (first, newer) = (time(7, 8), time(8, 7));
+        let later = rawdoc! { "signature": {}, "clusterTime": Timestamp { time: 7, increment: 8 } };
+        let taken = ClusterTime::if_newer(later.as_bytes(), None).unwrap();
+        assert_eq!(taken.time, (7, 8));
+        assert_eq!(
+            ClusterTime::if_newer(first.as_bytes(), None).unwrap().time,
+            (7, 8)
+        );
+        assert!(ClusterTime::if_newer(first.as_bytes(), Some(&taken)).is_none());
+        assert_eq!(
+            ClusterTime::if_newer(newer.as_bytes(), Some(&taken))
+                .unwrap()
+                .time,
+            (8, 7)
+        );
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! Elements appended in one piece: type, key, and the value where it is of a fixed size.
+
+/// Room for the element that is put together before it is appended. Longer ones go out part by part.
+const PIECE: usize = 64;
+
+/// Appends an element whose key is known to hold no zero byte.
+///
+/// It is always inlined because nearly every key is a literal: then the length of the piece is known, it stays in registers,
+/// and what is left is one check of the buffer's room and a few moves.
+#[inline(always)]
+pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
+    let key = key.as_bytes();
+    let mut piece = [0; PIECE];
+    let [first, rest @ ..] = &mut piece;
+    *first = kind;
+    // The zero byte between key and value is there already.
+    if let Some((key_place, rest)) = rest.split_at_mut_checked(key.len())
+        && let [_, rest @ ..] = rest
+        && let Some(value_place) = rest.first_chunk_mut()
+    {
+        key_place.copy_from_slice(key);
+        *value_place = value;
+        out.extend_from_slice(piece.get(..key.len() + 2 + N).unwrap_or_default());
+    } else {
+        append_parts(out, kind, key, &value);
+    }
+}
+
+/// Appends an element part by part.
+#[inline(never)]
+fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8], value: &[u8]) {
+    out.reserve(key.len() + 2 + value.len());
+    out.push(kind);
+    out.extend_from_slice(key);
+    out.push(0);
+    out.extend_from_slice(value);
+}
+
+/// The keys of an array's elements in turn, as decimal digits that are counted up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    /// The digits from the first byte on, then zero bytes, always at least one.
+    digits: [u8; Self::WIDTH],
+    len: usize,
+    index: usize,
+}
+
+impl Counter {
+    const WIDTH: usize = 8;
+
+    /// At index 0.
+    #[inline]
+    pub(super) fn new() -> Self {
+        let mut digits = [0; Self::WIDTH];
+        digits[0] = b'0';
+        Self {
+            digits,
+            len: 1,
+            index: 0,
+        }
+    }
+
+    /// The current index.
+    #[inline]
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Goes on to the next index.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.index += 1;
+        match self.digits.get_mut(self.len - 1) {
+            Some(last) if *last < b'9' => *last += 1,
+            _ => self.carry(),
+        }
+    }
+
+    #[inline(never)]
+    fn carry(&mut self) {
+        let digits = super::IndexKey::new(self.index);
+        self.len = digits.as_bytes().len();
+        self.digits = [0; Self::WIDTH];
+        for (slot, digit) in self.digits.iter_mut().zip(digits.as_bytes()) {
+            *slot = *digit;
+        }
+    }
+
+    /// Appends type and key of the current element.
+    #[inline]
+    pub(super) fn append(&self, out: &mut Vec<u8>, kind: u8) {
+        if self.len >= Self::WIDTH {
+            return append_parts(out, kind, super::IndexKey::new(self.index).as_bytes(), &[]);
+        }
+        // All digits are copied, which costs less than copying the right number of them, and the surplus is cut off.
+        let start = out.len();
+        let [a, b, c, d, e, f, g, h] = self.digits;
+        out.extend_from_slice(&[kind, a, b, c, d, e, f, g, h]);
+        out.truncate(start + self.len + 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts<const N: usize>(key: &str, value: [u8; N]) -> Vec<u8> {
+        [&[5], key.as_bytes(), &[0], &value].concat()
+    }
+
+    #[test]
+    fn short_and_long_keys_give_the_same_form() {
+        for len in 0..2 * PIECE {
+            let key: String = ('a'..='z').cycle().take(len).collect();
+            let mut out = vec![9];
+            append_fixed(&mut out, 5, &key, [1, 2, 3, 4]);
+            append_fixed(&mut out, 5, &key, []);
+            let expected = [vec![9], parts(&key, [1, 2, 3, 4]), parts(&key, [])].concat();
+            assert_eq!(out, expected, "{len}");
+        }
+    }
+
+    #[test]
+    fn counted_keys_are_decimal() {
+        let mut counter = Counter::new();
+        for index in 0..100_100 {
+            assert_eq!(counter.index(), index);
+            let mut out = Vec::new();
+            counter.append(&mut out, 5);
+            assert_eq!(out, parts(&index.to_string(), []));
+            counter.advance();
+        }
+    }
+
+    #[test]
+    fn keys_wider_than_the_counter_are_written_whole() {
+        for index in [9_999_998_usize, 99_999_998, 999_999_999_998] {
+            let mut counter = Counter {
+                index,
+                ..Counter::new()
+            };
+            counter.carry();
+            for index in index..index + 5 {
+                let mut out = Vec::new();
+                counter.append(&mut out, 5);
+                assert_eq!(out, parts(&index.to_string(), []));
+                counter.advance();
+            }
+        }
+    }
+}
