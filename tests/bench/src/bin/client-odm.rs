@@ -4,8 +4,8 @@ use std::{hint::black_box, process::ExitCode};
 
 use marula::{Client, Collection, Document, bson::oid::ObjectId};
 use marula_bench_contract::{
-    Contestant, DATABASE, Failure, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL, Small, Task, id,
-    run,
+    Contestant, DATABASE, Failure, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL, Small, Task,
+    id, run,
 };
 use serde::{Deserialize, Serialize};
 
