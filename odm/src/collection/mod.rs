@@ -32,7 +32,7 @@ pub use find_and_modify::FindOneAnd;
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
 pub use page::Page;
-pub use read::{Count, Distinct, FindOne};
+pub use read::{Count, Distinct, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
@@ -175,7 +175,11 @@ fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Do
 /// The filter of one id.
 fn id_filter<D: Model>(id: impl IntoValue<D::Id>) -> Result<Document> {
     let id: Bson = id.into_value().map_err(|e| Error::encode("_id", e))?;
-    Ok(doc! { "_id": { "$eq": id } })
+    Ok(match id {
+        // Read as operators and as a pattern where `$eq` does not say that they are values.
+        Bson::Document(_) | Bson::RegularExpression(_) => doc! { "_id": { "$eq": id } },
+        id => doc! { "_id": id },
+    })
 }
 
 impl<D: Model> Collection<D> {

@@ -1,6 +1,8 @@
 //! `find_one`, `count` and `distinct`.
 
 use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -8,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::bson::{Bson, Document, RawDocumentBuf, from_bson};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward};
-use crate::collection::decode::decode;
+use crate::collection::decode::Found;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
@@ -71,14 +73,48 @@ impl<'a, D: Model> FindOne<'a, D> {
     /// Also an invalid filter; a document that does not decode; what the driver reports.
     pub async fn required(self) -> Result<D> {
         let collection = self.collection;
-        self.run().await?.ok_or_else(|| collection.not_found())
+        self.await?.ok_or_else(|| collection.not_found())
     }
+}
 
-    async fn run(self) -> Result<Option<D>> {
-        let found = self.action?.await?;
-        found
-            .map(|raw| decode(self.collection.namespace(), &raw))
-            .transpose()
+impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
+    type Output = Result<Option<D>>;
+    type IntoFuture = FindOneFuture<'a, D>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        FindOneFuture {
+            collection: self.collection,
+            finding: match self.action {
+                Ok(action) => Ok(action.with_type().into_future()),
+                Err(error) => Err(Some(error)),
+            },
+        }
+    }
+}
+
+/// What awaiting a [`FindOne`] polls: the driver's future, which is in a box already and needs no second one.
+#[must_use = "nothing is sent before the future is awaited"]
+pub struct FindOneFuture<'a, D: Model> {
+    collection: &'a Collection<D>,
+    /// Or why nothing can be asked, until that is told.
+    finding: std::result::Result<<action::FindOne<'a, Found<D>> as IntoFuture>::IntoFuture, Option<Error>>,
+}
+
+impl<D: Model> Future for FindOneFuture<'_, D> {
+    type Output = Result<Option<D>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let collection = self.collection;
+        match &mut self.finding {
+            Ok(finding) => {
+                let found = ready!(finding.as_mut().poll(context))?;
+                let model = found.map(|found| found.into_result(collection.namespace()));
+                Poll::Ready(model.transpose())
+            }
+            Err(refused) => refused
+                .take()
+                .map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
+        }
     }
 }
 
@@ -168,6 +204,5 @@ impl<D: Model, T: DeserializeOwned> Distinct<'_, D, T> {
     }
 }
 
-awaitable!(['a, D: Model] FindOne<'a, D> => Option<D>);
 awaitable!(['a, D: Model] Count<'a, D> => u64);
 awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | floor | `src/bin/client-floor.rs` |
 //! | marula | `src/bin/client-marula.rs` |
+//! | odm | `src/bin/client-odm.rs`, for the tasks that have a typed call; its counts are compared with the driver's |
 //! | official | `official/`, a workspace of its own, so that nothing of the product builds another driver |
 //! | libmongoc | `libmongoc/client.c`, when `pkg-config` finds the library |
 //!

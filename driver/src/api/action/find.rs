@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Collection, Cursor, Result,
+    api::collection::CollectionInner,
     bson::{Bson, IntoDocument},
     operation::find::{self, FindOptions},
     types::{collation::Collation, hint::Hint},
@@ -26,10 +27,11 @@ pub struct Find<'a, T> {
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct FindOne<'a, T> {
-    collection: &'a Collection<T>,
+    collection: &'a CollectionInner,
     options: FindOptions,
     deferred: Deferred,
     session: InSession<'a>,
+    document: PhantomData<fn() -> T>,
 }
 
 fn options(filter: impl IntoDocument) -> (FindOptions, Deferred) {
@@ -126,10 +128,11 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     pub(crate) fn new(collection: &'a Collection<T>, filter: impl IntoDocument) -> Self {
         let (options, deferred) = options(filter);
         Self {
-            collection,
+            collection: collection.inner(),
             options,
             deferred,
             session: None,
+            document: PhantomData,
         }
     }
 
@@ -137,9 +140,20 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 
     session_setter!();
 
+    /// The same query, with the document read as another type.
+    pub fn with_type<U>(self) -> FindOne<'a, U> {
+        FindOne {
+            collection: self.collection,
+            options: self.options,
+            deferred: self.deferred,
+            session: self.session,
+            document: PhantomData,
+        }
+    }
+
     async fn run(self) -> Result<Option<T>> {
         self.deferred.into_result()?;
-        let inner = self.collection.inner();
+        let inner = self.collection;
         let mut operation = find::FindOne {
             scope: inner.read_scope(),
             options: &self.options,

@@ -20,6 +20,9 @@ const TASKS: [Task; 5] = [
     Task::InsertMany10k,
 ];
 
+/// What a call of the ODM may cost, as a share of the same call of the driver.
+const ODM_SHARE: f64 = 1.05;
+
 /// How far above what was reached `--write` puts a ceiling.
 const HEADROOM: f64 = 1.03;
 
@@ -37,7 +40,7 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let places = Places::find()?;
     let path = places.package().join("ceilings.toml");
     let valgrind = callgrind::version().ok_or("the check needs valgrind")?;
-    let [_, ours] = contestants::build_ours(&places)?;
+    let ours = contestants::build_ours(&places)?;
     let ceilings = if write {
         Vec::new()
     } else {
@@ -48,9 +51,13 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let mut holds = true;
     for topology in TOPOLOGIES {
         for task in TASKS {
-            let counts = callgrind::per_operation(&ours, &server, topology, task, &places.out)?;
+            let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &places.out)?;
             let counts = counts.ok_or("our client has no means for a task")?;
             let case = format!("{}.{task}", topology.name());
+            if topology == Topology::Standalone {
+                let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &places.out)?;
+                holds &= odm.is_none_or(|odm| near(task, &odm, &counts));
+            }
             if !write {
                 let ceiling = ceilings.iter().find(|ceiling| ceiling.case == case);
                 let ceiling = ceiling.ok_or_else(|| format!("ceilings.toml has no [{case}]"))?;
@@ -64,9 +71,24 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
         fs::write(&path, &text)?;
         println!("{text}");
     } else if !holds {
-        println!("a ceiling of tests/bench/ceilings.toml is passed");
+        println!("a ceiling of tests/bench/ceilings.toml, or the ODM's share, is passed");
     }
     Ok(holds)
+}
+
+/// Prints what the ODM's call costs beside the same call of the driver.
+fn near(task: Task, odm: &Counts, driver: &Counts) -> bool {
+    let share = odm.instructions / driver.instructions;
+    let holds = share <= ODM_SHARE;
+    println!(
+        "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver's, at most {ODM_SHARE})",
+        format!("odm.{task}"),
+        "instructions",
+        odm.instructions,
+        driver.instructions * ODM_SHARE,
+        if holds { "ok" } else { "PASSED" },
+    );
+    holds
 }
 
 /// Prints both figures of both kinds.
@@ -191,6 +213,12 @@ mod tests {
             refused("[a]\ninstructions = 1"),
             "ceilings.toml: [a] lacks a number"
         );
+    }
+
+    #[test]
+    fn the_odm_has_its_share() {
+        assert!(near(Task::FindOne, &counts(1_050.0, 4.0), &counts(1_000.0, 4.0)));
+        assert!(!near(Task::FindOne, &counts(1_051.0, 4.0), &counts(1_000.0, 4.0)));
     }
 
     #[test]

@@ -105,7 +105,8 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 fn build(places: &Places, notes: &mut Vec<String>) -> Result<Vec<Contestant>, Failure> {
-    let mut contestants = Vec::from(contestants::build_ours(places)?);
+    let ours = contestants::build_ours(places)?;
+    let mut contestants = vec![ours.floor, ours.driver];
     contestants.push(contestants::build_official(places)?);
     match contestants::build_libmongoc(places) {
         Ok(contestant) => contestants.push(contestant),

@@ -38,8 +38,16 @@ pub(super) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
 
-/// Our client and the floor, with the settings of `cargo build --release`.
-pub(super) fn build_ours(places: &Places) -> Result<[Contestant; 2], Failure> {
+/// What this project has: programs built in its workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Ours {
+    pub(super) floor: Contestant,
+    pub(super) driver: Contestant,
+    pub(super) odm: Contestant,
+}
+
+/// The floor, our driver and our ODM, with the settings of `cargo build --release`.
+pub(super) fn build_ours(places: &Places) -> Result<Ours, Failure> {
     let mut build = cargo();
     build
         .current_dir(&places.root)
@@ -51,6 +59,8 @@ pub(super) fn build_ours(places: &Places) -> Result<[Contestant; 2], Failure> {
         "client-marula",
         "--bin",
         "client-floor",
+        "--bin",
+        "client-odm",
     ]);
     succeed(build.arg("--target-dir").arg(&places.target))?;
     let contestant = |name, program: &str| Contestant {
@@ -58,10 +68,11 @@ pub(super) fn build_ours(places: &Places) -> Result<[Contestant; 2], Failure> {
         version: String::new(),
         program: places.target.join("release").join(program),
     };
-    Ok([
-        contestant("floor", "client-floor"),
-        contestant("marula", "client-marula"),
-    ])
+    Ok(Ours {
+        floor: contestant("floor", "client-floor"),
+        driver: contestant("marula", "client-marula"),
+        odm: contestant("odm", "client-odm"),
+    })
 }
 
 /// The official crate's client.

@@ -24,7 +24,7 @@ const CASES: [(Topology, Task); 8] = [
 pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
     let places = Places::find()?;
     callgrind::version().ok_or("the profile needs valgrind")?;
-    let [_, ours] = contestants::build_ours(&places)?;
+    let ours = contestants::build_ours(&places)?.driver;
     let server = Server::start(Some(callgrind::DELAY_US))?;
     for (topology, task) in CASES {
         let label = format!("{task} {}", topology.name());
