@@ -6,7 +6,7 @@ use super::raw_reader::RawElements;
 use super::raw_value::{RawValue, utf8};
 use super::spec::ElementType;
 use super::writer::DocumentWriter;
-use super::{Binary, Bson, Document, IndexKey, JavaScriptCodeWithScope, Regex, de};
+use super::{Binary, Bson, Document, IndexKey, JavaScriptCodeWithScope, Regex, de, roomy};
 
 /// Appends `document` to `out`; after an error `out` is as it was.
 ///
@@ -133,8 +133,8 @@ impl<'i> Reader<'i> {
 
     fn document(&self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
-        let mut document = Document::new();
         let mut elements = self.elements(bytes)?;
+        let mut document = roomy::document_for(elements.count_up_to(roomy::MOST));
         while let Some(element) = elements
             .next_element()
             .map_err(|error| error.rebase(self.offset_of(bytes)))?
@@ -149,16 +149,14 @@ impl<'i> Reader<'i> {
 
     fn array(&self, bytes: &'i [u8], depth: u8) -> Result<Vec<Bson>, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
-        let mut values = Vec::new();
         let mut elements = self.elements(bytes)?;
-        while let Some(element) = elements
-            .next_element()
+        let mut values = Vec::with_capacity(elements.count_up_to(roomy::MOST));
+        while let Some(item) = elements
+            .next_item()
             .map_err(|error| error.rebase(self.offset_of(bytes)))?
         {
             let index = values.len();
-            let value = self
-                .value(element.value, inner)
-                .map_err(|error| error.at_index(index))?;
+            let value = self.value(item, inner).map_err(|error| error.at_index(index))?;
             values.push(value);
         }
         Ok(values)

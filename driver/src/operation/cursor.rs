@@ -53,11 +53,11 @@ impl Batch {
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
         let mut elements = RawElements::unframed(rest);
-        let Some(element) = elements.next_element()? else {
+        let Some(item) = elements.next_item()? else {
             self.current = 0..0;
             return Ok(false);
         };
-        let Some(document) = document_bytes(element.value) else {
+        let Some(document) = document_bytes(item) else {
             return Err(Error::protocol(
                 "a cursor's batch holds something else than documents",
             ));
