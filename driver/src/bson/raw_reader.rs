@@ -114,8 +114,9 @@ impl<'de> RawElements<'de> {
         Ok(element)
     }
 
-    #[inline]
-    fn take_element(&mut self) -> Option<RawElement<'de>> {
+    /// `None` at the end and when the element is malformed; nothing but these bytes says which.
+    #[inline(always)]
+    pub(super) fn take_element(&mut self) -> Option<RawElement<'de>> {
         let (kind, key) = self.take_key()?;
         let key = scan::utf8(key)?;
         let value = RawValue::new(kind, self.take_value(kind)?);
@@ -124,7 +125,7 @@ impl<'de> RawElements<'de> {
 
     /// Why there is no next element; nothing is left then.
     #[cold]
-    fn element_error(&mut self) -> DecodeError {
+    pub(super) fn element_error(&mut self) -> DecodeError {
         let mut failed = *self;
         self.rest = &[];
         match failed.take_key() {
@@ -152,7 +153,7 @@ impl<'de> RawElements<'de> {
     pub(super) fn take_named(&mut self, name: &str) -> Option<ElementType> {
         let (&tag, after_tag) = self.rest.split_first()?;
         let rest = scan::strip_key(after_tag, name)?;
-        let kind = ElementType::from(tag)?;
+        let kind = scan::element_type(tag)?;
         self.rest = rest;
         Some(kind)
     }
@@ -163,7 +164,7 @@ impl<'de> RawElements<'de> {
     #[inline]
     fn take_key(&mut self) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let kind = ElementType::from(tag)?;
+        let kind = scan::element_type(tag)?;
         let (key, rest) = split_cstring(after_tag)?;
         self.rest = rest;
         Some((kind, key))
@@ -214,7 +215,7 @@ impl<'de> RawElements<'de> {
     fn key_error(&self) -> DecodeError {
         self.malformed(match self.rest.first() {
             Some(0) => "bytes follow the document's terminating zero byte",
-            Some(tag) if ElementType::from(*tag).is_none() => "the element has an unknown type",
+            Some(tag) if scan::element_type(*tag).is_none() => "the element has an unknown type",
             _ => "the element's key has no end",
         })
     }

@@ -1,4 +1,6 @@
-//! What reading spends most of its time on: ends of keys, comparing keys, validating text.
+//! What reading spends most of its time on: element types, ends of keys, comparing keys, validating text.
+
+use super::spec::ElementType;
 
 /// Text longer than this is left to the standard library, which takes long text in blocks itself.
 const SHORT_TEXT: usize = 96;
@@ -10,6 +12,40 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 #[inline]
 fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS
+}
+
+/// The element types whose tags are 1, 2, 3 and so on; crate bson finds the same by a call.
+const TYPES: [ElementType; 19] = [
+    ElementType::Double,
+    ElementType::String,
+    ElementType::EmbeddedDocument,
+    ElementType::Array,
+    ElementType::Binary,
+    ElementType::Undefined,
+    ElementType::ObjectId,
+    ElementType::Boolean,
+    ElementType::DateTime,
+    ElementType::Null,
+    ElementType::RegularExpression,
+    ElementType::DbPointer,
+    ElementType::JavaScriptCode,
+    ElementType::Symbol,
+    ElementType::JavaScriptCodeWithScope,
+    ElementType::Int32,
+    ElementType::Timestamp,
+    ElementType::Int64,
+    ElementType::Decimal128,
+];
+
+/// The element type with this tag.
+#[inline]
+pub(super) fn element_type(tag: u8) -> Option<ElementType> {
+    match TYPES.get(usize::from(tag.wrapping_sub(1))) {
+        Some(kind) => Some(*kind),
+        None if tag == ElementType::MinKey as u8 => Some(ElementType::MinKey),
+        None if tag == ElementType::MaxKey as u8 => Some(ElementType::MaxKey),
+        None => None,
+    }
 }
 
 /// Where the first zero byte is.
@@ -43,15 +79,11 @@ pub(super) fn strip_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> 
 #[inline]
 fn same_key(key: &[u8], name: &[u8]) -> bool {
     let same = |left: u64, right: u64| left == right && zeros(left) == 0;
-    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    if let (Some(last), Some(name_last)) = (key.last_chunk(), name.last_chunk()) {
-        // The last word overlaps the one before it, so that no single bytes are left over.
-        let before = |bytes: &[u8]| (bytes.len() - 1) / 8;
-        let words = key.as_chunks().0.iter().zip(name.as_chunks().0);
-        return same(word(last), word(name_last))
-            && words
-                .take(before(key))
-                .all(|(left, right)| same(word(left), word(right)));
+    // Two words that overlap leave no single bytes over.
+    if let (Some([left, left_end]), Some([right, right_end])) = (two_words(key), two_words(name)) {
+        return same(left, right)
+            && (key.len() <= 8 || same(left_end, right_end))
+            && (key.len() <= 16 || same_long_key(key, name));
     }
     if let (Some(left), Some(right)) = (two_halves(key), two_halves(name)) {
         return same(left, right);
@@ -59,6 +91,19 @@ fn same_key(key: &[u8], name: &[u8]) -> bool {
     key.iter()
         .zip(name)
         .all(|(left, right)| left == right && *left != 0)
+}
+
+#[inline(never)]
+fn same_long_key(key: &[u8], name: &[u8]) -> bool {
+    key == name && find_zero(key).is_none()
+}
+
+/// The first and the last word of what is as long as one.
+#[inline]
+fn two_words(bytes: &[u8]) -> Option<[u64; 2]> {
+    let first = u64::from_le_bytes(*bytes.first_chunk()?);
+    let last = u64::from_le_bytes(*bytes.last_chunk()?);
+    Some([first, last])
 }
 
 /// Four to eight bytes as one word: the first four and the last four.
@@ -84,6 +129,13 @@ pub(super) fn utf8(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_are_those_of_the_format() {
+        for tag in 0..=u8::MAX {
+            assert_eq!(element_type(tag), ElementType::from(tag), "{tag:x}");
+        }
+    }
 
     #[test]
     fn the_first_zero_is_found_wherever_it_is() {

@@ -135,16 +135,22 @@ impl<'i> Reader<'i> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
         let mut elements = self.elements(bytes)?;
         let mut document = roomy::document_for(elements.count_up_to(roomy::MOST));
-        while let Some(element) = elements
-            .next_element()
-            .map_err(|error| error.rebase(self.offset_of(bytes)))?
-        {
-            let value = self
-                .value(element.value, inner)
-                .map_err(|error| error.in_field(element.key))?;
-            document.insert(element.key, value);
+        loop {
+            let before = elements;
+            let Some(element) = elements.take_element() else {
+                elements = before;
+                break;
+            };
+            match self.value(element.value, inner) {
+                Ok(value) => drop(document.insert(element.key, value)),
+                Err(error) => return Err(error.in_field(element.key)),
+            }
         }
-        Ok(document)
+        if elements.is_empty() {
+            Ok(document)
+        } else {
+            Err(elements.element_error().rebase(self.offset_of(bytes)))
+        }
     }
 
     fn array(&self, bytes: &'i [u8], depth: u8) -> Result<Vec<Bson>, DecodeError> {
