@@ -148,11 +148,11 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// The type of the next element, if `name` is its key; otherwise nothing is read.
+    /// The type of the next element, if `name` is short and its key; otherwise nothing is read.
     #[inline]
     pub(super) fn take_named(&mut self, name: &str) -> Option<ElementType> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let rest = scan::strip_key(after_tag, name)?;
+        let rest = scan::strip_short_key(after_tag, name)?;
         let kind = scan::element_type(tag)?;
         self.rest = rest;
         Some(kind)

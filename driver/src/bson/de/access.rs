@@ -63,17 +63,17 @@ impl<'de, 'c> Access<'de, 'c> {
     /// The key of the next element; its value is to be read before the next key.
     #[inline]
     pub(super) fn next_key(&mut self) -> Result<Option<&'de str>> {
-        if self.take_expected() {
-            return Ok(Some(self.key));
+        match self.take_expected() {
+            true => Ok(Some(self.key)),
+            false => self.next_other_key(),
         }
-        self.next_other_key()
     }
 
-    /// Takes the next key if it is the one expected.
+    /// Takes the next key if it is the one expected, and short.
     ///
     /// Documents mostly have the fields of their struct, in its order: then the key's end need not be searched, and its
     /// text is the name, which is UTF-8 already.
-    #[inline]
+    #[inline(never)]
     fn take_expected(&mut self) -> bool {
         if let [name, rest @ ..] = self.expected
             && let Some(kind) = self.elements.take_named(name)
@@ -106,7 +106,7 @@ impl<'de, 'c> Access<'de, 'c> {
         Ok(Some(key))
     }
 
-    /// Leaves out expected names that the document has not, if the key is one of the next.
+    /// The name expected next if it is the key, or one soon after: then the document lacks those between.
     #[inline]
     fn skip_to(&mut self, key: &[u8]) -> Option<&'static str> {
         let near = self.expected.iter().take(NEAR);
@@ -153,9 +153,10 @@ impl<'de> MapAccess<'de> for Access<'de, '_> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        let Some(key) = self.next_key()? else {
+        if !self.take_expected() && self.next_other_key()?.is_none() {
             return Ok(None);
-        };
+        }
+        let key = self.key;
         match seed.deserialize(KeyDeserializer::new(key)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => {
