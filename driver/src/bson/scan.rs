@@ -124,6 +124,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Option<&str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "a failed index is a failed test")]
 mod tests {
     use super::*;
 

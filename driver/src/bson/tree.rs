@@ -157,12 +157,14 @@ impl<'i> Reader<'i> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
         let mut elements = self.elements(bytes)?;
         let mut values = Vec::with_capacity(elements.count_up_to(roomy::MOST));
-        while let Some(item) = elements
-            .next_item()
+        while let Some(element) = elements
+            .next_element()
             .map_err(|error| error.rebase(self.offset_of(bytes)))?
         {
             let index = values.len();
-            let value = self.value(item, inner).map_err(|error| error.at_index(index))?;
+            let value = self
+                .value(element.value, inner)
+                .map_err(|error| error.at_index(index))?;
             values.push(value);
         }
         Ok(values)

@@ -40,7 +40,10 @@ impl ReadBuffer {
         if self.message == 0 {
             return;
         }
-        self.bytes.drain(..self.message);
+        match self.has_surplus() {
+            true => drop(self.bytes.drain(..self.message)),
+            false => self.bytes.clear(),
+        }
         self.message = 0;
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
