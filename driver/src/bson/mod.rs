@@ -45,6 +45,8 @@ mod limits;
 mod protocol;
 mod raw_reader;
 mod raw_value;
+mod roomy;
+mod scan;
 mod ser;
 mod text;
 mod tree;

@@ -3,6 +3,7 @@
 use super::error::{DecodeError, kind_name};
 use super::oid::ObjectId;
 use super::raw_value::{RawValue, split_cstring, value_len};
+use super::scan;
 use super::spec::ElementType;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
@@ -85,6 +86,12 @@ impl<'de> RawElements<'de> {
         self.total - 1 - self.rest.len()
     }
 
+    /// The bytes of the elements that are left.
+    #[inline]
+    pub(super) fn rest(&self) -> &'de [u8] {
+        self.rest
+    }
+
     /// Whether all elements are read.
     #[inline]
     #[must_use]
@@ -98,70 +105,133 @@ impl<'de> RawElements<'de> {
     /// When the element's type, key or length is malformed.
     #[inline]
     pub fn next_element(&mut self) -> Result<Option<RawElement<'de>>, DecodeError> {
-        let before = *self;
-        let result = self.next_key().and_then(|next| match next {
-            Some((kind, key)) => {
-                let value = RawValue::new(kind, self.next_value(kind)?);
-                Ok(Some(RawElement { key, value }))
-            }
-            None => Ok(None),
-        });
-        if result.is_err() {
-            *self = Self { rest: &[], ..before };
+        let mut next = *self;
+        let element = next.take_element();
+        if element.is_none() && !self.rest.is_empty() {
+            return Err(self.element_error());
         }
-        result
+        *self = next;
+        Ok(element)
     }
 
-    /// Type and key of the next element, whose value must be taken next.
+    /// `None` at the end and when the element is malformed; nothing but these bytes says which.
+    #[inline(always)]
+    pub(super) fn take_element(&mut self) -> Option<RawElement<'de>> {
+        let (kind, key) = self.take_key()?;
+        let key = scan::utf8(key)?;
+        let value = RawValue::new(kind, self.take_value(kind)?);
+        Some(RawElement { key, value })
+    }
+
+    /// Why there is no next element; nothing is left then.
+    #[cold]
+    pub(super) fn element_error(&mut self) -> DecodeError {
+        let mut failed = *self;
+        self.rest = &[];
+        match failed.take_key() {
+            None => failed.key_error(),
+            Some((_, key)) if scan::utf8(key).is_none() => failed.key_encoding_error(),
+            Some((kind, _)) => failed.value_error(kind),
+        }
+    }
+
+    /// Type and key of the next element, whose value must be taken next. The key is not validated: in arrays nobody
+    /// looks at it.
     ///
     /// Key and value are taken apart for the deserializer, which uses each where it is found:
     /// carrying both around together costs more than reading them.
     #[inline]
-    pub(super) fn next_key(&mut self) -> Result<Option<(ElementType, &'de str)>, DecodeError> {
-        match self.next_key_bytes()? {
-            Some((kind, key)) => match std::str::from_utf8(key) {
-                Ok(key) => Ok(Some((kind, key))),
-                Err(_) => Err(self.malformed("the element's key is not UTF-8")),
-            },
-            None => Ok(None),
+    pub(super) fn next_key_bytes(&mut self) -> Result<Option<(ElementType, &'de [u8])>, DecodeError> {
+        match self.take_key() {
+            None if !self.rest.is_empty() => Err(self.key_error()),
+            key => Ok(key),
         }
     }
 
-    /// As [`next_key`](Self::next_key), the key not validated: in arrays nobody looks at it.
+    /// The type of the next element, if `name` is short and its key; otherwise nothing is read.
     #[inline]
-    pub(super) fn next_key_bytes(&mut self) -> Result<Option<(ElementType, &'de [u8])>, DecodeError> {
-        let Some((&tag, after_tag)) = self.rest.split_first() else {
-            return Ok(None);
-        };
-        let Some(kind) = ElementType::from(tag) else {
-            return Err(self.malformed(if tag == 0 {
-                "bytes follow the document's terminating zero byte"
-            } else {
-                "the element has an unknown type"
-            }));
-        };
-        match split_cstring(after_tag) {
-            Some((key, rest)) => {
-                self.rest = rest;
-                Ok(Some((kind, key)))
-            }
-            None => Err(self.malformed("the element's key has no end")),
-        }
+    pub(super) fn take_named(&mut self, name: &str) -> Option<ElementType> {
+        let (&tag, after_tag) = self.rest.split_first()?;
+        let rest = scan::strip_short_key(after_tag, name)?;
+        let kind = scan::element_type(tag)?;
+        self.rest = rest;
+        Some(kind)
+    }
+
+    /// Type and key, `None` at the end and when they are malformed.
+    ///
+    /// This and [`take_value`](Self::take_value) know of no errors, so that what they return fits into registers.
+    #[inline]
+    fn take_key(&mut self) -> Option<(ElementType, &'de [u8])> {
+        let (&tag, after_tag) = self.rest.split_first()?;
+        let kind = scan::element_type(tag)?;
+        let (key, rest) = split_cstring(after_tag)?;
+        self.rest = rest;
+        Some((kind, key))
     }
 
     /// The bytes of the value whose key was taken.
     #[inline]
     pub(super) fn next_value(&mut self, kind: ElementType) -> Result<&'de [u8], DecodeError> {
-        match value_len(kind, self.rest) {
-            Ok(len) => match self.rest.split_at_checked(len) {
-                Some((bytes, rest)) => {
-                    self.rest = rest;
-                    Ok(bytes)
-                }
-                None => Err(self.malformed("the element's value is cut off")),
-            },
-            Err(message) => Err(self.malformed(message)),
+        match self.take_value(kind) {
+            Some(bytes) => Ok(bytes),
+            None => Err(self.value_error(kind)),
         }
+    }
+
+    #[inline]
+    fn take_value(&mut self, kind: ElementType) -> Option<&'de [u8]> {
+        let len = value_len(kind, self.rest).ok()?;
+        let (bytes, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    /// The next element's value, its key not validated.
+    ///
+    /// # Errors
+    /// As for [`next_element`](Self::next_element), after which these elements are of no more use.
+    #[inline]
+    pub(crate) fn next_item(&mut self) -> Result<Option<RawValue<'de>>, DecodeError> {
+        match self.next_key_bytes()? {
+            Some((kind, _)) => Ok(Some(RawValue::new(kind, self.next_value(kind)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// How many well-formed elements are left, or `limit` if they are more.
+    pub(super) fn count_up_to(mut self, limit: usize) -> usize {
+        let mut count = 0;
+        while count < limit
+            && let Some((kind, _)) = self.take_key()
+            && self.take_value(kind).is_some()
+        {
+            count += 1;
+        }
+        count
+    }
+
+    #[cold]
+    fn key_error(&self) -> DecodeError {
+        self.malformed(match self.rest.first() {
+            Some(0) => "bytes follow the document's terminating zero byte",
+            Some(tag) if scan::element_type(*tag).is_none() => "the element has an unknown type",
+            _ => "the element's key has no end",
+        })
+    }
+
+    #[cold]
+    fn value_error(&self, kind: ElementType) -> DecodeError {
+        self.malformed(match value_len(kind, self.rest) {
+            Ok(_) => "the element's value is cut off",
+            Err(message) => message,
+        })
+    }
+
+    /// That the key read last is not UTF-8.
+    #[cold]
+    pub(super) fn key_encoding_error(&self) -> DecodeError {
+        self.malformed("the element's key is not UTF-8")
     }
 
     #[cold]

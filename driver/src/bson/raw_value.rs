@@ -4,6 +4,7 @@ use super::error::DecodeError;
 use super::limits::MIN_DOCUMENT;
 use super::oid::ObjectId;
 use super::raw_reader::RawElements;
+use super::scan;
 use super::spec::{BinarySubtype, ElementType};
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
@@ -17,9 +18,10 @@ pub struct RawValue<'de> {
 /// Splits off the bytes before the next zero byte, which is dropped.
 #[inline]
 pub(crate) fn split_cstring(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    let (text, rest) = bytes.split_at_checked(end)?;
-    Some((text, rest.get(1..)?))
+    match bytes.split_at_checked(scan::find_zero(bytes)?)? {
+        (text, [0, rest @ ..]) => Some((text, rest)),
+        _ => None,
+    }
 }
 
 #[inline]
@@ -30,23 +32,26 @@ fn read_len(bytes: &[u8]) -> Option<usize> {
 /// How many bytes of `rest` the value takes; the caller checks that they are there.
 #[inline]
 pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
-    let stated = || read_len(rest).ok_or("the element's length is cut off or negative");
+    match kind {
+        ElementType::Int32 => Ok(4),
+        ElementType::String => string_len(rest),
+        ElementType::Null => Ok(0),
+        ElementType::Boolean => Ok(1),
+        ElementType::Double | ElementType::DateTime | ElementType::Int64 => Ok(8),
+        ElementType::ObjectId => Ok(12),
+        ElementType::EmbeddedDocument | ElementType::Array => document_len(rest),
+        _ => other_len(kind, rest),
+    }
+}
+
+/// As [`value_len`], for the types that are rare.
+#[inline(never)]
+fn other_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
     Ok(match kind {
-        ElementType::Null | ElementType::Undefined | ElementType::MinKey | ElementType::MaxKey => 0,
-        ElementType::Boolean => 1,
-        ElementType::Int32 => 4,
-        ElementType::Double | ElementType::DateTime | ElementType::Timestamp | ElementType::Int64 => 8,
-        ElementType::ObjectId => 12,
+        ElementType::Timestamp => 8,
         ElementType::Decimal128 => 16,
-        ElementType::String | ElementType::JavaScriptCode | ElementType::Symbol => string_len(rest)?,
-        ElementType::EmbeddedDocument | ElementType::Array => {
-            let len = stated()?;
-            if len < MIN_DOCUMENT {
-                return Err("the document's length is too small");
-            }
-            len
-        }
-        ElementType::Binary => stated()? + 5,
+        ElementType::Binary => stated_len(rest)? + 5,
+        ElementType::JavaScriptCode | ElementType::Symbol => string_len(rest)?,
         ElementType::DbPointer => string_len(rest)? + 12,
         ElementType::RegularExpression => {
             let after = split_cstring(rest).and_then(|(_, options)| split_cstring(options));
@@ -54,13 +59,38 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'stati
             rest.len() - after.len()
         }
         ElementType::JavaScriptCodeWithScope => {
-            let len = stated()?;
+            let len = stated_len(rest)?;
             if len < 4 + 5 + MIN_DOCUMENT {
                 return Err("the code with scope's length is too small");
             }
             len
         }
+        ElementType::Undefined | ElementType::MinKey | ElementType::MaxKey => 0,
+        // The caller has answered these.
+        ElementType::Int32
+        | ElementType::String
+        | ElementType::Null
+        | ElementType::Boolean
+        | ElementType::Double
+        | ElementType::DateTime
+        | ElementType::Int64
+        | ElementType::ObjectId
+        | ElementType::EmbeddedDocument
+        | ElementType::Array => return value_len(kind, rest),
     })
+}
+
+#[inline]
+fn stated_len(rest: &[u8]) -> Result<usize, &'static str> {
+    read_len(rest).ok_or("the element's length is cut off or negative")
+}
+
+#[inline]
+fn document_len(rest: &[u8]) -> Result<usize, &'static str> {
+    match stated_len(rest)? {
+        len if len < MIN_DOCUMENT => Err("the document's length is too small"),
+        len => Ok(len),
+    }
 }
 
 #[inline]
@@ -72,11 +102,11 @@ fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// The bytes of a length-prefixed, zero-terminated string that fills `bytes`.
+/// The bytes of a length-prefixed, zero-terminated string that fills `bytes`: they were split off by that length.
 #[inline]
 fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
-    match bytes.get(4..).and_then(<[u8]>::split_last) {
-        Some((0, text)) if read_len(bytes) == Some(text.len() + 1) => Ok(text),
+    match bytes {
+        [_, _, _, _, text @ .., 0] => Ok(text),
         _ => Err(DecodeError::new(
             "the string has no terminating zero byte at its end",
         )),
@@ -85,7 +115,7 @@ fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 
 #[inline]
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
-    std::str::from_utf8(bytes).map_err(|_| DecodeError::new("the string is not UTF-8"))
+    scan::utf8(bytes).ok_or_else(|| DecodeError::new("the string is not UTF-8"))
 }
 
 macro_rules! fixed {

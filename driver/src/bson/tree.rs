@@ -6,7 +6,7 @@ use super::raw_reader::RawElements;
 use super::raw_value::{RawValue, utf8};
 use super::spec::ElementType;
 use super::writer::DocumentWriter;
-use super::{Binary, Bson, Document, IndexKey, JavaScriptCodeWithScope, Regex, de};
+use super::{Binary, Bson, Document, IndexKey, JavaScriptCodeWithScope, Regex, de, roomy};
 
 /// Appends `document` to `out`; after an error `out` is as it was.
 ///
@@ -133,24 +133,30 @@ impl<'i> Reader<'i> {
 
     fn document(&self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
-        let mut document = Document::new();
         let mut elements = self.elements(bytes)?;
-        while let Some(element) = elements
-            .next_element()
-            .map_err(|error| error.rebase(self.offset_of(bytes)))?
-        {
-            let value = self
-                .value(element.value, inner)
-                .map_err(|error| error.in_field(element.key))?;
-            document.insert(element.key, value);
+        let mut document = roomy::document_for(elements.count_up_to(roomy::MOST));
+        loop {
+            let before = elements;
+            let Some(element) = elements.take_element() else {
+                elements = before;
+                break;
+            };
+            match self.value(element.value, inner) {
+                Ok(value) => drop(document.insert(element.key, value)),
+                Err(error) => return Err(error.in_field(element.key)),
+            }
         }
-        Ok(document)
+        if elements.is_empty() {
+            Ok(document)
+        } else {
+            Err(elements.element_error().rebase(self.offset_of(bytes)))
+        }
     }
 
     fn array(&self, bytes: &'i [u8], depth: u8) -> Result<Vec<Bson>, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
-        let mut values = Vec::new();
         let mut elements = self.elements(bytes)?;
+        let mut values = Vec::with_capacity(elements.count_up_to(roomy::MOST));
         while let Some(element) = elements
             .next_element()
             .map_err(|error| error.rebase(self.offset_of(bytes)))?

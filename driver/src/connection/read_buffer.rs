@@ -15,9 +15,7 @@ const KEPT: usize = 256 << 10;
 /// Bytes read from a stream: first the current message, then what arrived after it.
 #[derive(Debug, Default)]
 pub(super) struct ReadBuffer {
-    /// Zeroed beyond `filled`, so that its length is the capacity in use.
     bytes: Vec<u8>,
-    filled: usize,
     message: usize,
     /// The current message is a compressed frame: what it holds is the first bytes of `unpacked`.
     is_packed: bool,
@@ -42,12 +40,12 @@ impl ReadBuffer {
         if self.message == 0 {
             return;
         }
-        if self.filled > self.message {
-            self.bytes.copy_within(self.message..self.filled, 0);
+        match self.has_surplus() {
+            true => drop(self.bytes.drain(..self.message)),
+            false => self.bytes.clear(),
         }
-        self.filled -= self.message;
         self.message = 0;
-        if self.bytes.len() > KEPT && self.filled == 0 {
+        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
         }
         if self.is_packed {
@@ -60,25 +58,22 @@ impl ReadBuffer {
 
     /// Reads until at least `wanted` bytes are there.
     pub(super) async fn fill(&mut self, stream: &mut Stream, wanted: usize) -> io::Result<()> {
-        while self.filled < wanted {
+        while self.bytes.len() < wanted {
             self.make_room(wanted);
-            let room = self.bytes.get_mut(self.filled..).unwrap_or_default();
-            self.filled += stream.read(room, self.interruption.as_deref()).await?;
+            let interruption = self.interruption.as_deref();
+            stream.read(&mut self.bytes, interruption).await?;
         }
         Ok(())
     }
 
     fn make_room(&mut self, wanted: usize) {
-        if self.filled < self.bytes.len()
-            && (wanted <= self.bytes.len() || self.filled < self.bytes.len() / 2)
-        {
+        let (filled, capacity) = (self.bytes.len(), self.bytes.capacity());
+        if filled < capacity && (wanted <= capacity || filled < capacity / 2) {
             return;
         }
-        let affordable = (self.filled * 2).max(TRUSTED);
+        let affordable = (filled * 2).max(TRUSTED);
         let target = wanted.min(affordable).max(INITIAL);
-        if target > self.bytes.len() {
-            self.bytes.resize(target, 0);
-        }
+        self.bytes.reserve_exact(target.saturating_sub(filled));
     }
 
     /// The first bytes, once [`fill`](Self::fill) has read a header.
@@ -101,7 +96,7 @@ impl ReadBuffer {
 
     /// Whether more has arrived than the current message.
     pub(super) fn has_surplus(&self) -> bool {
-        self.filled > self.message
+        self.bytes.len() > self.message
     }
 
     /// The current message.
@@ -121,12 +116,9 @@ impl ReadBuffer {
             self.unpacked_length = 0;
             return ReplyBuffer::new(bytes, body);
         }
-        if !self.is_packed && self.filled == self.message && self.message * 2 > self.bytes.len() {
-            let mut bytes = std::mem::take(&mut self.bytes);
-            bytes.truncate(self.message);
-            self.filled = 0;
+        if !self.is_packed && !self.has_surplus() && self.message * 2 > self.bytes.capacity() {
             self.message = 0;
-            return ReplyBuffer::new(bytes, body);
+            return ReplyBuffer::new(std::mem::take(&mut self.bytes), body);
         }
         let bytes = self.message().get(body).unwrap_or_default().to_vec();
         let body = 0..bytes.len();

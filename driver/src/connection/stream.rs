@@ -3,12 +3,12 @@
 use std::{
     future::poll_fn,
     io,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll},
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncReadExt, AsyncWrite},
     net::TcpStream,
 };
 
@@ -27,18 +27,16 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Reads once into `buffer` and returns the number of bytes; an orderly end of the stream is an error.
+    /// Reads once to the end of `buffer`, as much as it has room for, and returns the number of bytes; an orderly end of
+    /// the stream is an error.
     pub(super) async fn read(
         &mut self,
-        buffer: &mut [u8],
+        buffer: &mut Vec<u8>,
         interruption: Option<&Interruption>,
     ) -> io::Result<usize> {
-        let count = poll_fn(|cx| {
-            let mut target = ReadBuf::new(buffer);
-            match self.poll_read(cx, &mut target) {
-                Poll::Ready(outcome) => Poll::Ready(outcome.map(|()| target.filled().len())),
-                Poll::Pending => pending_unless_interrupted(interruption, cx),
-            }
+        let count = poll_fn(|cx| match self.poll_read(cx, buffer) {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => pending_unless_interrupted(interruption, cx),
         })
         .await?;
         if count == 0 {
@@ -85,11 +83,12 @@ impl Stream {
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    // The futures remember nothing between polls; they read without the room being zeroed before.
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         match self {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tcp(stream) => pin!(stream.read_buf(buffer)).poll(cx),
             #[cfg(unix)]
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Unix(stream) => pin!(stream.read_buf(buffer)).poll(cx),
             Self::Tls(stream) => stream.poll_read(cx, buffer),
         }
     }

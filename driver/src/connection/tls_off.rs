@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{io::ReadBuf, net::TcpStream};
+use tokio::net::TcpStream;
 
 use crate::{Error, Result, ServerAddress, options::TlsOptions, types::deadline::Deadline};
 
@@ -38,7 +38,7 @@ impl TlsStream {
         match self.0 {}
     }
 
-    pub(super) fn poll_read(&mut self, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_read(&mut self, _: &mut Context<'_>, _: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         match self.0 {}
     }
 

@@ -53,11 +53,11 @@ impl Batch {
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
         let mut elements = RawElements::unframed(rest);
-        let Some(element) = elements.next_element()? else {
+        let Some(item) = elements.next_item()? else {
             self.current = 0..0;
             return Ok(false);
         };
-        let Some(document) = document_bytes(element.value) else {
+        let Some(document) = document_bytes(item) else {
             return Err(Error::protocol(
                 "a cursor's batch holds something else than documents",
             ));
@@ -137,9 +137,9 @@ pub(crate) fn first_document<'a>(reply: &Reply<'a>) -> Result<Option<&'a [u8]>> 
     let array = find_element(reply.cursor()?.0, "firstBatch")?
         .and_then(|element| array_bytes(element.value))
         .ok_or_else(|| Error::protocol("a cursor reply has no first batch"))?;
-    match RawElements::new(array)?.next_element()? {
+    match RawElements::new(array)?.next_item()? {
         None => Ok(None),
-        Some(first) => document_bytes(first.value)
+        Some(first) => document_bytes(first)
             .map(Some)
             .ok_or_else(|| Error::protocol("a cursor's batch holds something else than documents")),
     }

@@ -98,8 +98,9 @@ impl Context<'_, '_> {
     }
 }
 
-/// How deep the value may still nest, and wishes of the wrappers around it.
+/// How deep the value may still nest, and wishes of the wrappers around it. Aligned so that it is copied as a whole.
 #[derive(Clone, Copy)]
+#[repr(align(4))]
 struct Mode {
     depth: u8,
     human_readable: bool,

@@ -54,7 +54,7 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
 
     #[inline]
     fn access(self, document: &'de [u8]) -> Result<Access<'de, 'c>> {
-        Access::new(self.context, self.mode, document)
+        Access::new(self.context, self.mode, document, &[])
     }
 
     /// Gives a number to a reader of integers.

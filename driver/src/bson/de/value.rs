@@ -36,7 +36,12 @@ impl<'de, 'c> Value<'de, 'c> {
 
     #[inline]
     fn access(self) -> Result<Access<'de, 'c>> {
-        Access::new(self.context, self.mode, self.raw.bytes())
+        self.access_fields(&[])
+    }
+
+    #[inline]
+    fn access_fields(self, expected: &'static [&'static str]) -> Result<Access<'de, 'c>> {
+        Access::new(self.context, self.mode, self.raw.bytes(), expected)
     }
 }
 
@@ -180,10 +185,13 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.deserialize_map(visitor)
+        match self.raw.kind() {
+            ElementType::EmbeddedDocument => visitor.visit_map(self.access_fields(fields)?),
+            _ => self.parse()?.deserialize_map(visitor),
+        }
     }
 
     #[inline]

@@ -43,13 +43,14 @@ pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Resp
 }
 
 async fn read_response(stream: &mut Stream, mut reader: ResponseReader) -> io::Result<Response> {
-    let mut buffer = [0; 4096];
+    let mut buffer = Vec::with_capacity(4096);
     loop {
         match stream.read(&mut buffer, None).await {
-            Ok(count) => {
-                if let Some(response) = reader.push(buffer.get(..count).unwrap_or_default())? {
+            Ok(_) => {
+                if let Some(response) = reader.push(&buffer)? {
                     return Ok(response);
                 }
+                buffer.clear();
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return reader.end(),
             Err(error) => return Err(error),

@@ -16,13 +16,13 @@ mod verify;
 use std::{
     future::poll_fn,
     io,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::{
@@ -150,15 +150,15 @@ impl TlsStream {
         let mut byte = [0];
         let mut target = ReadBuf::new(&mut byte);
         let mut cx = Context::from_waker(Waker::noop());
-        self.poll_read(&mut cx, &mut target).is_ready()
+        Pin::new(&mut *self.0).poll_read(&mut cx, &mut target).is_ready()
     }
 
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.0).poll_read(cx, buffer)
+        buffer: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        pin!(self.0.read_buf(buffer)).poll(cx)
     }
 
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
