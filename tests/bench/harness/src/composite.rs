@@ -162,7 +162,10 @@ mod tests {
             _ => vec![None, None],
         };
         let read = READ_BENCH.averages(2, scores).unwrap();
-        assert_eq!((read.scores.as_slice(), read.without), ([20.0, 40.0].as_slice(), 3));
+        assert_eq!(
+            (read.scores.as_slice(), read.without),
+            ([20.0, 40.0].as_slice(), 3)
+        );
         let write = WRITE_BENCH.averages(2, scores).unwrap();
         let driver = driver_bench(&read, &write);
         assert_eq!((driver.scores, driver.without), (vec![11.0, 22.0], 15));

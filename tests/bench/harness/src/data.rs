@@ -207,22 +207,37 @@ mod tests {
         }
         assert_eq!(data.text(Archive::FlatModels, "small_doc.json").unwrap(), "{}");
         let found = |wanted| data.files(Archive::Parallel, "ldjson_multi", wanted);
-        let names: Vec<_> = found(2).unwrap().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+        let names: Vec<_> = found(2)
+            .unwrap()
+            .iter()
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect();
         assert_eq!(names, ["1", "2"]);
-        assert!(found(3).unwrap_err().to_string().ends_with("2 files instead of 3"));
+        assert!(
+            found(3)
+                .unwrap_err()
+                .to_string()
+                .ends_with("2 files instead of 3")
+        );
     }
 
     #[test]
     fn what_is_missing_or_damaged_is_named() {
         let folder = Folder::new("missing");
         let data = Data::new(folder.0.join("unpacked"));
-        let error = data.unpack(&folder.0, Archive::Documents).unwrap_err().to_string();
+        let error = data
+            .unpack(&folder.0, Archive::Documents)
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with("single_and_multi_document.tgz"), "{error}");
         fs::write(folder.0.join("parallel.tgz"), "not an archive").unwrap();
         let error = data.unpack(&folder.0, Archive::Parallel).unwrap_err().to_string();
         assert!(error.contains("tar"), "{error}");
         assert!(!folder.0.join("unpacked/parallel").exists());
-        let error = data.text(Archive::Documents, "tweet.json").unwrap_err().to_string();
+        let error = data
+            .text(Archive::Documents, "tweet.json")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("tweet.json: "), "{error}");
     }
 }

@@ -66,7 +66,10 @@ mod tests {
     fn percentiles_follow_the_rule() {
         let hundred = seconds(1..=100);
         for percent in PERCENTILES {
-            assert_eq!(percentile(&hundred, percent), Some(Duration::from_secs(percent.into())));
+            assert_eq!(
+                percentile(&hundred, percent),
+                Some(Duration::from_secs(percent.into()))
+            );
         }
         let ten = seconds(1..=10);
         let of_ten = |percent| percentile(&ten, percent).unwrap().as_secs();

@@ -11,7 +11,6 @@ mod single;
 use std::process::ExitCode;
 
 use marula_bench_harness::{Assignment, Body, Failure, Missing, Task, serve};
-use place::Place;
 
 fn main() -> ExitCode {
     serve(prepare)
@@ -29,9 +28,7 @@ async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
         Task::FindOneById => Box::new(single::FindOneById::new(&assignment).await?),
         Task::SmallInsertOne | Task::LargeInsertOne => Box::new(single::InsertOne::new(&assignment).await?),
         Task::FindMany => Box::new(multi::FindMany::new(&assignment).await?),
-        Task::SmallBulkInsert | Task::LargeBulkInsert => {
-            Box::new(multi::BulkInsert::new(&assignment).await?)
-        }
+        Task::SmallBulkInsert | Task::LargeBulkInsert => Box::new(multi::BulkInsert::new(&assignment).await?),
         Task::SmallCollectionBulkWrite | Task::LargeCollectionBulkWrite => {
             Box::new(multi::BulkWriteInsert::new(&assignment).await?)
         }

@@ -5,7 +5,9 @@
 
 use std::{future::Future, hint::black_box, marker::PhantomData};
 
-use marula::{Collection, Model, bson::ObjectId, driver::UpdateResult, driver::options::WriteConcern, prelude::*};
+use marula::{
+    Collection, Model, bson::ObjectId, driver::UpdateResult, driver::options::WriteConcern, prelude::*,
+};
 use marula_bench_harness::{Assignment, Body, Doing, Failure, data::Archive};
 
 use crate::{
@@ -21,8 +23,10 @@ trait Subject: Model {
     /// Gives it new ids, as if it were another one; returns them.
     fn renew(&mut self) -> Ids;
     /// The update of its task.
-    fn update(models: &Collection<Self>, id: ObjectId)
-    -> impl Future<Output = marula::Result<UpdateResult>> + Send;
+    fn update(
+        models: &Collection<Self>,
+        id: ObjectId,
+    ) -> impl Future<Output = marula::Result<UpdateResult>> + Send;
 }
 
 #[derive(Clone, Copy)]
@@ -100,7 +104,9 @@ impl<D: Subject> Models<D> {
     async fn new(assignment: &Assignment) -> Result<Self, Failure> {
         let (archive, file) = D::FILE;
         let text = assignment.data.text(archive, file)?;
-        let database = marula::connect(assignment.uri()?).await?.database(&assignment.database);
+        let database = marula::connect(assignment.uri()?)
+            .await?
+            .database(&assignment.database);
         let collection = database.collection().with_write_concern(WriteConcern::nodes(1));
         Ok(Self {
             text,
@@ -201,7 +207,9 @@ impl Query<SmallModel> for ById {
 
 impl Query<NestedModel> for ByNested {
     async fn find(models: &Collection<NestedModel>, ids: Ids) -> marula::Result<Option<NestedModel>> {
-        models.find_one(|m| m.embedded_str_doc_1().unique_id().eq(ids.nested)).await
+        models
+            .find_one(|m| m.embedded_str_doc_1().unique_id().eq(ids.nested))
+            .await
     }
 }
 
@@ -244,7 +252,10 @@ async fn update<D: Subject>(assignment: &Assignment) -> Result<Box<dyn Body>, Fa
 }
 
 async fn find<D: Subject, Q: Query<D> + 'static>(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {
-    Ok(Box::new(Find::<D, Q>(Models::new(assignment).await?, PhantomData)))
+    Ok(Box::new(Find::<D, Q>(
+        Models::new(assignment).await?,
+        PhantomData,
+    )))
 }
 
 macro_rules! tasks {

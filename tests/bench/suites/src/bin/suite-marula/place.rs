@@ -51,7 +51,9 @@ pub(crate) fn document(assignment: &Assignment) -> Result<Document, Failure> {
         Task::LargeInsertOne | Task::LargeBulkInsert | Task::LargeCollectionBulkWrite => "large_doc.json",
         _ => "small_doc.json",
     };
-    Ok(from_extended_json(&assignment.data.text(Archive::Documents, file)?)?)
+    Ok(from_extended_json(
+        &assignment.data.text(Archive::Documents, file)?,
+    )?)
 }
 
 pub(crate) fn copies(document: &Document, count: u64) -> Result<Vec<Document>, Failure> {
