@@ -241,7 +241,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("| DriverBench | 82.5 | 43.3 | 1.91 | without 16 tasks |"),
+            text.contains("| DriverBench | 82.5 | 43.3 | 1.90 | without 16 tasks |"),
             "{text}"
         );
         assert!(!report().has_failures());

@@ -42,7 +42,7 @@ impl Sample {
             write(&path, &"{\"text\": \"hello\", \"lang\": null}\n".repeat(lines));
         }
         let fields = |from: u32, to: u32, text: bool| {
-            let value = |n| if text { format!("\"s{n}\"") } else { n.to_string() };
+            let value = |n: u32| if text { format!("\"s{n}\"") } else { n.to_string() };
             let fields = (from..=to).map(|n| format!("\"field{n}\": {}", value(n)));
             fields.collect::<Vec<_>>().join(", ")
         };

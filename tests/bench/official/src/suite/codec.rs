@@ -33,7 +33,7 @@ impl Body for Encode {
     fn run(&mut self) -> Doing<'_> {
         Box::pin(async {
             for _ in 0..self.units {
-                black_box(black_box(&self.document).encode_to_vec()?);
+                black_box(black_box(&self.document).to_vec()?);
             }
             Ok(())
         })
@@ -48,7 +48,7 @@ pub(crate) struct Decode {
 impl Decode {
     pub(crate) fn new(assignment: &Assignment) -> Result<Self, Failure> {
         Ok(Self {
-            bytes: document(assignment)?.encode_to_vec()?,
+            bytes: document(assignment)?.to_vec()?,
             units: assignment.units,
         })
     }
@@ -58,7 +58,7 @@ impl Body for Decode {
     fn run(&mut self) -> Doing<'_> {
         Box::pin(async {
             for _ in 0..self.units {
-                black_box(Document::decode_from_reader(black_box(self.bytes.as_slice()))?);
+                black_box(Document::from_reader(black_box(self.bytes.as_slice()))?);
             }
             Ok(())
         })

@@ -79,7 +79,7 @@ impl Subject for NestedModel {
     }
 }
 
-struct Models<D> {
+struct Models<D: Send + Sync> {
     text: String,
     units: u64,
     place: Place,
@@ -119,7 +119,7 @@ impl<D: Subject> Models<D> {
     }
 }
 
-struct Creation<D>(Models<D>);
+struct Creation<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
     fn setup(&mut self) -> Doing<'_> {
@@ -149,7 +149,7 @@ impl<D: Subject> Body for Creation<D> {
     }
 }
 
-struct Update<D>(Models<D>);
+struct Update<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
     fn setup(&mut self) -> Doing<'_> {
@@ -207,7 +207,7 @@ impl Query<NestedModel> for ByItem {
     }
 }
 
-struct Find<D, Q>(Models<D>, PhantomData<fn() -> Q>);
+struct Find<D: Send + Sync, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
     fn setup(&mut self) -> Doing<'_> {

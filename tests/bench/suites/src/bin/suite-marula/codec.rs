@@ -1,7 +1,7 @@
 //! The BSON tasks: documents (trees of values, the natural type of documents without a struct) to bytes and back.
 //!
 //! What is compared is the codec behind the API for whole documents, into a fresh buffer for each: here `bson::to_vec` and
-//! `bson::decode_document`, there `Document::encode_to_vec` and `Document::decode_from_reader`. The tree itself is the same type in
+//! `bson::decode_document`, there `Document::to_vec` and `Document::from_reader`. The tree itself is the same type in
 //! both programs, that of crate bson.
 
 use std::hint::black_box;
