@@ -28,14 +28,26 @@ impl Sample {
         let name = format!("marula-bench-suites-{name}-{}", std::process::id());
         let data = Data::new(std::env::temp_dir().join(name));
         for (file, text) in [
-            ("flat_bson.json", r#"{"_id": {"$oid": "566b3f8a7c9b1d2e3f4a5b6c"}, "a": 1, "b": "x"}"#),
-            ("deep_bson.json", r#"{"left": {"left": "a", "right": "b"}, "right": {"left": "c"}}"#),
-            ("full_bson.json", r#"{"a": {"$numberLong": "5"}, "b": {"$minKey": 1}, "c": [1.5, null]}"#),
+            (
+                "flat_bson.json",
+                r#"{"_id": {"$oid": "566b3f8a7c9b1d2e3f4a5b6c"}, "a": 1, "b": "x"}"#,
+            ),
+            (
+                "deep_bson.json",
+                r#"{"left": {"left": "a", "right": "b"}, "right": {"left": "c"}}"#,
+            ),
+            (
+                "full_bson.json",
+                r#"{"a": {"$numberLong": "5"}, "b": {"$minKey": 1}, "c": [1.5, null]}"#,
+            ),
         ] {
             write(&data.path(Archive::ExtendedBson, file), text);
         }
         for file in ["tweet.json", "small_doc.json", "large_doc.json"] {
-            write(&data.path(Archive::Documents, file), r#"{"text": "hello", "id": 4294967297}"#);
+            write(
+                &data.path(Archive::Documents, file),
+                r#"{"text": "hello", "id": 4294967297}"#,
+            );
         }
         for (file, lines) in [("ldjson000.txt", 3), ("ldjson001.txt", 2), ("ldjson002.txt", 4)] {
             let path = data.path(Archive::Parallel, "ldjson_multi").join(file);
@@ -49,15 +61,24 @@ impl Sample {
         let small = format!("{{{}, {}}}", fields(1, 7, true), fields(8, 13, false));
         write(&data.path(Archive::FlatModels, "small_doc.json"), &small);
         let image = r#""image_field": {"$binary": {"base64": "aW1hZ2U=", "subType": "00"}}"#;
-        let large = format!("{{{}, {}, {image}}}", fields(1, 125, true), fields(126, 250, false));
+        let large = format!(
+            "{{{}, {}, {image}}}",
+            fields(1, 125, true),
+            fields(126, 250, false)
+        );
         write(&data.path(Archive::FlatModels, "large_doc.json"), &large);
         let strings = format!("{{{}}}", fields(1, 15, true));
         let numbers = format!("{{{}}}", fields(1, 15, false));
-        let mut nested: Vec<_> = (1..=5).map(|n| format!("\"embedded_str_doc_{n}\": {strings}")).collect();
+        let mut nested: Vec<_> = (1..=5)
+            .map(|n| format!("\"embedded_str_doc_{n}\": {strings}"))
+            .collect();
         nested.push(format!("\"embedded_str_doc_array\": [{strings}, {strings}]"));
         nested.extend((8..=14).map(|n| format!("\"embedded_int_doc_{n}\": {numbers}")));
         let nested = format!("{{{}}}", nested.join(", "));
-        write(&data.path(Archive::NestedModels, "large_doc_nested.json"), &nested);
+        write(
+            &data.path(Archive::NestedModels, "large_doc_nested.json"),
+            &nested,
+        );
         Self(data)
     }
 }
@@ -109,7 +130,10 @@ async fn every_task_is_done_or_named_as_missing() {
                 Outcome::Measured(measured) => {
                     assert!(!MISSING.contains(task), "{task}");
                     let iterations = measured.times.seconds.len();
-                    assert!((1..=2).contains(&iterations) && measured.times.score > 0.0, "{task}");
+                    assert!(
+                        (1..=2).contains(&iterations) && measured.times.score > 0.0,
+                        "{task}"
+                    );
                 }
                 Outcome::Missing(why) => {
                     assert!(MISSING.contains(task), "{task}: {why}");
