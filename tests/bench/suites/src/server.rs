@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use crate::Failure;
@@ -13,6 +13,8 @@ use crate::Failure;
 pub struct Server {
     child: Child,
     uri: String,
+    /// Kept open: the server prints more than the one line that is read.
+    _output: BufReader<ChildStdout>,
 }
 
 impl Server {
@@ -23,13 +25,13 @@ impl Server {
     pub fn start(program: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(program);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut output = BufReader::new(child.stdout.take().ok_or("the server has no output")?);
         let mut uri = String::new();
-        if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut uri)?;
-        }
+        output.read_line(&mut uri)?;
         let server = Self {
             child,
             uri: uri.trim().to_owned(),
+            _output: output,
         };
         if server.uri.is_empty() {
             return Err("the server printed no connection string".into());
