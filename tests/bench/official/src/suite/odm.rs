@@ -1,0 +1,265 @@
+//! The ODM suite without an ODM, which this driver has none: structs in typed collections, filters and updates as documents.
+
+use std::{hint::black_box, marker::PhantomData};
+
+use marula_bench_harness::{Assignment, Body, Doing, Failure, data::Archive};
+use mongodb::{
+    Collection,
+    bson::{Document, doc, oid::ObjectId},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    odm_models::{LargeModel, NestedModel, SmallModel},
+    place::{Place, expect},
+};
+
+/// What the tasks need of a model.
+trait Subject: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
+    const FILE: (Archive, &'static str);
+    const COLLECTION: &'static str;
+    /// The field that its update changes.
+    const UPDATED: &'static str;
+    /// Gives it new ids, as if it were another one; returns them.
+    fn renew(&mut self) -> Ids;
+}
+
+#[derive(Clone, Copy)]
+struct Ids {
+    id: ObjectId,
+    /// Of the nested model: that of `embedded_str_doc_1`, and of the first item of the array.
+    nested: ObjectId,
+    item: ObjectId,
+}
+
+impl Ids {
+    fn new() -> Self {
+        let [id, nested, item] = [(); 3].map(|()| ObjectId::new());
+        Self { id, nested, item }
+    }
+}
+
+impl Subject for SmallModel {
+    const FILE: (Archive, &'static str) = (Archive::FlatModels, "small_doc.json");
+    const COLLECTION: &str = "small_models";
+    const UPDATED: &str = "field1";
+
+    fn renew(&mut self) -> Ids {
+        let ids = Ids::new();
+        self._id = ids.id;
+        ids
+    }
+}
+
+impl Subject for LargeModel {
+    const FILE: (Archive, &'static str) = (Archive::FlatModels, "large_doc.json");
+    const COLLECTION: &str = "large_models";
+    const UPDATED: &str = "field1";
+
+    fn renew(&mut self) -> Ids {
+        let ids = Ids::new();
+        self._id = ids.id;
+        ids
+    }
+}
+
+impl Subject for NestedModel {
+    const FILE: (Archive, &'static str) = (Archive::NestedModels, "large_doc_nested.json");
+    const COLLECTION: &str = "nested_models";
+    const UPDATED: &str = "embedded_str_doc_1.field1";
+
+    fn renew(&mut self) -> Ids {
+        let ids = Ids::new();
+        self._id = ids.id;
+        self.embedded_str_doc_1.unique_id = ids.nested;
+        if let Some(item) = self.embedded_str_doc_array.first_mut() {
+            item.unique_id = ids.item;
+        }
+        ids
+    }
+}
+
+struct Models<D: Send + Sync> {
+    text: String,
+    units: u64,
+    place: Place,
+    collection: Collection<D>,
+    ids: Vec<Ids>,
+}
+
+impl<D: Subject> Models<D> {
+    async fn new(assignment: &Assignment) -> Result<Self, Failure> {
+        let (archive, file) = D::FILE;
+        let text = assignment.data.text(archive, file)?;
+        let place = Place::new(assignment).await?;
+        let collection = place.database.collection(D::COLLECTION);
+        Ok(Self {
+            text,
+            units: assignment.units,
+            place,
+            collection,
+            ids: Vec::new(),
+        })
+    }
+
+    async fn drop(&self) -> Result<(), Failure> {
+        self.place.drop().await
+    }
+
+    /// An empty collection with as many models as there are units.
+    async fn fill(&mut self) -> Result<(), Failure> {
+        self.collection.drop().await?;
+        let mut model: D = serde_json::from_str(&self.text)?;
+        self.ids.clear();
+        for _ in 0..self.units {
+            self.ids.push(model.renew());
+            self.collection.insert_one(&model).await?;
+        }
+        Ok(())
+    }
+}
+
+struct Creation<D: Send + Sync>(Models<D>);
+
+impl<D: Subject> Body for Creation<D> {
+    fn setup(&mut self) -> Doing<'_> {
+        Box::pin(self.0.drop())
+    }
+
+    fn run(&mut self) -> Doing<'_> {
+        Box::pin(async {
+            for _ in 0..self.0.units {
+                let model: D = serde_json::from_str(&self.0.text)?;
+                self.0.collection.insert_one(&model).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn after(&mut self) -> Doing<'_> {
+        Box::pin(async {
+            let stored = self.0.collection.estimated_document_count().await?;
+            self.0.collection.drop().await?;
+            expect("stored", stored, self.0.units)
+        })
+    }
+
+    fn teardown(&mut self) -> Doing<'_> {
+        Box::pin(self.0.drop())
+    }
+}
+
+struct Update<D: Send + Sync>(Models<D>);
+
+impl<D: Subject> Body for Update<D> {
+    fn setup(&mut self) -> Doing<'_> {
+        Box::pin(self.0.drop())
+    }
+
+    fn before(&mut self) -> Doing<'_> {
+        Box::pin(self.0.fill())
+    }
+
+    fn run(&mut self) -> Doing<'_> {
+        Box::pin(async {
+            for ids in &self.0.ids {
+                let update = doc! { "$set": { D::UPDATED: "updated_value" } };
+                let done = self
+                    .0
+                    .collection
+                    .update_one(doc! { "_id": ids.id }, update)
+                    .await?;
+                expect("updated", done.modified_count, 1)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn teardown(&mut self) -> Doing<'_> {
+        Box::pin(self.0.drop())
+    }
+}
+
+/// A query for one model by one of its ids.
+trait Query<D>: Send + Sync {
+    fn filter(ids: Ids) -> Document;
+}
+
+struct ById;
+struct ByNested;
+struct ByItem;
+
+impl Query<SmallModel> for ById {
+    fn filter(ids: Ids) -> Document {
+        doc! { "_id": ids.id }
+    }
+}
+
+impl Query<NestedModel> for ByNested {
+    fn filter(ids: Ids) -> Document {
+        doc! { "embedded_str_doc_1.unique_id": ids.nested }
+    }
+}
+
+impl Query<NestedModel> for ByItem {
+    fn filter(ids: Ids) -> Document {
+        doc! { "embedded_str_doc_array.unique_id": ids.item }
+    }
+}
+
+struct Find<D: Send + Sync, Q>(Models<D>, PhantomData<fn() -> Q>);
+
+impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
+    fn setup(&mut self) -> Doing<'_> {
+        Box::pin(self.0.fill())
+    }
+
+    fn run(&mut self) -> Doing<'_> {
+        Box::pin(async {
+            for ids in &self.0.ids {
+                let found = self.0.collection.find_one(Q::filter(*ids)).await?;
+                black_box(found.ok_or("nothing was found")?);
+            }
+            Ok(())
+        })
+    }
+
+    fn teardown(&mut self) -> Doing<'_> {
+        Box::pin(self.0.drop())
+    }
+}
+
+async fn creation<D: Subject>(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {
+    Ok(Box::new(Creation(Models::<D>::new(assignment).await?)))
+}
+
+async fn update<D: Subject>(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {
+    Ok(Box::new(Update(Models::<D>::new(assignment).await?)))
+}
+
+async fn find<D: Subject, Q: Query<D> + 'static>(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {
+    Ok(Box::new(Find::<D, Q>(
+        Models::new(assignment).await?,
+        PhantomData,
+    )))
+}
+
+macro_rules! tasks {
+    ($($name:ident $kind:ident<$($type:ident),*>;)*) => { $(
+        pub(crate) async fn $name(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {
+            $kind::<$($type),*>(assignment).await
+        }
+    )* };
+}
+
+tasks! {
+    small_creation creation<SmallModel>;
+    small_update update<SmallModel>;
+    small_find find<SmallModel, ById>;
+    large_creation creation<LargeModel>;
+    large_update update<LargeModel>;
+    nested_creation creation<NestedModel>;
+    nested_update update<NestedModel>;
+    nested_find find<NestedModel, ByNested>;
+    nested_find_array find<NestedModel, ByItem>;
+}

@@ -1,0 +1,20 @@
+//! The models of the ODM suite as structs that serde reads and writes.
+
+#![allow(clippy::pub_underscore_fields, reason = "`_id` is the name of the field")]
+
+use marula_bench_harness::{large_model, nested_model, small_model};
+use mongodb::bson::{Binary, oid::ObjectId};
+use serde::{Deserialize, Serialize};
+
+small_model! {
+    #[derive(Serialize, Deserialize)]
+}
+
+large_model! {
+    #[derive(Serialize, Deserialize)]
+}
+
+nested_model! {
+    [#[derive(Serialize, Deserialize)]]
+    [#[derive(Serialize, Deserialize)]]
+}

@@ -1,0 +1,70 @@
+//! Where the tasks work: one client, the database, the collection.
+
+use marula_bench_harness::{Assignment, COLLECTION, Failure, Task, data::Archive};
+use mongodb::{
+    Client, Collection, Database,
+    bson::Document,
+    options::{DatabaseOptions, WriteConcern},
+};
+
+/// A connected client with the database of the task.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) database: Database,
+    pub(crate) corpus: Collection<Document>,
+}
+
+impl Place {
+    /// Write concern `w: 1`, otherwise the defaults.
+    pub(crate) async fn new(assignment: &Assignment) -> Result<Self, Failure> {
+        let client = Client::with_uri_str(assignment.uri()?).await?;
+        let options = DatabaseOptions::builder()
+            .write_concern(WriteConcern::nodes(1))
+            .build();
+        let database = client.database_with_options(&assignment.database, options);
+        let corpus = database.collection(COLLECTION);
+        Ok(Self { database, corpus })
+    }
+
+    /// For both ends of a task.
+    pub(crate) async fn drop(&self) -> Result<(), Failure> {
+        Ok(self.database.drop().await?)
+    }
+
+    /// An empty collection.
+    pub(crate) async fn fresh(&self) -> Result<(), Failure> {
+        self.corpus.drop().await?;
+        Ok(self.database.create_collection(COLLECTION).await?)
+    }
+
+    /// An empty database with so many copies of a document.
+    pub(crate) async fn fill(&self, document: &Document, count: u64) -> Result<(), Failure> {
+        self.drop().await?;
+        self.corpus.insert_many(&copies(document, count)?).await?;
+        Ok(())
+    }
+}
+
+/// The document of a task of the archive of single documents.
+pub(crate) fn document(assignment: &Assignment) -> Result<Document, Failure> {
+    let file = match assignment.task {
+        Task::FindOneById | Task::FindMany => "tweet.json",
+        Task::LargeInsertOne | Task::LargeBulkInsert | Task::LargeClientBulkWrite => "large_doc.json",
+        _ => "small_doc.json",
+    };
+    let text = assignment.data.text(Archive::Documents, file)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+pub(crate) fn copies(document: &Document, count: u64) -> Result<Vec<Document>, Failure> {
+    Ok(vec![document.clone(); usize::try_from(count)?])
+}
+
+/// Whether as many were found or written as there must be.
+pub(crate) fn expect(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found} instead of {expected}").into())
+    }
+}

@@ -1,0 +1,83 @@
+//! What the command line asks for.
+
+use marula_bench_harness::Task;
+
+const USAGE: &str = "usage: marula-bench-suites [--quick] [--only TEXT] [--official]
+  --quick      at most three iterations or a second for each task, the largest tasks reduced
+  --only TEXT  the tasks whose names contain the text
+  --official   beside the official driver
+variables: BENCH_DATA_DIR, the folder with the specifications' archives; MONGODB_URI, a server to use";
+
+/// The command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// A look instead of a measurement.
+    pub quick: bool,
+    /// Part of the names of the tasks.
+    pub only: Option<String>,
+    /// With the official driver.
+    pub official: bool,
+}
+
+impl Options {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// Says what is wrong, and how the program is used.
+    pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut given = given.into_iter();
+        while let Some(name) = given.next() {
+            match name.as_str() {
+                "--quick" => options.quick = true,
+                "--official" => options.official = true,
+                "--only" => options.only = Some(given.next().ok_or("--only has no value")?),
+                other => return Err(format!("{other} is not understood\n{USAGE}")),
+            }
+        }
+        if options.tasks().next().is_none() {
+            return Err(format!(
+                "no task has a name with {}",
+                options.only.unwrap_or_default()
+            ));
+        }
+        Ok(options)
+    }
+
+    /// The tasks that are asked for.
+    pub fn tasks(&self) -> impl Iterator<Item = Task> {
+        let wanted = |task: &Task| self.only.as_deref().is_none_or(|only| task.name().contains(only));
+        Task::ALL.iter().copied().filter(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn all_tasks_unless_some_are_named() {
+        assert_eq!(parse("--quick").unwrap().tasks().count(), Task::ALL.len());
+        let some = parse("--only deep_bson --official").unwrap();
+        assert_eq!(
+            some.tasks().collect::<Vec<_>>(),
+            [Task::DeepEncode, Task::DeepDecode]
+        );
+        assert!(some.official && !some.quick);
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        assert!(
+            parse("--fast")
+                .unwrap_err()
+                .starts_with("--fast is not understood\nusage:")
+        );
+        assert_eq!(parse("--only").unwrap_err(), "--only has no value");
+        assert_eq!(parse("--only pong").unwrap_err(), "no task has a name with pong");
+    }
+}
