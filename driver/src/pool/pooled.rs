@@ -19,7 +19,10 @@ pub enum Purpose {
     /// A cursor that holds on to it, from one batch to the next.
     Cursor,
     /// A transaction that does so, from one command to the next.
-    #[allow(dead_code, reason = "told by whoever pins connections to transactions, and by tests")]
+    #[allow(
+        dead_code,
+        reason = "told by whoever pins connections to transactions, and by tests"
+    )]
     Transaction,
 }
 
