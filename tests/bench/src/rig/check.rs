@@ -21,11 +21,11 @@ const TASKS: [Task; 5] = [
 ];
 
 /// What a call of the ODM may cost, as a share of the same call of the driver. The goal is 1.05, which all calls but `find_one`
-/// (1.084) reach.
+/// (1.06 to 1.08) reach.
 const ODM_SHARE: f64 = 1.10;
 
 /// How far above what was reached `--write` puts a ceiling.
-const HEADROOM: f64 = 1.03;
+const HEADROOM: f64 = 1.05;
 
 /// The ceilings of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,8 +190,8 @@ mod tests {
         let text = written(&[("a.ping".into(), counts(1_000.0, 4.0))], "3");
         let ceiling = Ceiling {
             case: "a.ping".into(),
-            instructions: 1_030.0,
-            allocations: 4.2,
+            instructions: 1_050.0,
+            allocations: 4.3,
         };
         assert_eq!(parse(&text).unwrap(), [ceiling]);
     }
