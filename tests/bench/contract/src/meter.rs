@@ -65,11 +65,19 @@ impl Meter {
     }
 }
 
-/// What all threads of this process have used. Threads that have ended don't count, so none may end while it is measured.
+/// What all threads of this process have used. Threads that have ended don't count, so none may end while it is measured;
+/// one that ends between the listing and its turn is left out like those that ended before.
 fn cpu_ns() -> io::Result<u64> {
+    const ESRCH: i32 = 3;
     let mut sum = 0;
     for thread in fs::read_dir("/proc/self/task")? {
-        let text = fs::read_to_string(thread?.path().join("schedstat"))?;
+        let text = match fs::read_to_string(thread?.path().join("schedstat")) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let spent = text
             .split_whitespace()
             .next()
