@@ -224,7 +224,7 @@ impl<T> Cursor<T> {
     fn state_with_document(&self) -> Result<&State> {
         self.state
             .as_deref()
-            .filter(|state| !state.reply.batch.current().is_empty())
+            .filter(|state| state.reply.batch.has_current())
             .ok_or_else(|| Error::invalid_argument("the cursor is on no document; call advance first"))
     }
 }

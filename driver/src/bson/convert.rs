@@ -86,6 +86,7 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 ///
 /// # Errors
 /// When the bytes are malformed, or do not have the form of `T`.
+#[inline]
 pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T, DecodeError> {
     let mut slot: Option<T> = None;
     let any: &mut dyn Any = &mut slot;
@@ -150,7 +151,7 @@ impl IntoDocument for Document {
 
 impl IntoDocument for &Document {
     fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
-        let mut bytes = Vec::with_capacity(USUAL);
+        let mut bytes = Vec::with_capacity(USUAL / 2 * (self.len() + 1));
         append_document(self, &mut bytes)?;
         raw_document(bytes)
     }

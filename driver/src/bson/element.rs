@@ -1,5 +1,7 @@
 //! Elements appended in one piece: type, key, and the value where it is of a fixed size.
 
+use super::scan;
+
 /// Room for the element that is put together before it is appended. Longer ones go out part by part.
 const PIECE: usize = 64;
 
@@ -23,6 +25,58 @@ pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &st
         out.extend_from_slice(piece.get(..key.len() + 2 + N).unwrap_or_default());
     } else {
         append_parts(out, kind, key, &value);
+    }
+}
+
+/// Appends type and key where the key is known only at run time; false, with nothing appended, if it holds a zero byte.
+///
+/// A key of up to 16 bytes is put together in registers, and more of it copied than there is: copies of a known size cost
+/// less than those of the right one.
+#[inline]
+pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
+    let key = key.as_bytes();
+    let Some(word) = short_word(key) else {
+        let whole = scan::find_zero(key).is_none();
+        if whole {
+            append_parts(out, kind, key, &[]);
+        }
+        return whole;
+    };
+    if scan::zero_of_word(word) != key.len() {
+        return false;
+    }
+    let end = out.len() + key.len() + 2;
+    let mut piece = [0; 18];
+    let [first, rest @ ..] = &mut piece;
+    *first = kind;
+    if let Some(place) = rest.first_chunk_mut() {
+        *place = word.to_le_bytes();
+    }
+    out.extend_from_slice(&piece);
+    out.truncate(end);
+    true
+}
+
+/// Up to 16 bytes as a number, the first the lowest.
+#[inline]
+fn short_word(bytes: &[u8]) -> Option<u128> {
+    let shift = bytes.len() * 8;
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        // What the last eight bytes share with the first is shifted out.
+        let shared = 128_usize.checked_sub(shift)?;
+        return Some(u128::from(first) | u128::from(last.unbounded_shr(u32::try_from(shared).ok()?)) << 64);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return Some(u128::from(u64::from(first) | u64::from(last) << (shift - 32)));
+    }
+    match (bytes.first(), bytes.get(bytes.len() / 2), bytes.last()) {
+        (Some(a), Some(b), Some(c)) => {
+            let middle = u32::from(*b) << (bytes.len() / 2 * 8);
+            Some(u128::from(u32::from(*a) | middle | u32::from(*c) << (shift - 8)))
+        }
+        _ => Some(0),
     }
 }
 
@@ -117,6 +171,22 @@ mod tests {
             append_fixed(&mut out, 5, &key, []);
             let expected = [vec![9], parts(&key, [1, 2, 3, 4]), parts(&key, [])].concat();
             assert_eq!(out, expected, "{len}");
+        }
+    }
+
+    #[test]
+    fn keys_of_any_length_are_appended() {
+        for len in 0..40 {
+            let key: String = ('a'..='z').cycle().take(len).collect();
+            let mut out = vec![9];
+            assert!(append_key(&mut out, 5, &key));
+            assert_eq!(out, [vec![9], parts(&key, [])].concat(), "{len}");
+            for at in 0..len {
+                let mut broken = key.clone();
+                broken.replace_range(at..=at, "\0");
+                assert!(!append_key(&mut out, 5, &broken));
+            }
+            assert_eq!(out.len(), len + 3);
         }
     }
 

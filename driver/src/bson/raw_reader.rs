@@ -2,7 +2,7 @@
 
 use super::error::{DecodeError, kind_name};
 use super::oid::ObjectId;
-use super::raw_value::{RawValue, split_cstring, value_len};
+use super::raw_value::{RawValue, other_len, split_cstring, usual_len, value_len};
 use super::scan;
 use super::spec::ElementType;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
@@ -148,14 +148,16 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// The type of the next element, if `name` is short and its key; otherwise nothing is read.
+    /// Type and value of the next element, if `name` is short and its key, and its type a usual one; otherwise nothing is
+    /// read, nor is it where the element is malformed.
     #[inline]
-    pub(super) fn take_named(&mut self, name: &str) -> Option<ElementType> {
+    pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
         let rest = scan::strip_short_key(after_tag, name)?;
         let kind = scan::element_type(tag)?;
+        let (value, rest) = rest.split_at_checked(usual_len(kind, rest)?)?;
         self.rest = rest;
-        Some(kind)
+        Some((kind, value))
     }
 
     /// Type and key, `None` at the end and when they are malformed.
@@ -181,7 +183,7 @@ impl<'de> RawElements<'de> {
 
     #[inline]
     fn take_value(&mut self, kind: ElementType) -> Option<&'de [u8]> {
-        let len = value_len(kind, self.rest).ok()?;
+        let len = value_len(kind, self.rest)?;
         let (bytes, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
         Some(bytes)
@@ -199,16 +201,12 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// How many well-formed elements are left, or `limit` if they are more.
-    pub(super) fn count_up_to(mut self, limit: usize) -> usize {
-        let mut count = 0;
-        while count < limit
-            && let Some((kind, _)) = self.take_key()
-            && self.take_value(kind).is_some()
-        {
-            count += 1;
-        }
-        count
+    /// As [`next_item`](Self::next_item), but `None` also when the element is malformed; then these elements are of no more
+    /// use.
+    #[inline]
+    pub(crate) fn take_item(&mut self) -> Option<RawValue<'de>> {
+        let (kind, _) = self.take_key()?;
+        Some(RawValue::new(kind, self.take_value(kind)?))
     }
 
     #[cold]
@@ -222,7 +220,7 @@ impl<'de> RawElements<'de> {
 
     #[cold]
     fn value_error(&self, kind: ElementType) -> DecodeError {
-        self.malformed(match value_len(kind, self.rest) {
+        self.malformed(match other_len(kind, self.rest) {
             Ok(_) => "the element's value is cut off",
             Err(message) => message,
         })

@@ -29,29 +29,70 @@ fn read_len(bytes: &[u8]) -> Option<usize> {
     usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()
 }
 
-/// How many bytes of `rest` the value takes; the caller checks that they are there.
+/// How many bytes of `rest` the value takes; the caller checks that they are there. `None` if its length is malformed.
 #[inline]
-pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
-    match kind {
-        ElementType::Int32 => Ok(4),
-        ElementType::String => string_len(rest),
-        ElementType::Null => Ok(0),
-        ElementType::Boolean => Ok(1),
-        ElementType::Double | ElementType::DateTime | ElementType::Int64 => Ok(8),
-        ElementType::ObjectId => Ok(12),
-        ElementType::EmbeddedDocument | ElementType::Array => document_len(rest),
-        _ => other_len(kind, rest),
+pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
+    match usual_len(kind, rest) {
+        None => other_len(kind, rest).ok(),
+        len => len,
     }
 }
 
-/// As [`value_len`], for the types that are rare.
+/// As [`value_len`], but `None` for the types that are rare, too. Calls nothing.
+#[inline]
+pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
+    let rule = usize::from(*LENGTHS.get(kind as usize)?);
+    if rule < STATED {
+        return Some(rule);
+    }
+    // A negative length is a larger one than any document's.
+    let stated = u32::from_le_bytes(*rest.first_chunk()?);
+    let len = usize::try_from(stated).ok()?.checked_add(rule - STATED)?;
+    (rule != UNUSUAL && len >= MIN_DOCUMENT).then_some(len)
+}
+
+/// Rules for the lengths of values by their types: below [`STATED`] the length itself, from there on what comes to the
+/// length that the value states. Strings, binary data and documents all take [`MIN_DOCUMENT`] bytes at least.
+const LENGTHS: [u8; 256] = lengths();
+
+const STATED: usize = 0x80;
+const UNUSUAL: usize = 0xff;
+
+#[allow(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "evaluated by the compiler, which would refuse"
+)]
+const fn lengths() -> [u8; 256] {
+    let mut table = [UNUSUAL as u8; 256];
+    table[ElementType::Undefined as usize] = 0;
+    table[ElementType::Null as usize] = 0;
+    table[ElementType::MinKey as usize] = 0;
+    table[ElementType::MaxKey as usize] = 0;
+    table[ElementType::Boolean as usize] = 1;
+    table[ElementType::Int32 as usize] = 4;
+    table[ElementType::Double as usize] = 8;
+    table[ElementType::DateTime as usize] = 8;
+    table[ElementType::Int64 as usize] = 8;
+    table[ElementType::Timestamp as usize] = 8;
+    table[ElementType::ObjectId as usize] = 12;
+    table[ElementType::Decimal128 as usize] = 16;
+    table[ElementType::EmbeddedDocument as usize] = STATED as u8;
+    table[ElementType::Array as usize] = STATED as u8;
+    table[ElementType::String as usize] = STATED as u8 + 4;
+    table[ElementType::JavaScriptCode as usize] = STATED as u8 + 4;
+    table[ElementType::Symbol as usize] = STATED as u8 + 4;
+    table[ElementType::Binary as usize] = STATED as u8 + 5;
+    table
+}
+
+/// The lengths that [`usual_len`] does not know, and why it knows none.
+#[cold]
 #[inline(never)]
-fn other_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
+pub(super) fn other_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
     Ok(match kind {
-        ElementType::Timestamp => 8,
-        ElementType::Decimal128 => 16,
-        ElementType::Binary => stated_len(rest)? + 5,
-        ElementType::JavaScriptCode | ElementType::Symbol => string_len(rest)?,
+        ElementType::EmbeddedDocument | ElementType::Array => document_len(rest)?,
+        ElementType::String | ElementType::JavaScriptCode | ElementType::Symbol => string_len(rest)?,
         ElementType::DbPointer => string_len(rest)? + 12,
         ElementType::RegularExpression => {
             let after = split_cstring(rest).and_then(|(_, options)| split_cstring(options));
@@ -65,27 +106,15 @@ fn other_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
             }
             len
         }
-        ElementType::Undefined | ElementType::MinKey | ElementType::MaxKey => 0,
-        // The caller has answered these.
-        ElementType::Int32
-        | ElementType::String
-        | ElementType::Null
-        | ElementType::Boolean
-        | ElementType::Double
-        | ElementType::DateTime
-        | ElementType::Int64
-        | ElementType::ObjectId
-        | ElementType::EmbeddedDocument
-        | ElementType::Array => return value_len(kind, rest),
+        ElementType::Binary => stated_len(rest)? + 5,
+        _ => usual_len(kind, rest).ok_or("the element's length is unknown")?,
     })
 }
 
-#[inline]
 fn stated_len(rest: &[u8]) -> Result<usize, &'static str> {
     read_len(rest).ok_or("the element's length is cut off or negative")
 }
 
-#[inline]
 fn document_len(rest: &[u8]) -> Result<usize, &'static str> {
     match stated_len(rest)? {
         len if len < MIN_DOCUMENT => Err("the document's length is too small"),
@@ -93,7 +122,6 @@ fn document_len(rest: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-#[inline]
 fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
     match read_len(rest) {
         Some(0) => Err("the string's length is too small"),

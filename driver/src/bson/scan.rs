@@ -14,38 +14,50 @@ fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS
 }
 
-/// The element types whose tags are 1, 2, 3 and so on; crate bson finds the same by a call.
-const TYPES: [ElementType; 19] = [
-    ElementType::Double,
-    ElementType::String,
-    ElementType::EmbeddedDocument,
-    ElementType::Array,
-    ElementType::Binary,
-    ElementType::Undefined,
-    ElementType::ObjectId,
-    ElementType::Boolean,
-    ElementType::DateTime,
-    ElementType::Null,
-    ElementType::RegularExpression,
-    ElementType::DbPointer,
-    ElementType::JavaScriptCode,
-    ElementType::Symbol,
-    ElementType::JavaScriptCodeWithScope,
-    ElementType::Int32,
-    ElementType::Timestamp,
-    ElementType::Int64,
-    ElementType::Decimal128,
-];
+/// The element types by their tags; crate bson finds the same by a call.
+const TYPES: [Option<ElementType>; 256] = types();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which would refuse"
+)]
+const fn types() -> [Option<ElementType>; 256] {
+    const ALL: [ElementType; 21] = [
+        ElementType::Double,
+        ElementType::String,
+        ElementType::EmbeddedDocument,
+        ElementType::Array,
+        ElementType::Binary,
+        ElementType::Undefined,
+        ElementType::ObjectId,
+        ElementType::Boolean,
+        ElementType::DateTime,
+        ElementType::Null,
+        ElementType::RegularExpression,
+        ElementType::DbPointer,
+        ElementType::JavaScriptCode,
+        ElementType::Symbol,
+        ElementType::JavaScriptCodeWithScope,
+        ElementType::Int32,
+        ElementType::Timestamp,
+        ElementType::Int64,
+        ElementType::Decimal128,
+        ElementType::MinKey,
+        ElementType::MaxKey,
+    ];
+    let mut table = [None; 256];
+    let mut index = 0;
+    while index < ALL.len() {
+        table[ALL[index] as usize] = Some(ALL[index]);
+        index += 1;
+    }
+    table
+}
 
 /// The element type with this tag.
 #[inline]
 pub(super) fn element_type(tag: u8) -> Option<ElementType> {
-    match TYPES.get(usize::from(tag.wrapping_sub(1))) {
-        Some(kind) => Some(*kind),
-        None if tag == ElementType::MinKey as u8 => Some(ElementType::MinKey),
-        None if tag == ElementType::MaxKey as u8 => Some(ElementType::MaxKey),
-        None => None,
-    }
+    *TYPES.get(usize::from(tag))?
 }
 
 /// Where the first zero byte is.
@@ -63,10 +75,38 @@ pub(super) fn find_zero(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len() + within)
 }
 
+/// Where the first byte is that JSON strings escape: a quotation mark, a backslash or a control character.
+pub(super) fn find_escaped(bytes: &[u8]) -> Option<usize> {
+    let escaped = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    let mut words = bytes.chunks_exact(8);
+    for (index, word) in words.by_ref().enumerate() {
+        let word = u64::from_le_bytes(*word.first_chunk()?);
+        let quotes = zeros(word ^ (LOW_BITS * u64::from(b'"')));
+        let backslashes = zeros(word ^ (LOW_BITS * u64::from(b'\\')));
+        // Bytes below a space borrow when it is taken from them.
+        let controls = word.wrapping_sub(LOW_BITS * u64::from(b' ')) & !word & HIGH_BITS;
+        let found = quotes | backslashes | controls;
+        if found != 0 {
+            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let rest = words.remainder();
+    Some(bytes.len() - rest.len() + rest.iter().position(escaped)?)
+}
+
+/// Which of the 16 bytes, from the lowest, is the first that is zero; 16 if none is.
+#[inline]
+pub(super) fn zero_of_word(word: u128) -> usize {
+    const LOW: u128 = u128::from_le_bytes([0x01; 16]);
+    const HIGH: u128 = u128::from_le_bytes([0x80; 16]);
+    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
+    zeros.trailing_zeros() as usize / 8
+}
+
 /// Names longer than this are left to those who search the key's end first.
 const SHORT_NAME: usize = 16;
 
-/// What follows in `bytes` after `name` and its zero byte, if the name is short and `bytes` begin with that key.
+/// What follows in `bytes` after `name` and its zero byte, if the name is short and simple and `bytes` begin with that key.
 ///
 /// A name that holds a zero byte is no key, though its bytes may stand there.
 #[inline]
@@ -78,21 +118,34 @@ pub(super) fn strip_short_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de 
     same_short_key(key, name).then_some(after)
 }
 
-/// Whether both, which are of one length, are short, the same, and hold no zero byte. Calls nothing, which keeps what
-/// calls it in registers.
+/// Whether both, which are of one length, are short, the same, and hold no zero byte; false also for text that is not ASCII.
+/// Calls nothing, which keeps what calls it in registers.
 #[inline]
 fn same_short_key(key: &[u8], name: &[u8]) -> bool {
-    let same = |left: u64, right: u64| left == right && zeros(left) == 0;
     // Two words that overlap leave no single bytes over.
     if let (Some([left, left_end]), Some([right, right_end])) = (two_words(key), two_words(name)) {
-        return key.len() <= SHORT_NAME && same(left, right) && same(left_end, right_end);
+        return key.len() <= SHORT_NAME && left == right && left_end == right_end && plain([left, left_end]);
     }
     if let (Some(left), Some(right)) = (two_halves(key), two_halves(name)) {
-        return same(left, right);
+        return left == right && plain([left]);
     }
-    key.iter()
-        .zip(name)
-        .all(|(left, right)| left == right && *left != 0)
+    // One to three bytes are the first, the last and one between.
+    match (key.first(), key.get(key.len() / 2), key.last()) {
+        (Some(a), Some(b), Some(c)) => {
+            name.first() == Some(a)
+                && name.get(name.len() / 2) == Some(b)
+                && name.last() == Some(c)
+                && plain([u64::from_le_bytes([*a, *b, *c, 1, 1, 1, 1, 1])])
+        }
+        _ => true,
+    }
+}
+
+/// Whether there is surely no zero byte in the words. Bytes above 0x80 count as doubtful, which saves a step.
+#[inline]
+fn plain<const N: usize>(words: [u64; N]) -> bool {
+    let borrowed = words.into_iter().map(|word| word.wrapping_sub(LOW_BITS));
+    borrowed.fold(0, |all, word| all | word) & HIGH_BITS == 0
 }
 
 /// The first and the last word of what is as long as one.
@@ -147,6 +200,36 @@ mod tests {
             }
         }
         assert_eq!(find_zero(&[0x80, 0xff, 1, 1, 0x81, 0, 1, 0]), Some(5));
+    }
+
+    #[test]
+    fn the_first_escaped_byte_is_found_wherever_it_is() {
+        let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+        for byte in 0..=u8::MAX {
+            for at in 0..20 {
+                let mut bytes = *b"every letter is clean";
+                bytes[at] = byte;
+                assert_eq!(
+                    find_escaped(&bytes),
+                    escaped(byte).then_some(at),
+                    "{byte} at {at}"
+                );
+                bytes[20] = b'"';
+                let first = if escaped(byte) { at } else { 20 };
+                assert_eq!(find_escaped(&bytes), Some(first), "{byte} at {at}, then a mark");
+            }
+        }
+    }
+
+    #[test]
+    fn the_zero_byte_of_a_word_is_the_first() {
+        assert_eq!(zero_of_word(u128::MAX), 16);
+        for at in 0..16 {
+            let mut bytes = [1; 16];
+            bytes[at] = 0;
+            bytes[15] = 0;
+            assert_eq!(zero_of_word(u128::from_le_bytes(bytes)), at);
+        }
     }
 
     #[test]

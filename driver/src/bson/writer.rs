@@ -7,7 +7,7 @@ use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
 use super::spec::{BinarySubtype, ElementType};
-use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_element};
+use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_bson, append_element};
 
 /// Appends documents to a buffer, field by field and without allocating.
 ///
@@ -72,7 +72,7 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// Begins a document that stands alone; also the scope that follows code.
+    /// Begins a document that stands alone.
     #[inline]
     pub fn begin(&mut self) -> Position {
         let start = self.out.len();
@@ -216,7 +216,9 @@ impl<'o> DocumentWriter<'o> {
 
     /// A tree's value.
     pub fn bson(&mut self, key: &str, value: &super::Bson) {
-        super::tree::write_value(self, key, value, super::MAX_DEPTH - 1);
+        if let Err(error) = append_bson(key, value, self.out) {
+            self.error.get_or_insert(error);
+        }
     }
 
     /// Any serde value.
@@ -245,7 +247,7 @@ impl<'o> DocumentWriter<'o> {
 
     /// Text of any of the types that are laid out like a String.
     #[inline]
-    pub(super) fn text(&mut self, key: &str, kind: ElementType, value: &str) {
+    fn text(&mut self, key: &str, kind: ElementType, value: &str) {
         let len = self.checked_length(value.len() + 1);
         self.fixed(key, kind, len.to_le_bytes());
         self.out.extend_from_slice(value.as_bytes());
@@ -254,41 +256,13 @@ impl<'o> DocumentWriter<'o> {
 
     /// A value of a type that has no bytes.
     #[inline]
-    pub(super) fn empty(&mut self, key: &str, kind: ElementType) {
+    fn empty(&mut self, key: &str, kind: ElementType) {
         self.key(key, kind);
-    }
-
-    /// Code whose scope is the document written next.
-    pub(super) fn begin_code_with_scope(&mut self, key: &str, code: &str) -> Position {
-        self.key(key, ElementType::JavaScriptCodeWithScope);
-        let position = self.begin();
-        self.length(code.len() + 1);
-        self.out.extend_from_slice(code.as_bytes());
-        self.out.push(0);
-        position
-    }
-
-    pub(super) fn end_code_with_scope(&mut self, position: Position) {
-        self.patch(position, self.out.len() - position.0);
-    }
-
-    /// Whether there is no error yet.
-    #[inline]
-    pub(super) fn is_clean(&self) -> bool {
-        self.error.is_none()
-    }
-
-    /// Names the field of an error that came up since the writer was `clean`.
-    #[inline]
-    pub(super) fn within(&mut self, clean: bool, name: impl FnOnce(EncodeError) -> EncodeError) {
-        if clean && let Some(error) = self.error.take() {
-            self.error = Some(name(error));
-        }
     }
 
     /// Keeps the first error.
     #[cold]
-    pub(super) fn fail(&mut self, error: EncodeError) {
+    fn fail(&mut self, error: EncodeError) {
         self.error.get_or_insert(error);
     }
 

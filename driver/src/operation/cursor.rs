@@ -52,20 +52,25 @@ impl Batch {
     /// Moves to the next document. False at the end of the batch.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
-        let mut elements = RawElements::unframed(rest);
-        let Some(item) = elements.next_item()? else {
+        let elements = RawElements::unframed(rest);
+        let mut after = elements;
+        let Some(item) = after.take_item() else {
+            end_of_batch(elements)?;
             self.current = 0..0;
             return Ok(false);
         };
         let Some(document) = document_bytes(item) else {
-            return Err(Error::protocol(
-                "a cursor's batch holds something else than documents",
-            ));
+            return Err(not_a_document());
         };
         // A document's bytes are the end of its element.
-        self.rest.start += elements.offset();
+        self.rest.start += after.offset();
         self.current = self.rest.start - document.len()..self.rest.start;
         Ok(true)
+    }
+
+    /// Whether [`advance`](Self::advance) moved to a document.
+    pub(crate) fn has_current(&self) -> bool {
+        !self.current.is_empty()
     }
 
     /// The bytes of the document that [`advance`](Self::advance) moved to; empty before and after.
@@ -86,6 +91,18 @@ impl Batch {
     pub(crate) fn attach(&mut self, reply: ReplyBuffer) {
         self.reply = reply;
     }
+}
+
+/// An error if there is something left that is no element.
+#[cold]
+fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
+    elements.next_item()?;
+    Ok(())
+}
+
+#[cold]
+fn not_a_document() -> Error {
+    Error::protocol("a cursor's batch holds something else than documents")
 }
 
 /// Reads the `cursor` field. The batch gets its bytes by [`Batch::attach`].
@@ -139,8 +156,6 @@ pub(crate) fn first_document<'a>(reply: &Reply<'a>) -> Result<Option<&'a [u8]>> 
         .ok_or_else(|| Error::protocol("a cursor reply has no first batch"))?;
     match RawElements::new(array)?.next_item()? {
         None => Ok(None),
-        Some(first) => document_bytes(first)
-            .map(Some)
-            .ok_or_else(|| Error::protocol("a cursor's batch holds something else than documents")),
+        Some(first) => document_bytes(first).map(Some).ok_or_else(not_a_document),
     }
 }

@@ -173,21 +173,28 @@ pub(crate) struct ReplyContext<'a> {
 
 /// Decodes a document that the server returned; `T` may borrow from it. The error carries the document's bytes as response, so that callers can
 /// say which document it was.
+#[inline]
 pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
-    with_document(crate::bson::from_slice(bytes), bytes)
+    match crate::bson::from_slice(bytes) {
+        Ok(value) => Ok(value),
+        Err(error) => Err(with_document(error, bytes)),
+    }
 }
 
 /// As [`decode`], for types that own what they hold: documents as trees are built without serde, at any depth.
+#[inline]
 pub(crate) fn decode_owned<T: serde::de::DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T> {
-    with_document(crate::bson::from_slice_owned(bytes), bytes)
+    match crate::bson::from_slice_owned(bytes) {
+        Ok(value) => Ok(value),
+        Err(error) => Err(with_document(error, bytes)),
+    }
 }
 
-fn with_document<T>(decoded: Result<T, crate::bson::DecodeError>, bytes: &[u8]) -> Result<T> {
-    decoded.map_err(|error| {
-        let error = crate::Error::from(error);
-        match crate::bson::RawDocument::from_bytes(bytes) {
-            Ok(document) => error.with_response(document),
-            Err(_) => error,
-        }
-    })
+#[cold]
+fn with_document(error: crate::bson::DecodeError, bytes: &[u8]) -> crate::Error {
+    let error = crate::Error::from(error);
+    match crate::bson::RawDocument::from_bytes(bytes) {
+        Ok(document) => error.with_response(document),
+        Err(_) => error,
+    }
 }

@@ -1,9 +1,11 @@
 //! Walking documents and arrays for serde.
 
+use std::slice::Iter;
+
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 
 use super::key::KeyDeserializer;
-use super::value::Value;
+use super::value::{Element, Value};
 use super::{Context, Mode};
 use crate::bson::error::DecodeError;
 use crate::bson::raw_reader::RawElements;
@@ -18,14 +20,12 @@ type Result<T> = std::result::Result<T, DecodeError>;
 
 /// The elements of one document or array.
 pub(super) struct Access<'de, 'c> {
-    context: &'c Context<'de, 'c>,
-    mode: Mode,
     elements: RawElements<'de>,
     /// Names of fields that are to come, if the reader is a struct.
-    expected: &'static [&'static str],
-    /// Type and key of the element whose value is to come.
-    kind: ElementType,
+    expected: Iter<'static, &'static str>,
+    /// Key and value of the element that was read last.
     key: &'de str,
+    current: Element<'de, 'c>,
     index: usize,
 }
 
@@ -43,14 +43,15 @@ impl<'de, 'c> Access<'de, 'c> {
             Ok(elements) => elements,
             Err(error) => return Err(error.rebase(context.offset_of(document))),
         };
-        let kind = ElementType::Null;
         Ok(Self {
-            context,
-            mode,
             elements,
-            expected,
-            kind,
+            expected: expected.iter(),
             key: "",
+            current: Element {
+                context,
+                raw: RawValue::new(ElementType::Null, &[]),
+                mode,
+            },
             index: 0,
         })
     }
@@ -60,30 +61,28 @@ impl<'de, 'c> Access<'de, 'c> {
         self.elements.is_empty()
     }
 
-    /// The key of the next element; its value is to be read before the next key.
+    /// Takes the next element and gives its key.
     #[inline]
     pub(super) fn next_key(&mut self) -> Result<Option<&'de str>> {
         match self.take_expected() {
-            true => Ok(Some(self.key)),
-            false => self.next_other_key(),
+            Some(name) => Ok(Some(name)),
+            None => self.next_other_key(),
         }
     }
 
-    /// Takes the next key if it is the one expected, and short.
+    /// Takes the next element if its key is the one expected, and short.
     ///
     /// Documents mostly have the fields of their struct, in its order: then the key's end need not be searched, and its
-    /// text is the name, which is UTF-8 already.
+    /// text is the name, which is UTF-8 already. It is never inlined, so that this is there once and not for each type.
     #[inline(never)]
-    fn take_expected(&mut self) -> bool {
-        if let [name, rest @ ..] = self.expected
-            && let Some(kind) = self.elements.take_named(name)
-        {
-            self.expected = rest;
-            self.kind = kind;
-            self.key = name;
-            return true;
-        }
-        false
+    fn take_expected(&mut self) -> Option<&'static str> {
+        let mut expected = self.expected.clone();
+        let name = expected.next()?;
+        let (kind, value) = self.elements.take_named(name)?;
+        self.expected = expected;
+        self.key = name;
+        self.current.raw = RawValue::new(kind, value);
+        Some(name)
     }
 
     /// As [`next_key`](Self::next_key), where the key is not the one expected.
@@ -101,45 +100,53 @@ impl<'de, 'c> Access<'de, 'c> {
                 None => return Err(self.rebase(self.elements.key_encoding_error())),
             },
         };
-        self.kind = kind;
         self.key = key;
-        Ok(Some(key))
+        match self.take_value(kind) {
+            Ok(()) => Ok(Some(key)),
+            Err(error) => Err(error.in_field(key)),
+        }
     }
 
     /// The name expected next if it is the key, or one soon after: then the document lacks those between.
     #[inline]
     fn skip_to(&mut self, key: &[u8]) -> Option<&'static str> {
-        let near = self.expected.iter().take(NEAR);
-        let at = near.enumerate().find(|(_, name)| name.as_bytes() == key)?.0;
-        let [name, rest @ ..] = self.expected.get(at..)? else {
-            return None;
-        };
-        self.expected = rest;
+        let mut expected = self.expected.clone();
+        let name = expected.by_ref().take(NEAR).find(|name| name.as_bytes() == key)?;
+        self.expected = expected;
         Some(name)
     }
 
-    /// The value of the element whose key was read. Errors say where it stands.
     #[inline]
-    pub(super) fn read_value<T>(&mut self, read: impl FnOnce(Value<'de, 'c>) -> Result<T>) -> Result<T> {
-        let kind = self.kind;
-        let bytes = match self.elements.next_value(kind) {
-            Ok(bytes) => bytes,
-            Err(error) => return Err(self.rebase(error)),
-        };
-        let raw = RawValue::new(kind, bytes);
-        match read(Value {
-            context: self.context,
-            raw,
-            mode: self.mode,
-        }) {
+    fn take_value(&mut self, kind: ElementType) -> Result<()> {
+        match self.elements.next_value(kind) {
+            Ok(bytes) => {
+                self.current.raw = RawValue::new(kind, bytes);
+                Ok(())
+            }
+            Err(error) => Err(self.rebase(error)),
+        }
+    }
+
+    /// Gives the value to its reader. Errors say where it stands.
+    #[inline]
+    pub(super) fn read_value<T>(&self, read: impl FnOnce(Value<'_, 'de, 'c>) -> Result<T>) -> Result<T> {
+        match read(Value(&self.current)) {
             Ok(value) => Ok(value),
-            Err(error) => Err(error.locate(kind, self.context.offset_of(bytes))),
+            Err(error) => Err(self.locate(error)),
         }
     }
 
     #[cold]
+    #[inline(never)]
+    fn locate(&self, error: DecodeError) -> DecodeError {
+        let Element { context, raw, .. } = &self.current;
+        error.locate(raw.kind(), context.offset_of(raw.bytes()))
+    }
+
+    #[cold]
     fn rebase(&self, error: DecodeError) -> DecodeError {
-        error.rebase(self.context.offset_of(self.elements.rest()) - self.elements.offset())
+        let context = self.current.context;
+        error.rebase(context.offset_of(self.elements.rest()) - self.elements.offset())
     }
 
     /// The key read last.
@@ -153,15 +160,15 @@ impl<'de> MapAccess<'de> for Access<'de, '_> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        if !self.take_expected() && self.next_other_key()?.is_none() {
+        let Some(key) = self.next_key()? else {
             return Ok(None);
-        }
-        let key = self.key;
+        };
         match seed.deserialize(KeyDeserializer::new(key)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => {
-                let offset = self.context.offset_of(key.as_bytes());
-                Err(error.locate(self.kind, offset).in_field(key))
+                let Element { context, raw, .. } = &self.current;
+                let offset = context.offset_of(key.as_bytes());
+                Err(error.locate(raw.kind(), offset).in_field(key))
             }
         }
     }
@@ -181,7 +188,10 @@ impl<'de> SeqAccess<'de> for Access<'de, '_> {
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         match self.elements.next_key_bytes() {
-            Ok(Some((kind, _))) => self.kind = kind,
+            Ok(Some((kind, _))) => match self.take_value(kind) {
+                Ok(()) => {}
+                Err(error) => return Err(error.at_index(self.index)),
+            },
             Ok(None) => return Ok(None),
             Err(error) => return Err(self.rebase(error)),
         }

@@ -21,7 +21,7 @@ use super::{RawBsonRef, RawDocument};
 use buffered::Plan;
 use parsed::Parsed;
 use parsed_value::ParsedValue;
-use value::Value;
+use value::{Element, Value};
 
 /// Decodes one document, which must fill `bytes` exactly.
 ///
@@ -51,12 +51,12 @@ pub(super) fn from_raw_value<'de, T: Deserialize<'de>>(
     input: &'de [u8],
 ) -> Result<T, DecodeError> {
     buffered::decode(input, |context| {
-        let value = Value {
+        let element = Element {
             context,
             raw,
             mode: Mode::TOP,
         };
-        match T::deserialize(value) {
+        match T::deserialize(Value(&element)) {
             Ok(value) => Ok(value),
             Err(error) => Err(error.locate(raw.kind(), context.offset_of(raw.bytes()))),
         }

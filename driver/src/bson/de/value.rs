@@ -15,23 +15,34 @@ use crate::bson::spec::ElementType;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// A value about to be given to its reader.
-#[derive(Clone, Copy)]
-pub(super) struct Value<'de, 'c> {
+/// A value as it stands in its document.
+pub(super) struct Element<'de, 'c> {
     pub(super) context: &'c Context<'de, 'c>,
     pub(super) raw: RawValue<'de>,
     pub(super) mode: Mode,
 }
 
-impl<'de, 'c> Value<'de, 'c> {
+/// An element's value about to be given to its reader.
+///
+/// It refers to the element because readers that are not inlined get it in a register then, instead of a copy in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'e, 'de, 'c>(pub(super) &'e Element<'de, 'c>);
+
+impl<'de, 'c> Value<'_, 'de, 'c> {
     /// The value taken apart, for what is asked less often.
-    pub(super) fn parse(self) -> Result<ParsedValue<'de, 'c>> {
-        let parsed = Parsed::read(self.raw)?;
+    fn parse(self) -> Result<ParsedValue<'de, 'c>> {
         Ok(ParsedValue {
-            context: self.context,
-            parsed,
-            mode: self.mode,
+            context: self.0.context,
+            parsed: Parsed::read(self.0.raw)?,
+            mode: self.0.mode,
         })
+    }
+
+    /// Answers a request that the bytes alone do not: kept apart, so that the usual way stays short.
+    #[cold]
+    #[inline(never)]
+    fn parsed<T>(self, answer: impl FnOnce(ParsedValue<'de, 'c>) -> Result<T>) -> Result<T> {
+        answer(self.parse()?)
     }
 
     #[inline]
@@ -41,7 +52,7 @@ impl<'de, 'c> Value<'de, 'c> {
 
     #[inline]
     fn access_fields(self, expected: &'static [&'static str]) -> Result<Access<'de, 'c>> {
-        Access::new(self.context, self.mode, self.raw.bytes(), expected)
+        Access::new(self.0.context, self.0.mode, self.0.raw.bytes(), expected)
     }
 }
 
@@ -50,10 +61,10 @@ macro_rules! integers {
         $(
             #[inline]
             fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-                match self.raw.kind() {
-                    ElementType::Int32 => visitor.visit_i32(self.raw.i32()?),
-                    ElementType::Int64 => visitor.visit_i64(self.raw.i64()?),
-                    _ => self.parse()?.$name(visitor),
+                match self.0.raw.kind() {
+                    ElementType::Int32 => visitor.visit_i32(self.0.raw.i32()?),
+                    ElementType::Int64 => visitor.visit_i64(self.0.raw.i64()?),
+                    _ => self.parsed(|value| value.$name(visitor)),
                 }
             }
         )*
@@ -70,7 +81,7 @@ macro_rules! parsed {
     };
 }
 
-impl<'de> Deserializer<'de> for Value<'de, '_> {
+impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
     type Error = DecodeError;
 
     integers! {
@@ -92,43 +103,43 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
 
     #[inline]
     fn is_human_readable(&self) -> bool {
-        self.mode.human_readable
+        self.0.mode.human_readable
     }
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
-            ElementType::Double => visitor.visit_f64(self.raw.f64()?),
-            ElementType::Int32 => visitor.visit_i32(self.raw.i32()?),
-            ElementType::Int64 => visitor.visit_i64(self.raw.i64()?),
+        match self.0.raw.kind() {
+            ElementType::Double => visitor.visit_f64(self.0.raw.f64()?),
+            ElementType::Int32 => visitor.visit_i32(self.0.raw.i32()?),
+            ElementType::Int64 => visitor.visit_i64(self.0.raw.i64()?),
             ElementType::EmbeddedDocument => visitor.visit_map(self.access()?),
             ElementType::Array => visitor.visit_seq(self.access()?),
-            ElementType::String if !self.mode.lossy => visitor.visit_borrowed_str(self.raw.str()?),
+            ElementType::String if !self.0.mode.lossy => visitor.visit_borrowed_str(self.0.raw.str()?),
             _ => self.parse()?.deserialize_any(visitor),
         }
     }
 
     #[inline]
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
-            ElementType::Boolean => visitor.visit_bool(self.raw.bool()?),
-            _ => self.parse()?.deserialize_bool(visitor),
+        match self.0.raw.kind() {
+            ElementType::Boolean => visitor.visit_bool(self.0.raw.bool()?),
+            _ => self.parsed(|value| value.deserialize_bool(visitor)),
         }
     }
 
     #[inline]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
-            ElementType::Double => visitor.visit_f64(self.raw.f64()?),
-            _ => self.parse()?.deserialize_f64(visitor),
+        match self.0.raw.kind() {
+            ElementType::Double => visitor.visit_f64(self.0.raw.f64()?),
+            _ => self.parsed(|value| value.deserialize_f64(visitor)),
         }
     }
 
     #[inline]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
-            ElementType::String if !self.mode.lossy => visitor.visit_borrowed_str(self.raw.str()?),
-            _ => self.parse()?.deserialize_str(visitor),
+        match self.0.raw.kind() {
+            ElementType::String if !self.0.mode.lossy => visitor.visit_borrowed_str(self.0.raw.str()?),
+            _ => self.parsed(|value| value.deserialize_str(visitor)),
         }
     }
 
@@ -139,17 +150,17 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
 
     #[inline]
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
+        match self.0.raw.kind() {
             ElementType::ObjectId if type_name::<V::Value>().starts_with("bson::oid::") => {
-                visitor.visit_borrowed_bytes(self.raw.bytes())
+                visitor.visit_borrowed_bytes(self.0.raw.bytes())
             }
-            _ => self.parse()?.deserialize_bytes(visitor),
+            _ => self.parsed(|value| value.deserialize_bytes(visitor)),
         }
     }
 
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.raw.is_null() {
+        if self.0.raw.is_null() {
             visitor.visit_none()
         } else {
             visitor.visit_some(self)
@@ -159,7 +170,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name.starts_with('$') {
-            self.parse()?.deserialize_newtype_struct(name, visitor)
+            self.parsed(|value| value.deserialize_newtype_struct(name, visitor))
         } else {
             visitor.visit_newtype_struct(self)
         }
@@ -167,17 +178,17 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
 
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
+        match self.0.raw.kind() {
             ElementType::Array => visitor.visit_seq(self.access()?),
-            _ => self.parse()?.deserialize_seq(visitor),
+            _ => self.parsed(|value| value.deserialize_seq(visitor)),
         }
     }
 
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.raw.kind() {
+        match self.0.raw.kind() {
             ElementType::EmbeddedDocument => visitor.visit_map(self.access()?),
-            _ => self.parse()?.deserialize_map(visitor),
+            _ => self.parsed(|value| value.deserialize_map(visitor)),
         }
     }
 
@@ -188,9 +199,9 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.raw.kind() {
+        match self.0.raw.kind() {
             ElementType::EmbeddedDocument => visitor.visit_map(self.access_fields(fields)?),
-            _ => self.parse()?.deserialize_map(visitor),
+            _ => self.parsed(|value| value.deserialize_map(visitor)),
         }
     }
 

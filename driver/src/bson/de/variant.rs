@@ -23,7 +23,7 @@ impl<'de, 'c> Variant<'de, 'c> {
         }
     }
 
-    fn read<T>(mut self, read: impl FnOnce(Value<'de, 'c>) -> Result<T>) -> Result<T> {
+    fn read<T>(self, read: impl FnOnce(Value<'_, 'de, 'c>) -> Result<T>) -> Result<T> {
         let value = self
             .access
             .read_value(read)
@@ -55,7 +55,7 @@ impl<'de> VariantAccess<'de> for Variant<'de, '_> {
     type Error = DecodeError;
 
     fn unit_variant(self) -> Result<()> {
-        self.read(serde::Deserialize::deserialize)
+        self.read(|value| serde::Deserialize::deserialize(value))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::error::{JsonError, JsonErrorKind};
 use crate::bson::base64::hex_digit;
 use crate::bson::limits::MAX_DEPTH;
+use crate::bson::scan;
 
 /// One JSON value and the byte it starts at.
 #[derive(Debug, PartialEq)]
@@ -201,6 +202,8 @@ impl<'t> Reader<'t> {
         let mut owned: Option<String> = None;
         let mut start = self.at;
         loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            self.at += scan::find_escaped(rest).unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => {
                     let part = self.since(start);
@@ -216,8 +219,7 @@ impl<'t> Reader<'t> {
                     text.push(self.escape()?);
                     start = self.at;
                 }
-                Some(0..=0x1f) => return Err(Self::syntax(self.at, "a string holds a control character")),
-                Some(_) => self.at += 1,
+                Some(_) => return Err(Self::syntax(self.at, "a string holds a control character")),
                 None => return Err(self.expected("a string's closing quote")),
             }
         }

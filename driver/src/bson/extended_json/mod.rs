@@ -83,7 +83,7 @@ impl<'a> ExtendedJson<'a> {
     /// When a raw document is malformed, or the value nests deeper than
     /// [`MAX_DEPTH`](super::MAX_DEPTH) levels.
     pub fn to_json(&self) -> Result<String, DecodeError> {
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.source.usual_len());
         match self.source.write(&mut Printer::new(&mut text, self.style)) {
             Ok(()) => Ok(text),
             Err(Fault::Value(error)) => Err(error),

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::date::{TEXTUAL, write_date};
 use crate::bson::base64::{write_base64, write_hex};
 use crate::bson::error::DecodeError;
+use crate::bson::scan;
 use crate::bson::spec::BinarySubtype;
 use crate::bson::{Decimal128, ObjectId, Timestamp};
 
@@ -70,22 +71,29 @@ impl<'o> Printer<'o> {
 
     /// Writes the comma before every element but the first.
     pub(super) fn separate(&mut self, index: usize) -> fmt::Result {
-        self.out.write_str(if index == 0 { "" } else { ", " })
+        match index {
+            0 => Ok(()),
+            _ => self.out.write_str(", "),
+        }
     }
 
-    pub(super) fn key(&mut self, key: &str) -> fmt::Result {
-        self.string(key)?;
-        self.out.write_str(": ")
+    /// Writes a key, and the comma before every one but the first.
+    pub(super) fn key(&mut self, index: usize, key: &str) -> fmt::Result {
+        self.out.write_str(if index == 0 { "\"" } else { ", \"" })?;
+        self.escaped(key)?;
+        self.out.write_str("\": ")
     }
 
     /// Writes a string with the escapes that JSON asks for.
     pub(super) fn string(&mut self, text: &str) -> fmt::Result {
-        self.out.write_char('"')?;
+        self.out.write_str("\"")?;
+        self.escaped(text)?;
+        self.out.write_str("\"")
+    }
+
+    fn escaped(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
-        while let Some(at) = rest
-            .bytes()
-            .position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
-        {
+        while let Some(at) = scan::find_escaped(rest.as_bytes()) {
             let (clean, after) = rest.split_at_checked(at).ok_or(fmt::Error)?;
             self.out.write_str(clean)?;
             let mut after = after.chars();
@@ -99,8 +107,7 @@ impl<'o> Printer<'o> {
             }
             rest = after.as_str();
         }
-        self.out.write_str(rest)?;
-        self.out.write_char('"')
+        self.out.write_str(rest)
     }
 
     /// Writes `{"$name": "text"}`.

@@ -26,8 +26,7 @@ pub(super) fn write_document(
     let mut index = 0;
     printer.verbatim("{")?;
     while let Some(element) = elements.next_element().map_err(|error| error.rebase(base))? {
-        printer.separate(index)?;
-        printer.key(element.key)?;
+        printer.key(index, element.key)?;
         write_value(printer, element.value, inner, input).map_err(|fault| fault.in_field(element.key))?;
         index += 1;
     }

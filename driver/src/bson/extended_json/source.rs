@@ -20,6 +20,16 @@ enum Source<'a> {
 }
 
 impl JsonSource<'_> {
+    /// About how long the text will be, so that it need not grow often.
+    pub(super) fn usual_len(&self) -> usize {
+        const SHORT: usize = 64;
+        match self.0 {
+            Source::Value(_) | Source::Document(_) => SHORT,
+            Source::RawDocument(raw) => SHORT + raw.as_bytes().len() * 3 / 2,
+            Source::RawValue(raw) => SHORT + raw.bytes().len() * 3 / 2,
+        }
+    }
+
     pub(super) fn write(&self, printer: &mut Printer<'_>) -> Result<(), Fault> {
         match self.0 {
             Source::Value(value) => tree::write_value(printer, value, MAX_DEPTH),

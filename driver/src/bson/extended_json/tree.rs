@@ -19,8 +19,7 @@ pub(super) fn write_document(printer: &mut Printer<'_>, document: &Document, dep
     let inner = enter(depth)?;
     printer.verbatim("{")?;
     for (index, (key, value)) in document.iter().enumerate() {
-        printer.separate(index)?;
-        printer.key(key)?;
+        printer.key(index, key)?;
         write_value(printer, value, inner).map_err(|fault| fault.in_field(key))?;
     }
     Ok(printer.verbatim("}")?)

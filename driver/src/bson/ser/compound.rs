@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde::ser;
 
+use super::Encoder;
 use super::key::KeySerializer;
 use super::value::ValueSerializer;
 use super::vocabulary::VocabularySerializer;
-use super::{Encoder, UNKNOWN};
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
 use crate::bson::spec::ElementType;
@@ -49,15 +49,8 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
     #[inline]
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         let mark = self.encoder.mark();
-        self.encoder.out.push(UNKNOWN);
         match key.serialize(KeySerializer::new(self.encoder.out)) {
             Ok(()) => {
-                let written = self.encoder.out.get(mark.len + 1..).unwrap_or_default();
-                if written.contains(&0) {
-                    self.encoder.undo(mark);
-                    return Err(super::zero_in_key());
-                }
-                self.encoder.out.push(0);
                 self.pending = Some(mark.len);
                 Ok(())
             }

@@ -6,12 +6,14 @@ use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::value::Text;
+use super::{UNKNOWN, zero_in_key};
+use crate::bson::element::append_key;
 use crate::bson::error::EncodeError;
 use crate::bson::text::IndexKey;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Writes a key's text without terminator.
+/// Writes a key, and before it room for the type of the value that comes next.
 ///
 /// It presents itself as human readable, so that UUIDs and addresses give their text form.
 pub(super) struct KeySerializer<'a> {
@@ -22,6 +24,17 @@ impl<'a> KeySerializer<'a> {
     #[inline]
     pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out }
+    }
+
+    fn formatted(self, value: &(impl fmt::Display + ?Sized)) -> Result {
+        self.out.push(UNKNOWN);
+        let start = self.out.len();
+        write!(Text(self.out), "{value}").map_err(|_| EncodeError::new("the key's text form failed"))?;
+        if self.out.get(start..).unwrap_or_default().contains(&0) {
+            return Err(zero_in_key());
+        }
+        self.out.push(0);
+        Ok(())
     }
 
     fn refuse<T>(self, what: &'static str) -> Result<T> {
@@ -35,7 +48,7 @@ macro_rules! integer {
     ($($name:ident: $ty:ty),*) => {
         $(
             fn $name(self, value: $ty) -> Result {
-                self.collect_str(&value)
+                self.formatted(&value)
             }
         )*
     };
@@ -64,10 +77,9 @@ impl<'a> Serializer for KeySerializer<'a> {
 
     fn serialize_u64(self, value: u64) -> Result {
         match usize::try_from(value) {
-            Ok(value) => self.out.extend_from_slice(IndexKey::new(value).as_bytes()),
-            Err(_) => return self.collect_str(&value),
+            Ok(value) => self.serialize_str(IndexKey::new(value).as_str()),
+            Err(_) => self.formatted(&value),
         }
-        Ok(())
     }
 
     fn serialize_bool(self, value: bool) -> Result {
@@ -88,12 +100,14 @@ impl<'a> Serializer for KeySerializer<'a> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result {
-        self.out.extend_from_slice(value.as_bytes());
-        Ok(())
+        match append_key(self.out, UNKNOWN, value) {
+            true => Ok(()),
+            false => Err(zero_in_key()),
+        }
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result {
-        write!(Text(self.out), "{value}").map_err(|_| EncodeError::new("the key's text form failed"))
+        self.formatted(value)
     }
 
     fn serialize_bytes(self, _value: &[u8]) -> Result {
@@ -160,8 +174,8 @@ impl<'a> Serializer for KeySerializer<'a> {
         self.refuse("a map")
     }
 
-    fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
-        if name == "$oid" {
+    fn serialize_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeStruct> {
+        if name == "$oid" && len == 1 {
             Ok(ObjectIdKey { out: self.out })
         } else {
             self.refuse("a struct")

@@ -1,13 +1,13 @@
 //! The BSON tasks: documents (trees of values, the natural type of documents without a struct) to bytes and back.
 //!
-//! What is compared is the codec behind the API for whole documents, into a fresh buffer for each: here `bson::to_vec` and
+//! What is compared is the codec behind the API for whole documents, into a fresh buffer for each: here `into_raw_document` and
 //! `bson::decode_document`, there `Document::to_vec` and `Document::from_reader`. The tree itself is the same type in
 //! both programs, that of crate bson.
 
 use std::hint::black_box;
 
 use marula_bench_harness::{Assignment, Body, Doing, Failure, Task, data::Archive};
-use marula_driver::bson::{Document, decode_document, from_extended_json, to_vec};
+use marula_driver::bson::{Document, IntoDocument, decode_document, from_extended_json, to_vec};
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {
     let file = match assignment.task {
@@ -37,7 +37,7 @@ impl Body for Encode {
     fn run(&mut self) -> Doing<'_> {
         Box::pin(async {
             for _ in 0..self.units {
-                black_box(to_vec(black_box(&self.document))?);
+                black_box(black_box(&self.document).into_raw_document()?);
             }
             Ok(())
         })

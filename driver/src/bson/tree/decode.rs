@@ -1,0 +1,161 @@
+//! Bytes to documents as trees.
+
+use crate::bson::error::DecodeError;
+use crate::bson::limits::MAX_DEPTH;
+use crate::bson::raw_reader::{RawElement, RawElements};
+use crate::bson::raw_value::{RawValue, utf8};
+use crate::bson::spec::ElementType;
+use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, de, roomy};
+
+/// Decodes one document, which must fill `bytes` exactly, into a tree.
+///
+/// # Errors
+/// When the bytes are malformed anywhere, or nest too deep.
+pub fn decode_document(bytes: &[u8]) -> Result<Document, DecodeError> {
+    let mut reader = Reader {
+        input: bytes,
+        elements: Vec::with_capacity(USUAL),
+    };
+    reader.document(bytes, MAX_DEPTH)
+}
+
+/// Decodes one value of a document into a tree.
+pub(in crate::bson) fn value(raw: RawValue<'_>, input: &[u8]) -> Result<Bson, DecodeError> {
+    let mut reader = Reader {
+        input,
+        elements: Vec::new(),
+    };
+    reader.value(raw, MAX_DEPTH - 1)
+}
+
+struct Reader<'i> {
+    input: &'i [u8],
+    /// The elements of the documents and arrays that are being read, those of inner ones after those of outer ones: all
+    /// elements are found before the first is read, so that there is room for as many as there are.
+    elements: Vec<RawElement<'i>>,
+}
+
+/// So many elements take no more than a small allocation.
+const USUAL: usize = 24;
+
+impl<'i> Reader<'i> {
+    fn offset_of(&self, part: &[u8]) -> usize {
+        part.as_ptr().addr().wrapping_sub(self.input.as_ptr().addr())
+    }
+
+    /// Finds the elements of a document or array, and where they begin among all.
+    fn find(&mut self, bytes: &'i [u8]) -> Result<usize, DecodeError> {
+        let first = self.elements.len();
+        let mut elements = match RawElements::new(bytes) {
+            Ok(elements) => elements,
+            Err(error) => return Err(error.rebase(self.offset_of(bytes))),
+        };
+        while !elements.is_empty() {
+            let mut before = elements;
+            match elements.take_element() {
+                Some(element) => self.elements.push(element),
+                None => return Err(before.element_error().rebase(self.offset_of(bytes))),
+            }
+        }
+        Ok(first)
+    }
+
+    fn document(&mut self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
+        let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
+        let first = self.find(bytes)?;
+        let end = self.elements.len();
+        let mut document = roomy::document_for((end - first).min(roomy::MOST));
+        for index in first..end {
+            let Some(RawElement { key, value }) = self.elements.get(index).copied() else {
+                break;
+            };
+            match self.value(value, inner) {
+                Ok(value) => drop(document.insert(key, value)),
+                Err(error) => return Err(error.in_field(key)),
+            }
+        }
+        self.elements.truncate(first);
+        Ok(document)
+    }
+
+    fn array(&mut self, bytes: &'i [u8], depth: u8) -> Result<Vec<Bson>, DecodeError> {
+        let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
+        let first = self.find(bytes)?;
+        let end = self.elements.len();
+        let mut values = Vec::with_capacity(end - first);
+        for index in first..end {
+            let Some(RawElement { value, .. }) = self.elements.get(index).copied() else {
+                break;
+            };
+            match self.value(value, inner) {
+                Ok(value) => values.push(value),
+                Err(error) => return Err(error.at_index(index - first)),
+            }
+        }
+        self.elements.truncate(first);
+        Ok(values)
+    }
+
+    fn value(&mut self, raw: RawValue<'i>, depth: u8) -> Result<Bson, DecodeError> {
+        self.read(raw, depth)
+            .map_err(|error| error.locate(raw.kind(), self.offset_of(raw.bytes())))
+    }
+
+    fn read(&mut self, raw: RawValue<'i>, depth: u8) -> Result<Bson, DecodeError> {
+        Ok(match raw.kind() {
+            ElementType::Double => Bson::Double(raw.f64()?),
+            ElementType::String => Bson::String(raw.str()?.to_owned()),
+            ElementType::EmbeddedDocument => Bson::Document(self.document(raw.bytes(), depth)?),
+            ElementType::Array => Bson::Array(self.array(raw.bytes(), depth)?),
+            ElementType::Binary => {
+                let binary = raw.binary()?;
+                Bson::Binary(Binary {
+                    subtype: binary.subtype,
+                    bytes: binary.bytes.to_vec(),
+                })
+            }
+            ElementType::Undefined => Bson::Undefined,
+            ElementType::ObjectId => Bson::ObjectId(raw.object_id()?),
+            ElementType::Boolean => Bson::Boolean(raw.bool()?),
+            ElementType::DateTime => Bson::DateTime(raw.date_time()?),
+            ElementType::Null => Bson::Null,
+            ElementType::RegularExpression => {
+                let (pattern, options) = raw.regex()?;
+                Bson::RegularExpression(regex(pattern, options)?)
+            }
+            // Crate bson lets nobody make one but serde.
+            ElementType::DbPointer => de::from_raw_value(raw, raw.bytes())?,
+            ElementType::JavaScriptCode => Bson::JavaScriptCode(utf8(raw.text()?)?.to_owned()),
+            ElementType::Symbol => Bson::Symbol(utf8(raw.text()?)?.to_owned()),
+            ElementType::JavaScriptCodeWithScope => {
+                let (code, scope) = raw.code_with_scope()?;
+                Bson::JavaScriptCodeWithScope(JavaScriptCodeWithScope {
+                    code: utf8(code)?.to_owned(),
+                    scope: self.document(scope, depth)?,
+                })
+            }
+            ElementType::Int32 => Bson::Int32(raw.i32()?),
+            ElementType::Timestamp => Bson::Timestamp(raw.timestamp()?),
+            ElementType::Int64 => Bson::Int64(raw.i64()?),
+            ElementType::Decimal128 => Bson::Decimal128(raw.decimal128()?),
+            ElementType::MaxKey => Bson::MaxKey,
+            ElementType::MinKey => Bson::MinKey,
+        })
+    }
+}
+
+/// A regular expression with its options in alphabetical order, as the format wants them.
+fn regex(pattern: &str, options: &str) -> Result<Regex, DecodeError> {
+    let mut letters: Vec<char> = options.chars().collect();
+    letters.sort_unstable();
+    let sorted: String = letters.into_iter().collect();
+    match (pattern.try_into(), sorted.try_into()) {
+        (Ok(pattern), Ok(options)) => Ok(Regex { pattern, options }),
+        _ => Err(DecodeError::new("the regular expression holds a zero byte")),
+    }
+}
+
+#[cold]
+fn too_deep() -> DecodeError {
+    DecodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+}

@@ -1,0 +1,228 @@
+//! Documents as trees to bytes.
+
+use serde::Serialize;
+
+use crate::bson::element::{Counter, append_key};
+use crate::bson::error::EncodeError;
+use crate::bson::limits::{MAX_DEPTH, length};
+use crate::bson::spec::{BinarySubtype, ElementType};
+use crate::bson::{Bson, Document, IndexKey, append_element};
+
+type Result<T = ()> = std::result::Result<T, EncodeError>;
+
+/// Appends `document` to `out`; after an error `out` is as it was.
+///
+/// # Errors
+/// When a key holds a zero byte, the document nests too deep or is too large.
+pub fn append_document(document: &Document, out: &mut Vec<u8>) -> Result {
+    undone_if_failed(out, |out| append_fields(document, out, MAX_DEPTH - 1))
+}
+
+/// Appends one element to a document that the caller has begun in `out`; after an error `out` is as it was.
+///
+/// # Errors
+/// When the key holds a zero byte, the value nests too deep or is too large.
+pub fn append_bson(key: &str, value: &Bson, out: &mut Vec<u8>) -> Result {
+    undone_if_failed(out, |out| append_value(key, value, out, MAX_DEPTH - 1))
+}
+
+fn undone_if_failed(out: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>) -> Result) -> Result {
+    let start = out.len();
+    append(out).inspect_err(|_| out.truncate(start))
+}
+
+/// The key of an element: what a document or an array calls it.
+trait Key: Copy {
+    /// Appends type and key.
+    fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result;
+
+    /// Appends an element whose value only serde can see.
+    fn serialize(self, value: &impl Serialize, out: &mut Vec<u8>) -> Result;
+}
+
+impl Key for &str {
+    /// Never inlined, or it would be there for each type.
+    #[inline(never)]
+    fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result {
+        match append_key(out, kind as u8, self) {
+            true => Ok(()),
+            false => Err(zero_in_key()),
+        }
+    }
+
+    fn serialize(self, value: &impl Serialize, out: &mut Vec<u8>) -> Result {
+        append_element(self, value, out)
+    }
+}
+
+impl Key for &Counter {
+    #[inline]
+    fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result {
+        Counter::append(self, out, kind as u8);
+        Ok(())
+    }
+
+    fn serialize(self, value: &impl Serialize, out: &mut Vec<u8>) -> Result {
+        append_element(IndexKey::new(self.index()).as_str(), value, out)
+    }
+}
+
+/// Appends a whole document; `depth` is how many levels may be opened within.
+fn append_fields(document: &Document, out: &mut Vec<u8>, depth: u8) -> Result {
+    let start = open(out);
+    for (key, value) in document {
+        if let Err(error) = append_value(key.as_str(), value, out, depth) {
+            return Err(error.in_field(key));
+        }
+    }
+    close(out, start)
+}
+
+fn append_items(values: &[Bson], out: &mut Vec<u8>, depth: u8) -> Result {
+    let start = open(out);
+    let mut counter = Counter::new();
+    for value in values {
+        if let Err(error) = append_value(&counter, value, out, depth) {
+            return Err(error.at_index(counter.index()));
+        }
+        counter.advance();
+    }
+    close(out, start)
+}
+
+fn append_value(key: impl Key, value: &Bson, out: &mut Vec<u8>, depth: u8) -> Result {
+    match value {
+        Bson::Double(value) => fixed(key, ElementType::Double, value.to_le_bytes(), out),
+        Bson::String(value) => text(key, ElementType::String, value, out),
+        Bson::Array(values) => {
+            key.append(ElementType::Array, out)?;
+            append_items(values, out, enter(depth)?)
+        }
+        Bson::Document(document) => {
+            key.append(ElementType::EmbeddedDocument, out)?;
+            append_fields(document, out, enter(depth)?)
+        }
+        Bson::Boolean(value) => fixed(key, ElementType::Boolean, [u8::from(*value)], out),
+        Bson::Null => key.append(ElementType::Null, out),
+        Bson::RegularExpression(regex) => {
+            key.append(ElementType::RegularExpression, out)?;
+            cstring(regex.pattern.as_str(), out);
+            cstring(regex.options.as_str(), out);
+            Ok(())
+        }
+        Bson::JavaScriptCode(code) => text(key, ElementType::JavaScriptCode, code, out),
+        Bson::JavaScriptCodeWithScope(code) => {
+            key.append(ElementType::JavaScriptCodeWithScope, out)?;
+            let start = open(out);
+            string(&code.code, out)?;
+            append_fields(&code.scope, out, enter(depth)?)?;
+            patch(out, start)
+        }
+        Bson::Int32(value) => fixed(key, ElementType::Int32, value.to_le_bytes(), out),
+        Bson::Int64(value) => fixed(key, ElementType::Int64, value.to_le_bytes(), out),
+        Bson::Timestamp(value) => {
+            let both = u64::from(value.time) << 32 | u64::from(value.increment);
+            fixed(key, ElementType::Timestamp, both.to_le_bytes(), out)
+        }
+        Bson::Binary(binary) => {
+            key.append(ElementType::Binary, out)?;
+            let len = binary.bytes.len();
+            if binary.subtype == BinarySubtype::BinaryOld {
+                out.extend_from_slice(&length(len + 4)?.to_le_bytes());
+                out.push(binary.subtype.into());
+                out.extend_from_slice(&length(len)?.to_le_bytes());
+            } else {
+                out.extend_from_slice(&length(len)?.to_le_bytes());
+                out.push(binary.subtype.into());
+            }
+            out.extend_from_slice(&binary.bytes);
+            Ok(())
+        }
+        Bson::ObjectId(id) => fixed(key, ElementType::ObjectId, id.bytes(), out),
+        Bson::DateTime(time) => {
+            let millis = time.timestamp_millis();
+            fixed(key, ElementType::DateTime, millis.to_le_bytes(), out)
+        }
+        Bson::Symbol(symbol) => text(key, ElementType::Symbol, symbol, out),
+        Bson::Decimal128(value) => fixed(key, ElementType::Decimal128, value.bytes(), out),
+        Bson::Undefined => key.append(ElementType::Undefined, out),
+        Bson::MaxKey => key.append(ElementType::MaxKey, out),
+        Bson::MinKey => key.append(ElementType::MinKey, out),
+        // Crate bson keeps its parts to itself but shows them to serde.
+        Bson::DbPointer(pointer) => key.serialize(pointer, out),
+    }
+}
+
+/// An element whose value is of a fixed size.
+#[inline]
+fn fixed<const N: usize>(key: impl Key, kind: ElementType, bytes: [u8; N], out: &mut Vec<u8>) -> Result {
+    key.append(kind, out)?;
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
+
+/// An element of any of the types that are laid out like a String.
+#[inline]
+fn text(key: impl Key, kind: ElementType, text: &str, out: &mut Vec<u8>) -> Result {
+    key.append(kind, out)?;
+    string(text, out)
+}
+
+#[inline]
+fn string(text: &str, out: &mut Vec<u8>) -> Result {
+    let len = length(text.len() + 1)?;
+    out.reserve(text.len() + 5);
+    out.extend_from_slice(&len.to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+/// Text that the type has checked for zero bytes, of which this is the end.
+fn cstring(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+/// Leaves room for a length.
+#[inline]
+fn open(out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    start
+}
+
+/// Ends the document or array begun at `start`.
+#[inline]
+fn close(out: &mut Vec<u8>, start: usize) -> Result {
+    out.push(0);
+    patch(out, start)
+}
+
+/// Writes the length of all since `start` into the room left there.
+#[inline]
+fn patch(out: &mut [u8], start: usize) -> Result {
+    let len = length(out.len() - start)?;
+    if let Some(slot) = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
+        *slot = len.to_le_bytes();
+    }
+    Ok(())
+}
+
+#[inline]
+fn enter(depth: u8) -> Result<u8> {
+    match depth.checked_sub(1) {
+        Some(inner) => Ok(inner),
+        None => Err(too_deep()),
+    }
+}
+
+#[cold]
+fn too_deep() -> EncodeError {
+    EncodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+}
+
+#[cold]
+fn zero_in_key() -> EncodeError {
+    EncodeError::new("the key holds a zero byte")
+}
