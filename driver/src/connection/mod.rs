@@ -7,6 +7,8 @@ mod connect;
 mod dialer;
 mod dns;
 mod establish;
+#[cfg(feature = "dns")]
+mod families;
 mod hello_stream;
 #[cfg(feature = "rustls")]
 mod http;
@@ -16,7 +18,10 @@ mod login;
 mod metadata;
 mod open;
 mod read_buffer;
-#[cfg(feature = "dns")]
+#[cfg(all(feature = "dns", not(feature = "hickory")))]
+mod resolver;
+#[cfg(feature = "hickory")]
+#[path = "hickory/mod.rs"]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]
