@@ -12,6 +12,7 @@ use crate::driver::options::{Collation, Hint, ReturnDocument};
 use crate::error::{Error, Result};
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
+use crate::stored::Stored;
 use crate::update::Update;
 
 /// Changes or deletes one document and returns it; awaited, it gives `None` when nothing matches. See
@@ -53,7 +54,7 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
 
     pub(super) fn replace(collection: &'a Collection<D>, filter: Result<Document>, document: &D) -> Self {
         let action = filter.and_then(|filter| {
-            let document = to_raw_document(document).map_err(|e| Error::Encode {
+            let document = to_raw_document(&Stored::new(document)).map_err(|e| Error::Encode {
                 path: e.path().to_owned(),
                 source: crate::ValueError::new(e.message()),
             })?;

@@ -10,6 +10,7 @@ use crate::driver::{self, IntoUpdate as _, UpdateModification, UpdateResult, act
 use crate::error::Result;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
+use crate::stored::Stored;
 use crate::update::{Compiled, Update};
 
 /// An update in the driver's form, and its array filters.
@@ -109,9 +110,9 @@ impl<D: Model> UpdateOne<'_, D> {
 /// Replaces a document. Await it; see [`Collection::replace_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
-    collection: driver::Collection<D>,
+    collection: driver::Collection<Stored<'a, D>>,
     filter: Result<Document>,
-    document: &'a D,
+    document: Stored<'a, D>,
     upsert: bool,
     hint: Option<Hint>,
     collation: Option<Collation>,
@@ -122,9 +123,9 @@ pub struct Replace<'a, D> {
 impl<'a, D: Model> Replace<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, document: &'a D) -> Self {
         Replace {
-            collection: collection.driver(),
+            collection: collection.inner.clone_with_type(),
             filter,
-            document,
+            document: Stored::new(document),
             upsert: false,
             hint: None,
             collation: None,
@@ -166,7 +167,7 @@ impl<'a, D: Model> Replace<'a, D> {
     async fn run(self) -> Result<UpdateResult> {
         let mut action = self
             .collection
-            .replace_one(self.filter?, self.document)
+            .replace_one(self.filter?, &self.document)
             .upsert(self.upsert);
         if let Some(hint) = self.hint {
             action = action.hint(hint);
