@@ -1,8 +1,11 @@
-//! One question to one name server, on a socket of its own: so its port is one that nobody can guess.
+//! Questions to name servers, each on a socket of its own: so its port is one that nobody can guess.
 
 use std::{
+    future::poll_fn,
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    task::Poll,
 };
 
 use tokio::{
@@ -11,10 +14,69 @@ use tokio::{
     time::timeout,
 };
 
-use crate::proto::dns::{Exchange, MAX_MESSAGE, Query, Reply, Transport};
+use crate::proto::dns::{
+    Answer, Conversation, Exchange, Lookup, MAX_MESSAGE, PATIENCE, Query, Reply, Step, Transport,
+};
+
+/// A conversation under way: its server, and what comes of it.
+type Running = Pin<Box<dyn Future<Output = (SocketAddr, Result<Answer, String>)> + Send>>;
+
+/// The first answer, or why there is none. Conversations are part of this future: its end, and dropping it, closes their sockets.
+pub(super) async fn run(mut lookup: Lookup) -> Result<Answer, String> {
+    let mut running: Vec<Running> = Vec::new();
+    loop {
+        match lookup.next_step() {
+            Step::Begin(conversation) => running.push(Box::pin(converse(conversation))),
+            Step::Wait => {}
+            Step::GiveUp(why) => return Err(why),
+        }
+        let ended = match lookup.is_patient() {
+            true => timeout(PATIENCE, first(&mut running)).await.ok(),
+            false => Some(first(&mut running).await),
+        };
+        match ended {
+            Some((_, Ok(answer))) => return Ok(answer),
+            Some((server, Err(why))) => lookup.failed(server, why),
+            None => {}
+        }
+    }
+}
+
+/// Waits for the first conversation that ends, and takes it away.
+async fn first(running: &mut Vec<Running>) -> (SocketAddr, Result<Answer, String>) {
+    poll_fn(|cx| {
+        for (index, conversation) in running.iter_mut().enumerate() {
+            if let Poll::Ready(ended) = conversation.as_mut().poll(cx) {
+                drop(running.remove(index));
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+async fn converse(mut conversation: Conversation) -> (SocketAddr, Result<Answer, String>) {
+    loop {
+        let outcome = match random() {
+            Ok(id) => ask(&conversation.exchange(id)).await,
+            Err(error) => Err(error),
+        };
+        if let Some(end) = conversation.handle(outcome) {
+            return (conversation.server(), end);
+        }
+    }
+}
+
+/// A number that nobody can guess.
+pub(super) fn random() -> Result<u16, String> {
+    let mut bytes = [0; 2];
+    getrandom::fill(&mut bytes).map_err(|error| format!("the system has no random numbers: {error}"))?;
+    Ok(u16::from_ne_bytes(bytes))
+}
 
 /// The server's reply, or why there is none.
-pub(super) async fn run(exchange: &Exchange) -> Result<Reply, String> {
+async fn ask(exchange: &Exchange) -> Result<Reply, String> {
     let Exchange { server, query, .. } = exchange;
     let reply = async {
         match exchange.transport {

@@ -67,18 +67,12 @@ impl Resolver {
             Some(servers) => servers.clone(),
             None => system::name_servers().await?,
         };
-        let mut lookup = dns::Lookup::new(complete, kind, servers, random().map_err(failed)?);
-        loop {
-            let exchange = lookup.next_exchange(random().map_err(failed)?).map_err(failed)?;
-            match lookup.handle(exchange::run(&exchange).await) {
-                None => {}
-                Some(Answer::Records(records)) => return Ok(records.into_iter().filter_map(read).collect()),
-                Some(Answer::NoRecords(why)) => {
-                    return Err(LookupError::NoRecords(format!(
-                        "there is no {kind} record {name} ({why})"
-                    )));
-                }
-            }
+        let lookup = dns::Lookup::new(complete, kind, servers, exchange::random().map_err(failed)?);
+        match exchange::run(lookup).await.map_err(failed)? {
+            Answer::Records(records) => Ok(records.into_iter().filter_map(read).collect()),
+            Answer::NoRecords(why) => Err(LookupError::NoRecords(format!(
+                "there is no {kind} record {name} ({why})"
+            ))),
         }
     }
 
@@ -114,11 +108,4 @@ impl DnsLookup for Resolver {
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(self.find_addresses(host))
     }
-}
-
-/// A number that nobody can guess.
-fn random() -> Result<u16, String> {
-    let mut bytes = [0; 2];
-    getrandom::fill(&mut bytes).map_err(|error| format!("the system has no random numbers: {error}"))?;
-    Ok(u16::from_ne_bytes(bytes))
 }

@@ -1,10 +1,16 @@
-//! Whom to ask, how, and when to give up.
+//! Which servers are asked, and when.
+//!
+//! One after the other, in the order of the configuration, as often as that says. A server that stays silent does not hold up
+//! the lookup for all of its time: after a moment the next one is asked as well, and whoever answers first is heard.
 
 // Addresses alone, without the sockets of `std::net`.
 use core::net::SocketAddr;
 use std::time::Duration;
 
-use super::{Kind, Name, Query, Record, Reply};
+use super::{Conversation, Kind, Name, Transport};
+
+/// How long a server may be silent before the next one is asked beside it.
+pub const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The servers that may be asked, as resolv.conf(5) has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,38 +27,19 @@ pub struct NameServers {
     pub tcp_only: bool,
 }
 
-/// How a question travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// As a datagram.
-    Udp,
-    /// Over a connection of its own.
-    Tcp,
-}
-
-/// What to ask next.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// Who alone may answer.
-    pub server: SocketAddr,
-    /// How.
-    pub transport: Transport,
-    /// The question.
-    pub query: Query,
-    /// How long to wait.
-    pub timeout: Duration,
+pub enum Step {
+    /// Begin this conversation, beside those under way.
+    Begin(Conversation),
+    /// Wait until a conversation ends.
+    Wait,
+    /// Give up: what each server failed with.
+    GiveUp(String),
 }
 
-/// The end of a lookup.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// At least one record.
-    Records(Vec<Record>),
-    /// A server says that there are none.
-    NoRecords(&'static str),
-}
-
-/// One question, until a server has answered it or all have failed.
+/// One question, until a server has answered it or all have failed. Conversations under way are the caller's to keep; the first
+/// answer ends the lookup.
 #[derive(Debug)]
 pub struct Lookup {
     name: Name,
@@ -62,10 +49,10 @@ pub struct Lookup {
     failures: Vec<Option<String>>,
     /// Which server is asked first.
     first: usize,
-    /// How many servers have failed, each as often as it did.
-    failed: usize,
-    transport: Transport,
-    extended: bool,
+    /// How many conversations have begun.
+    begun: usize,
+    /// The servers in conversation.
+    running: Vec<SocketAddr>,
 }
 
 impl Lookup {
@@ -76,74 +63,67 @@ impl Lookup {
             kind,
             failures: vec![None; servers.addresses.len()],
             first: if servers.rotate { usize::from(random) } else { 0 },
-            failed: 0,
-            transport: first_transport(&servers),
-            extended: true,
+            begun: 0,
+            running: Vec::new(),
             servers,
         }
     }
 
-    /// Whom to ask now, with `id`, which must be random.
-    ///
-    /// # Errors
-    /// What each server failed with, when all have been asked often enough.
-    pub fn next_exchange(&self, id: u16) -> Result<Exchange, String> {
-        let turns = self.servers.addresses.len() * self.servers.attempts.max(1);
-        match self.servers.addresses.get(self.server()) {
-            Some(server) if self.failed < turns => Ok(Exchange {
-                server: *server,
-                transport: self.transport,
-                query: Query {
-                    id,
-                    name: self.name.clone(),
-                    kind: self.kind,
-                    extended: self.extended,
+    /// What to do at the beginning, when a conversation has failed, and when [`PATIENCE`] is at its end.
+    pub fn next_step(&mut self) -> Step {
+        if let Some(server) = self.due() {
+            self.begun += 1;
+            self.running.push(server);
+            return Step::Begin(Conversation {
+                server,
+                transport: match self.servers.tcp_only {
+                    true => Transport::Tcp,
+                    false => Transport::Udp,
                 },
+                extended: true,
+                name: self.name.clone(),
+                kind: self.kind,
                 timeout: self.servers.timeout,
-            }),
-            Some(_) => Err(self.describe_failures()),
-            None => Err("there is no name server".into()),
+            });
+        }
+        match self.running.is_empty() {
+            true => Step::GiveUp(self.describe_failures()),
+            false => Step::Wait,
         }
     }
 
-    /// What came of the last exchange: a reply to its query, or why there is none. `None`: the next exchange is due.
-    pub fn handle(&mut self, outcome: Result<Reply, String>) -> Option<Answer> {
-        match outcome {
-            Ok(Reply::Records(records)) => return Some(Answer::Records(records)),
-            Ok(Reply::Nothing(why)) => return Some(Answer::NoRecords(why)),
-            Ok(Reply::Truncated) if self.transport == Transport::Udp => self.transport = Transport::Tcp,
-            Ok(Reply::Truncated) => self.fail("a truncated reply over TCP".into()),
-            Ok(Reply::NotUnderstood(_)) if self.extended => self.extended = false,
-            Ok(Reply::NotUnderstood(why) | Reply::Failure(why)) => self.fail(why.into()),
-            Err(why) => self.fail(why),
-        }
-        None
+    /// Whether patience may come to an end: there is one more to ask.
+    pub fn is_patient(&self) -> bool {
+        self.due().is_some()
     }
 
-    fn server(&self) -> usize {
-        (self.first + self.failed) % self.servers.addresses.len().max(1)
-    }
-
-    fn fail(&mut self, why: String) {
-        let server = self.server();
-        if let Some(failure) = self.failures.get_mut(server) {
+    /// A conversation with this server has come to nothing.
+    pub fn failed(&mut self, server: SocketAddr, why: String) {
+        self.running.retain(|running| *running != server);
+        let known = self.servers.addresses.iter().position(|known| *known == server);
+        if let Some(failure) = known.and_then(|index| self.failures.get_mut(index)) {
             *failure = Some(why);
         }
-        self.failed += 1;
-        self.transport = first_transport(&self.servers);
-        self.extended = true;
+    }
+
+    /// Whose turn it is. Nobody's while that server is still in conversation.
+    fn due(&self) -> Option<SocketAddr> {
+        let count = self.servers.addresses.len();
+        let is_left = self.begun < count * self.servers.attempts.max(1);
+        let server = self
+            .servers
+            .addresses
+            .get((self.first + self.begun) % count.max(1))
+            .filter(|_| is_left)?;
+        (!self.running.contains(server)).then_some(*server)
     }
 
     fn describe_failures(&self) -> String {
         let servers = self.servers.addresses.iter().zip(&self.failures);
         let told = servers.filter_map(|(server, failure)| Some(format!("{server}: {}", failure.as_ref()?)));
-        told.collect::<Vec<_>>().join("; ")
-    }
-}
-
-fn first_transport(servers: &NameServers) -> Transport {
-    match servers.tcp_only {
-        true => Transport::Tcp,
-        false => Transport::Udp,
+        match told.collect::<Vec<_>>().join("; ") {
+            told if told.is_empty() => "there is no name server".into(),
+            told => told,
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! DNS as a stub resolver sees it (RFC 1035, with the EDNS(0) of RFC 6891): one question, the name servers that may answer it,
 //! and which of them is asked next.
 //!
-//! A [`Query`] makes its own bytes and reads the replies to it; [`Lookup`] decides whom to ask, and what an answer or its
-//! absence means. Replies are read in place: what a hostile one makes us keep is at most what it holds, names written out.
+//! A [`Query`] makes its own bytes and reads the replies to it; a [`Conversation`] decides how a server is asked, and what its
+//! replies mean; [`Lookup`] decides which servers are asked, and when. Replies are read in place: what a hostile one makes us keep is at most what it holds, names written out.
 
+mod conversation;
 mod lookup;
 mod name;
 mod query;
@@ -11,7 +12,8 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-pub use lookup::{Answer, Exchange, Lookup, NameServers, Transport};
+pub use conversation::{Answer, Conversation, Exchange, Transport};
+pub use lookup::{Lookup, NameServers, PATIENCE, Step};
 pub use name::Name;
 pub use query::{Query, Reply};
 pub use records::{Kind, Record};

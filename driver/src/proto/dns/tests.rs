@@ -288,9 +288,7 @@ fn pointers_lead_backwards_and_names_end() {
 
 fn servers(count: u8) -> NameServers {
     NameServers {
-        addresses: (1..=count)
-            .map(|last| SocketAddr::from(([192, 0, 2, last], 53)))
-            .collect(),
+        addresses: (1..=count).map(address).collect(),
         timeout: Duration::from_secs(3),
         attempts: 2,
         rotate: false,
@@ -298,91 +296,64 @@ fn servers(count: u8) -> NameServers {
     }
 }
 
+fn address(last: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, last], 53))
+}
+
 fn lookup(servers: NameServers, random: u16) -> Lookup {
     Lookup::new(name(NAME), Kind::Srv, servers, random)
 }
 
-/// The last part of the server's address, how it is asked, whether with EDNS.
-fn next(lookup: &Lookup) -> (u8, Transport, bool) {
-    let exchange = lookup.next_exchange(7).unwrap();
-    assert_eq!((exchange.query.id, exchange.timeout), (7, Duration::from_secs(3)));
-    let IpAddr::V4(address) = exchange.server.ip() else {
-        panic!("{exchange:?}");
-    };
-    (address.octets()[3], exchange.transport, exchange.query.extended)
+/// The last part of the address of the server to ask now. `None`: to wait.
+fn next(lookup: &mut Lookup) -> Option<u8> {
+    match lookup.next_step() {
+        Step::Begin(conversation) => match conversation.server().ip() {
+            IpAddr::V4(address) => Some(address.octets()[3]),
+            IpAddr::V6(address) => panic!("{address}"),
+        },
+        Step::Wait => None,
+        Step::GiveUp(why) => panic!("{why}"),
+    }
 }
 
 #[test]
-fn servers_are_asked_in_turn_until_one_answers() {
-    use Transport::Udp;
-
+fn servers_that_fail_are_asked_in_turn() {
     let mut lookup = lookup(servers(2), 9);
-    assert_eq!(next(&lookup), (1, Udp, true));
-    assert_eq!(lookup.handle(Err("silence".into())), None);
-    assert_eq!(next(&lookup), (2, Udp, true));
-    assert_eq!(lookup.handle(Ok(Reply::Failure("SERVFAIL"))), None);
-    assert_eq!(next(&lookup), (1, Udp, true));
-    assert_eq!(lookup.handle(Ok(Reply::Failure("REFUSED"))), None);
-    assert_eq!(next(&lookup), (2, Udp, true));
-    let records = vec![srv_record("a", 1, 2)];
-    assert_eq!(
-        lookup.handle(Ok(Reply::Records(records.clone()))),
-        Some(Answer::Records(records))
-    );
-}
-
-#[test]
-fn an_absence_is_an_answer() {
-    let mut lookup = lookup(servers(2), 0);
-    let answer = lookup.handle(Ok(Reply::Nothing("NXDOMAIN")));
-    assert_eq!(answer, Some(Answer::NoRecords("NXDOMAIN")));
-}
-
-#[test]
-fn all_failures_are_told() {
-    let mut lookup = lookup(servers(2), 0);
-    for why in ["first", "SERVFAIL", "silence", "REFUSED"] {
-        assert!(lookup.next_exchange(1).is_ok());
-        lookup.handle(Err(why.into()));
+    for (server, why) in [(1, "silence"), (2, "SERVFAIL"), (1, "REFUSED"), (2, "malformed")] {
+        assert_eq!(next(&mut lookup), Some(server));
+        lookup.failed(address(server), why.into());
     }
     assert_eq!(
-        lookup.next_exchange(1),
-        Err("192.0.2.1:53: silence; 192.0.2.2:53: REFUSED".into())
+        lookup.next_step(),
+        Step::GiveUp("192.0.2.1:53: REFUSED; 192.0.2.2:53: malformed".into())
     );
-    let nobody = self::lookup(servers(0), 5);
-    assert_eq!(nobody.next_exchange(1), Err("there is no name server".into()));
+    let nobody = self::lookup(servers(0), 5).next_step();
+    assert_eq!(nobody, Step::GiveUp("there is no name server".into()));
     let once = NameServers {
         attempts: 0,
         ..servers(1)
     };
-    assert!(
-        self::lookup(once, 0).next_exchange(1).is_ok(),
-        "never less than once"
-    );
+    assert_eq!(next(&mut self::lookup(once, 0)), Some(1), "never less than once");
 }
 
 #[test]
-fn what_is_too_long_or_not_understood_is_asked_otherwise() {
-    use Transport::{Tcp, Udp};
-
+fn a_silent_server_does_not_hold_up_the_next() {
     let mut lookup = lookup(servers(2), 0);
-    assert_eq!(lookup.handle(Ok(Reply::NotUnderstood("FORMERR"))), None);
-    assert_eq!(next(&lookup), (1, Udp, false));
-    assert_eq!(lookup.handle(Ok(Reply::Truncated)), None);
-    assert_eq!(next(&lookup), (1, Tcp, false));
-    assert_eq!(lookup.handle(Ok(Reply::Truncated)), None, "even so");
-    assert_eq!(next(&lookup), (2, Udp, true));
-    assert_eq!(lookup.handle(Ok(Reply::NotUnderstood("NOTIMP"))), None);
-    assert_eq!(lookup.handle(Ok(Reply::NotUnderstood("NOTIMP"))), None);
-    assert_eq!(next(&lookup), (1, Udp, true));
-    let tcp = NameServers {
-        tcp_only: true,
-        ..servers(2)
-    };
-    let mut lookup = self::lookup(tcp, 0);
-    assert_eq!(next(&lookup), (1, Tcp, true));
-    lookup.handle(Err("refused".into()));
-    assert_eq!(next(&lookup), (2, Tcp, true));
+    assert_eq!(next(&mut lookup), Some(1));
+    assert!(lookup.is_patient());
+    assert_eq!(next(&mut lookup), Some(2), "patience is at its end");
+    // The first one is not asked twice at the same time.
+    assert!(!lookup.is_patient());
+    assert_eq!(next(&mut lookup), None);
+    lookup.failed(address(2), "SERVFAIL".into());
+    assert_eq!(next(&mut lookup), None, "it is the first one's turn");
+    lookup.failed(address(1), "silence".into());
+    assert_eq!(next(&mut lookup), Some(1));
+    assert_eq!(next(&mut lookup), Some(2));
+    lookup.failed(address(1), "silence".into());
+    assert_eq!(next(&mut lookup), None, "the last one may still answer");
+    lookup.failed(address(2), "silence".into());
+    assert!(matches!(lookup.next_step(), Step::GiveUp(_)));
 }
 
 #[test]
@@ -393,11 +364,64 @@ fn servers_take_turns_where_they_are_to() {
             ..servers(3)
         };
         let mut lookup = lookup(rotate, random);
-        let first = next(&lookup).0;
-        lookup.handle(Err("silence".into()));
-        (first, next(&lookup).0)
+        (next(&mut lookup), next(&mut lookup))
     };
-    assert_eq!([rotating(0), rotating(1), rotating(5)], [(1, 2), (2, 3), (3, 1)]);
+    let expected = [(1, 2), (2, 3), (3, 1)].map(|(first, second)| (Some(first), Some(second)));
+    assert_eq!([rotating(0), rotating(1), rotating(5)], expected);
+}
+
+/// How the server is asked now, and whether with EDNS.
+fn manner(conversation: &Conversation) -> (Transport, bool) {
+    let exchange = conversation.exchange(7);
+    assert_eq!(
+        (exchange.server, exchange.timeout),
+        (address(1), Duration::from_secs(3))
+    );
+    assert_eq!((exchange.query.id, exchange.query.kind), (7, Kind::Srv));
+    (exchange.transport, exchange.query.extended)
+}
+
+fn conversation(tcp_only: bool) -> Conversation {
+    let servers = NameServers {
+        tcp_only,
+        ..servers(1)
+    };
+    match lookup(servers, 0).next_step() {
+        Step::Begin(conversation) => conversation,
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn answers_and_failures_end_a_conversation() {
+    let records = vec![srv_record("a", 1, 2)];
+    let end = |reply| conversation(false).handle(reply);
+    assert_eq!(
+        end(Ok(Reply::Records(records.clone()))),
+        Some(Ok(Answer::Records(records)))
+    );
+    assert_eq!(
+        end(Ok(Reply::Nothing("NXDOMAIN"))),
+        Some(Ok(Answer::NoRecords("NXDOMAIN")))
+    );
+    assert_eq!(end(Ok(Reply::Failure("REFUSED"))), Some(Err("REFUSED".into())));
+    assert_eq!(end(Err("silence".into())), Some(Err("silence".into())));
+}
+
+#[test]
+fn what_is_too_long_or_not_understood_is_asked_otherwise() {
+    use Transport::{Tcp, Udp};
+
+    let mut talk = conversation(false);
+    assert_eq!(manner(&talk), (Udp, true));
+    assert_eq!(talk.handle(Ok(Reply::NotUnderstood("FORMERR"))), None);
+    assert_eq!(manner(&talk), (Udp, false));
+    assert_eq!(talk.handle(Ok(Reply::Truncated)), None);
+    assert_eq!(manner(&talk), (Tcp, false));
+    assert!(matches!(talk.clone().handle(Ok(Reply::Truncated)), Some(Err(_))));
+    let end = talk.handle(Ok(Reply::NotUnderstood("NOTIMP")));
+    assert_eq!(end, Some(Err("NOTIMP".into())));
+    assert_eq!(manner(&conversation(true)), (Tcp, true));
 }
 
 proptest! {

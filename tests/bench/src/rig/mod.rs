@@ -34,7 +34,7 @@ const USAGE: &str = "usage: marula-bench COMMAND
   profile [--client NAME] [--top N] [--only TEXT]
       which functions of a client (marula, odm, official, libmongoc, floor, blocking) the instructions of an operation are in
   cost
-      crates, build time and program size, ours beside the official driver's
+      crates, build time and program size, ours beside the official driver's; writes target/bench/cost.{md,json}
   canned [--delay-us N]
       only the server, until standard input ends";
 
