@@ -8,6 +8,7 @@ use crate::collection::action::{awaitable, forward};
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::Result;
+use crate::filter::Conditions;
 use crate::model::Model;
 
 /// Deletes documents; awaited, it gives their number. See [`Collection::delete_one`].
@@ -18,7 +19,7 @@ pub struct Delete<'a, D> {
 }
 
 impl<'a, D: Model> Delete<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, many: bool) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, many: bool) -> Self {
         let inner = &collection.inner;
         let action = filter.map(|filter| {
             if many {

@@ -10,6 +10,7 @@ use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
 
@@ -17,7 +18,7 @@ use crate::sort::{IntoKeyset, IntoSort};
 #[must_use = "nothing is sent before a method such as `all` is awaited"]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
-    pub(super) filter: Result<Document>,
+    pub(super) filter: Result<Conditions>,
     pub(super) sort: Option<Document>,
     pub(super) skip: Option<u64>,
     pub(super) limit: Option<u32>,
@@ -52,7 +53,7 @@ macro_rules! setters {
 }
 
 impl<'a, D: Model> Find<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Find {
             collection,
             filter,

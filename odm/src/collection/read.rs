@@ -14,6 +14,7 @@ use crate::collection::decode::Found;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 
@@ -25,7 +26,7 @@ pub struct FindOne<'a, D> {
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         FindOne {
             collection,
             action: filter.map(|filter| collection.inner.find_one(filter)),
@@ -126,7 +127,7 @@ pub struct Count<'a, D> {
 }
 
 impl<'a, D: Model> Count<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Count {
             action: filter.map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
@@ -169,7 +170,7 @@ pub struct Distinct<'a, D, T> {
 }
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
-    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Conditions>) -> Self {
         let action = filter.map(|filter| collection.inner.distinct(field, filter));
         Distinct {
             collection,

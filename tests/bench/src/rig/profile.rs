@@ -9,6 +9,7 @@ use super::{
     server::{Server, Topology},
 };
 
+/// The driver's cases; on one server the ODM's calls of the same tasks follow, as `odm TASK standalone`.
 const CASES: [(Topology, Task); 8] = [
     (Topology::Standalone, Task::Ping),
     (Topology::Standalone, Task::InsertOne),
@@ -24,15 +25,35 @@ const CASES: [(Topology, Task); 8] = [
 pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
     let places = Places::find()?;
     callgrind::version().ok_or("the profile needs valgrind")?;
-    let ours = contestants::build_ours(&places)?.driver;
+    let ours = contestants::build_ours(&places)?;
     let server = Server::start(Some(callgrind::DELAY_US))?;
-    for (topology, task) in CASES {
-        let label = format!("{task} {}", topology.name());
+    let driver = CASES.map(|(topology, task)| {
+        (
+            &ours.driver,
+            format!("{task} {}", topology.name()),
+            topology,
+            task,
+        )
+    });
+    let odm = CASES
+        .into_iter()
+        .filter(|(topology, _)| *topology == Topology::Standalone)
+        .map(|(topology, task)| {
+            (
+                &ours.odm,
+                format!("odm {task} {}", topology.name()),
+                topology,
+                task,
+            )
+        });
+    for (client, label, topology, task) in driver.into_iter().chain(odm) {
         if only.is_some_and(|only| !label.contains(only)) {
             continue;
         }
-        let counts = callgrind::per_operation(&ours, &server, topology, task, &places.out)?;
-        let counts = counts.ok_or("our client has no means for a task")?;
+        let Some(counts) = callgrind::per_operation(client, &server, topology, task, &places.out)? else {
+            // The ODM has no call of its own for some tasks.
+            continue;
+        };
         println!(
             "\n{label}: {:.0} instructions, {:.2} allocations",
             counts.instructions, counts.allocations
