@@ -49,8 +49,9 @@ impl<'a, D: Model> Delete<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<u64> {
-        Ok(self.action?.await?.deleted_count)
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?.deleted_count) }
     }
 }
 

@@ -116,11 +116,13 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<Option<D>> {
-        let found = self.action?.await?;
-        found
-            .map(|raw| decode(self.collection.namespace(), &raw))
-            .transpose()
+    fn run(self) -> impl Future<Output = Result<Option<D>>> + Send + use<'a, D> {
+        let collection = self.collection;
+        let sending = self.action.map(IntoFuture::into_future);
+        async move {
+            let found = sending?.await?;
+            found.map(|raw| decode(collection.namespace(), &raw)).transpose()
+        }
     }
 }
 

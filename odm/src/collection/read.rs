@@ -155,8 +155,9 @@ impl<'a, D: Model> Count<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<u64> {
-        Ok(self.action?.await?)
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?) }
     }
 }
 
@@ -190,18 +191,23 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 }
 
-impl<D: Model, T: DeserializeOwned> Distinct<'_, D, T> {
-    async fn run(self) -> Result<Vec<T>> {
-        let values = self.action?.await?;
-        let decode = |value: Bson| {
-            from_bson(&value).map_err(|source| Error::Decode {
-                collection: self.collection.namespace().to_string(),
-                id: None,
-                path: self.field.clone(),
-                source,
-            })
-        };
-        values.into_iter().map(decode).collect()
+impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
+    fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
+        let Distinct {
+            collection, field, ..
+        } = self;
+        let sending = self.action.map(IntoFuture::into_future);
+        async move {
+            let decode = |value: Bson| {
+                from_bson(&value).map_err(|source| Error::Decode {
+                    collection: collection.namespace().to_string(),
+                    id: None,
+                    path: field.clone(),
+                    source,
+                })
+            };
+            sending?.await?.into_iter().map(decode).collect()
+        }
     }
 }
 

@@ -82,8 +82,9 @@ macro_rules! updates {
                 self
             }
 
-            async fn run(self) -> Result<UpdateResult> {
-                Ok(self.action?.await?)
+            fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
+                let sending = self.action.map(IntoFuture::into_future);
+                async move { Ok(sending?.await?) }
             }
         }
 
