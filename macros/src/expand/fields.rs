@@ -47,9 +47,9 @@ fn hinted(accessor: &Accessor) -> Option<(Member, &Type)> {
 
 /// The method that names the ids and dates of all fields.
 pub(super) fn hint(fields: &[(Member, &Type)]) -> TokenStream {
-    let fields = fields.iter().map(|(member, ty)| {
-        quote_spanned!(at(ty.span())=> <#ty as __m::Field>::hint(&self.#member, __hints);)
-    });
+    let fields = fields.iter().map(
+        |(member, ty)| quote_spanned!(at(ty.span())=> <#ty as __m::Field>::hint(&self.#member, __hints);),
+    );
     quote! {
         #[inline]
         fn hint<__H: __m::Hints>(&self, __hints: &mut __H) {

@@ -45,7 +45,9 @@ impl<'de, D: Model> Visitor<'de> for FromBytes<D> {
 
     #[inline]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
-        Ok(Found(from_slice(bytes).map_err(|source| undecoded(bytes, source))))
+        Ok(Found(
+            from_slice(bytes).map_err(|source| undecoded(bytes, source)),
+        ))
     }
 }
 

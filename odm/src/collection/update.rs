@@ -8,6 +8,7 @@ use crate::collection::action::{awaitable, forward};
 use crate::driver::options::{Collation, Hint};
 use crate::driver::{self, IntoUpdate as _, UpdateModification, UpdateResult, action};
 use crate::error::Result;
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::stored::Stored;
@@ -44,7 +45,7 @@ macro_rules! updates {
         }
 
         impl<'a, D: Model> $name<'a, D> {
-            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, update: Update<D>) -> Self {
                 let mut array_filters = Vec::new();
                 let action = filter.and_then(|filter| {
                     let (update, filters) = compiled(update)?;
@@ -81,8 +82,9 @@ macro_rules! updates {
                 self
             }
 
-            async fn run(self) -> Result<UpdateResult> {
-                Ok(self.action?.await?)
+            fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
+                let sending = self.action.map(IntoFuture::into_future);
+                async move { Ok(sending?.await?) }
             }
         }
 
@@ -111,7 +113,7 @@ impl<D: Model> UpdateOne<'_, D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
     collection: driver::Collection<Stored<'a, D>>,
-    filter: Result<Document>,
+    filter: Result<Conditions>,
     document: Stored<'a, D>,
     upsert: bool,
     hint: Option<Hint>,
@@ -121,7 +123,7 @@ pub struct Replace<'a, D> {
 }
 
 impl<'a, D: Model> Replace<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, document: &'a D) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, document: &'a D) -> Self {
         Replace {
             collection: collection.inner.clone_with_type(),
             filter,
