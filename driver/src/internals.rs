@@ -20,6 +20,8 @@ use crate::{
     types::secret::Secret,
 };
 
+#[cfg(feature = "dns")]
+pub use crate::proto::dns;
 pub use crate::{
     api::{
         Environment,

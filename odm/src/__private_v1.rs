@@ -12,6 +12,7 @@ pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
+pub use crate::stored::Hints;
 pub use crate::value::{IntoValue, serialized};
 
 /// Refuses, at the span of the field's type, an id source that does not fit the type of the id.

@@ -68,6 +68,7 @@ pub mod path;
 pub mod prelude;
 pub mod schema;
 pub mod sort;
+mod stored;
 pub mod update;
 pub mod value;
 

@@ -8,6 +8,7 @@ use crate::id::IdSource;
 use crate::index::IndexDeclaration;
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
+use crate::stored::Stored;
 use crate::value::serialized;
 
 /// The accessors of the fields of `D`.
@@ -52,5 +53,5 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 
 /// The id of a document as BSON.
 pub(crate) fn id_value<D: Model>(document: &D) -> Result<crate::bson::Bson, ValueError> {
-    serialized(document.id())
+    serialized(&Stored::part(document, document.id()))
 }

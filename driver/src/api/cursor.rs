@@ -315,8 +315,8 @@ impl State {
             Err(error) => {
                 let answered = error.code().is_some();
                 if answered && error.contains_label(RETRYABLE_ERROR) {
-                    // The server did nothing of the command, so it still has the cursor.
-                    self.remains().free().await;
+                    // The server did nothing of the command, so it still has the cursor. Boxed, since it is rare.
+                    Box::pin(self.remains().free()).await;
                 } else if answered != self.reply.pin.is_some() {
                     // The server knows the cursor no more after an error reply, unless it is a load balancer's; and what
                     // is behind one is lost with the socket. Other cursors are freed on drop.

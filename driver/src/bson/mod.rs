@@ -41,6 +41,8 @@ mod de;
 mod element;
 mod error;
 mod extended_json;
+#[doc(hidden)]
+pub mod hinted;
 mod limits;
 mod protocol;
 mod raw_reader;

@@ -12,3 +12,11 @@ pub(crate) const UUID: &str = "$__bson_private_uuid";
 pub(crate) const HUMAN_READABLE: &str = "$__bson_private_human_readable";
 /// A newtype whose strings may be repaired when they are not UTF-8.
 pub(crate) const UTF8_LOSSY: &str = "$__bson_private_utf8_lossy";
+/// A struct of this project's own: hints, then the value that they are about.
+pub(crate) const HINTED: &str = "$marula_hinted";
+/// The field of a hint.
+pub(crate) const HINT: &str = "hint";
+/// The field of the value.
+pub(crate) const HINTED_VALUE: &str = "value";
+/// A newtype of this project's own that wants the bytes of the document it is read from.
+pub const DOCUMENT_BYTES: &str = "$marula_document_bytes";

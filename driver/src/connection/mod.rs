@@ -7,6 +7,8 @@ mod connect;
 mod dialer;
 mod dns;
 mod establish;
+#[cfg(feature = "dns")]
+mod families;
 mod hello_stream;
 #[cfg(feature = "rustls")]
 mod http;
@@ -16,7 +18,10 @@ mod login;
 mod metadata;
 mod open;
 mod read_buffer;
-#[cfg(feature = "dns")]
+#[cfg(all(feature = "dns", not(feature = "hickory")))]
+mod resolver;
+#[cfg(feature = "hickory")]
+#[path = "hickory/mod.rs"]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]
@@ -29,7 +34,12 @@ mod tls;
 #[path = "tls_off.rs"]
 mod tls;
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use crate::{
     Error, Result, ServerAddress,
@@ -178,7 +188,11 @@ impl Connection {
             Err(error) => return Err(self.fail(error.into())),
         };
         let interruption = self.read.interruption();
-        let sent = deadline.run(self.stream.write_all(bytes, interruption)).await;
+        let stream = &mut self.stream;
+        let mut written = 0;
+        let sent = deadline
+            .run_polled(|cx| stream.poll_write_all(cx, bytes, &mut written, interruption))
+            .await;
         if let Some(compression) = &mut self.compression {
             compression.release(KEPT_WRITE_CAPACITY);
         }
@@ -199,7 +213,8 @@ impl Connection {
 
     /// Reads the reply to the last request and returns where its body lies in [`reply`](Self::reply).
     pub async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
-        match deadline.run(self.read_message()).await {
+        self.read.discard_message();
+        match deadline.run_polled(|cx| self.poll_message(cx)).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
                     // Bytes nobody asked for would be taken for the next reply, or for its beginning.
@@ -215,25 +230,24 @@ impl Connection {
         }
     }
 
-    async fn read_message(&mut self) -> Result<(Range<usize>, bool)> {
+    /// Reads on. What has arrived lies in the read buffer, so nothing need be remembered from one call to the next.
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Range<usize>, bool)>> {
         let network = |error| Error::network(NetworkPhase::Read, error);
-        self.read.discard_message();
-        self.read
-            .fill(&mut self.stream, HEADER_LENGTH)
-            .await
-            .map_err(network)?;
+        ready!(self.read.poll_fill(cx, &mut self.stream, HEADER_LENGTH)).map_err(network)?;
         let limit = self.max_message_size();
         let header = Header::parse(self.read.header(), limit)?;
         if header.response_to != self.last_request && !self.exhaust {
-            return Err(Error::protocol(format!(
+            return Poll::Ready(Err(Error::protocol(format!(
                 "a reply answers request {}, but request {} was sent",
                 header.response_to, self.last_request
-            )));
+            ))));
         }
-        self.read
-            .fill(&mut self.stream, header.length)
-            .await
-            .map_err(network)?;
+        ready!(self.read.poll_fill(cx, &mut self.stream, header.length)).map_err(network)?;
+        Poll::Ready(self.accept(header, limit))
+    }
+
+    /// Takes the message that the read buffer begins with. Returns where its body lies, and whether another one follows.
+    fn accept(&mut self, header: Header, limit: usize) -> Result<(Range<usize>, bool)> {
         self.read.set_message(header.length);
         if header.compressed {
             let Some(compression) = &mut self.compression else {

@@ -1,6 +1,11 @@
 //! The buffer that replies are read into: one system call reads header and body together when both are there.
 
-use std::{io, ops::Range, sync::Arc};
+use std::{
+    io,
+    ops::Range,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
 use super::{interruption::Interruption, stream::Stream};
 use crate::proto::wire::{Compression, HEADER_LENGTH, ReplyBuffer, WireError};
@@ -57,13 +62,18 @@ impl ReadBuffer {
     }
 
     /// Reads until at least `wanted` bytes are there.
-    pub(super) async fn fill(&mut self, stream: &mut Stream, wanted: usize) -> io::Result<()> {
+    pub(super) fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Stream,
+        wanted: usize,
+    ) -> Poll<io::Result<()>> {
         while self.bytes.len() < wanted {
             self.make_room(wanted);
             let interruption = self.interruption.as_deref();
-            stream.read(&mut self.bytes, interruption).await?;
+            ready!(stream.poll_read(cx, &mut self.bytes, interruption))?;
         }
-        Ok(())
+        Poll::Ready(Ok(()))
     }
 
     fn make_room(&mut self, wanted: usize) {
@@ -73,10 +83,11 @@ impl ReadBuffer {
         }
         let affordable = (filled * 2).max(TRUSTED);
         let target = wanted.min(affordable).max(INITIAL);
-        self.bytes.reserve_exact(target.saturating_sub(filled));
+        // One byte more than wanted: a read that leaves room has emptied the socket, which spares a look for more.
+        self.bytes.reserve_exact(target.saturating_sub(filled) + 1);
     }
 
-    /// The first bytes, once [`fill`](Self::fill) has read a header.
+    /// The first bytes, once [`poll_fill`](Self::poll_fill) has read a header.
     pub(super) fn header(&self) -> &[u8; HEADER_LENGTH] {
         self.bytes.first_chunk().unwrap_or(&[0; HEADER_LENGTH])
     }

@@ -1,7 +1,6 @@
 //! The byte stream under a connection.
 
 use std::{
-    future::poll_fn,
     io,
     pin::{Pin, pin},
     task::{Context, Poll},
@@ -29,45 +28,44 @@ pub(super) enum Stream {
 impl Stream {
     /// Reads once to the end of `buffer`, as much as it has room for, and returns the number of bytes; an orderly end of
     /// the stream is an error.
-    pub(super) async fn read(
+    pub(super) fn poll_read(
         &mut self,
+        cx: &mut Context<'_>,
         buffer: &mut Vec<u8>,
         interruption: Option<&Interruption>,
-    ) -> io::Result<usize> {
-        let count = poll_fn(|cx| match self.poll_read(cx, buffer) {
-            Poll::Ready(outcome) => Poll::Ready(outcome),
-            Poll::Pending => pending_unless_interrupted(interruption, cx),
-        })
-        .await?;
-        if count == 0 {
-            return Err(io::Error::new(
+    ) -> Poll<io::Result<usize>> {
+        match self.poll_read_some(cx, buffer) {
+            Poll::Ready(Ok(0)) => Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "the server closed the connection",
-            ));
+            ))),
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => pending_unless_interrupted(interruption, cx),
         }
-        Ok(count)
     }
 
-    /// Writes all of `bytes`.
-    pub(super) async fn write_all(
+    /// Writes all of `bytes`; `written` counts how many are, from one call to the next.
+    pub(super) fn poll_write_all(
         &mut self,
-        mut bytes: &[u8],
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+        written: &mut usize,
         interruption: Option<&Interruption>,
-    ) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let written = poll_fn(|cx| match self.poll_write(cx, bytes) {
-                Poll::Ready(outcome) => Poll::Ready(outcome),
-                Poll::Pending => pending_unless_interrupted(interruption, cx),
-            })
-            .await?;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
+    ) -> Poll<io::Result<()>> {
+        while let Some(rest @ [_, ..]) = bytes.get(*written..) {
+            match self.poll_write_some(cx, rest) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(count)) => *written += count,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return pending_unless_interrupted(interruption, cx),
             }
-            bytes = bytes.get(written..).unwrap_or_default();
         }
         match self {
-            Self::Tls(stream) => stream.flush().await,
-            _ => Ok(()),
+            Self::Tls(stream) => match stream.poll_flush(cx) {
+                Poll::Ready(outcome) => Poll::Ready(outcome),
+                Poll::Pending => pending_unless_interrupted(interruption, cx),
+            },
+            _ => Poll::Ready(Ok(())),
         }
     }
 
@@ -84,7 +82,7 @@ impl Stream {
     }
 
     // The futures remember nothing between polls; they read without the room being zeroed before.
-    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
+    fn poll_read_some(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         match self {
             Self::Tcp(stream) => pin!(stream.read_buf(buffer)).poll(cx),
             #[cfg(unix)]
@@ -93,7 +91,7 @@ impl Stream {
         }
     }
 
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write_some(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             #[cfg(unix)]

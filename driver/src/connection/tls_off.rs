@@ -46,8 +46,7 @@ impl TlsStream {
         match self.0 {}
     }
 
-    #[expect(clippy::unused_async, reason = "the twin waits")]
-    pub(super) async fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.0 {}
     }
 }

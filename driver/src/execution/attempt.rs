@@ -1,5 +1,7 @@
 //! One try of an operation on one connection.
 
+use std::{ops::Range, time::Instant};
+
 use super::{Executor, ExplicitSession, Tries, monitoring::CommandMonitor};
 use crate::{
     Error, ErrorKind, Result,
@@ -66,10 +68,13 @@ impl<'a> Attempt<'a> {
         {
             return Ok(attempt);
         }
-        let mut session = tries
-            .session
-            .take()
-            .unwrap_or_else(|| executor.sessions.take(timeout));
+        let mut session = match tries.session.take() {
+            Some(mut session) => {
+                session.touch(Instant::now());
+                session
+            }
+            None => executor.sessions.take(timeout),
+        };
         attempt.lsid = Some(session.id);
         if numbered {
             attempt.transaction_number = Some(tries.number(&mut session));
@@ -90,16 +95,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<O::Output> {
         self.write(operation, connection)?;
         let monitor = CommandMonitor::start(self, operation, connection);
-        let deadline = Deadline::after(self.executor.settings.socket_timeout);
-        let exchange = async {
-            connection.send(deadline).await?;
-            if operation.expects_reply() {
-                return connection.receive(deadline).await.map(Some);
-            }
-            connection.expect_nothing();
-            Ok(None)
-        };
-        let body = match exchange.await {
+        let body = match self.exchange(operation.expects_reply(), connection).await {
             Ok(Some(body)) => body,
             Ok(None) => {
                 CommandMonitor::succeeded(monitor, None);
@@ -128,6 +124,21 @@ impl<'a> Attempt<'a> {
             Err(error) if breaks_protocol(&error, connection.reply(body)) => Err(connection.fail(error)),
             Err(error) => Err(error.with_address(self.server.address())),
         }
+    }
+
+    /// Sends what was written. Returns where the reply's body lies, if one is expected.
+    async fn exchange(
+        &self,
+        expects_reply: bool,
+        connection: &mut Connection,
+    ) -> Result<Option<Range<usize>>> {
+        let deadline = Deadline::after(self.executor.settings.socket_timeout);
+        connection.send(deadline).await?;
+        if expects_reply {
+            return connection.receive(deadline).await.map(Some);
+        }
+        connection.expect_nothing();
+        Ok(None)
     }
 
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
@@ -165,12 +176,10 @@ impl<'a> Attempt<'a> {
 
     /// `$clusterTime`: the newest that the client or the session has seen.
     fn write_cluster_time(&self, command: &mut CommandBuilder<'_>) {
-        let of_client = self.executor.clock.read();
+        let of_client = self.executor.clock.newest();
         if let Some(explicit) = self.explicit
             && let Some(time) = explicit.lock().cluster_time()
-            && of_client
-                .as_deref()
-                .is_none_or(|newest| time.is_newer_than(newest))
+            && of_client.as_ref().is_none_or(|newest| time.is_newer_than(newest))
         {
             command.document("$clusterTime", time.document());
         } else if let Some(time) = &*of_client {

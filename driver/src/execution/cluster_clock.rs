@@ -1,36 +1,42 @@
-//! The newest `$clusterTime` seen by a client. Replies that bring nothing newer cost a comparison and no allocation.
+//! The newest `$clusterTime` seen by a client. A reply costs a comparison, and a short lock if it brings a newer one; no
+//! allocation in either case.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwapOption;
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use crate::proto::session::ClusterTime;
 
 #[derive(Debug, Default)]
 pub(super) struct ClusterClock {
-    newest: ArcSwapOption<ClusterTime>,
+    /// The time of `newest` as one number, by which replies that bring nothing newer are told without the lock. Zero says
+    /// nothing.
+    time: AtomicU64,
+    newest: Mutex<Option<ClusterTime>>,
 }
 
 impl ClusterClock {
-    pub(super) fn read(&self) -> arc_swap::Guard<Option<Arc<ClusterTime>>> {
-        self.newest.load()
+    /// To be held for no longer than it takes to copy the document.
+    pub(super) fn newest(&self) -> MutexGuard<'_, Option<ClusterTime>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the `$clusterTime` document of a reply if it is newer.
     pub(super) fn advance(&self, bytes: &[u8]) {
-        let mut current = self.newest.load();
-        let Some(seen) = ClusterTime::if_newer(bytes, current.as_deref()) else {
+        let Some((seconds, increment)) = ClusterTime::time_of(bytes) else {
             return;
         };
-        let seen = Arc::new(seen);
-        loop {
-            let found = self.newest.compare_and_swap(&*current, Some(Arc::clone(&seen)));
-            let swapped = found.as_ref().map(Arc::as_ptr) == current.as_ref().map(Arc::as_ptr);
-            if swapped || found.as_ref().is_some_and(|found| !seen.is_newer_than(found)) {
-                return;
-            }
-            // Another reply was faster, and is older.
-            current = found;
+        let seen = u64::from(seconds) << 32 | u64::from(increment);
+        let known = self.time.load(Ordering::Relaxed);
+        if known != 0 && seen <= known {
+            return;
+        }
+        let mut newest = self.newest();
+        ClusterTime::advance(&mut newest, bytes);
+        if let Some((seconds, increment)) = newest.as_ref().map(ClusterTime::time) {
+            let time = u64::from(seconds) << 32 | u64::from(increment);
+            self.time.store(time, Ordering::Relaxed);
         }
     }
 }
@@ -53,8 +59,8 @@ mod tests {
                             increment: time,
                         };
                         clock.advance(rawdoc! { "clusterTime": seen }.as_bytes());
-                        let newest = clock.read();
-                        let newest = newest.as_deref().expect("a time was taken");
+                        let newest = clock.newest();
+                        let newest = newest.as_ref().expect("a time was taken");
                         let own = rawdoc! { "clusterTime": seen };
                         assert!(ClusterTime::if_newer(own.as_bytes(), Some(newest)).is_none());
                     }
@@ -62,6 +68,6 @@ mod tests {
             }
         });
         let last = rawdoc! { "clusterTime": Timestamp { time: 1, increment: 3_999 } };
-        assert_eq!(clock.read().as_deref().map(ClusterTime::document), Some(&*last));
+        assert_eq!(clock.newest().as_ref().map(ClusterTime::document), Some(&*last));
     }
 }

@@ -14,7 +14,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -113,7 +113,7 @@ impl Executor {
                 Ok(mut output) => {
                     match O::open_cursor(&mut output) {
                         Some(cursor) => cursor.session = tries.session.take(),
-                        None => self.give_back(tries.session.take()),
+                        None => self.give_back_fresh(tries.session.take()),
                     }
                     return Ok(output);
                 }
@@ -133,7 +133,7 @@ impl Executor {
                     }
                 }
                 Next::Report(error) => {
-                    self.give_back(tries.session.take());
+                    self.give_back_fresh(tries.session.take());
                     return operation.recover(error);
                 }
             }
@@ -146,20 +146,22 @@ impl Executor {
         operation: &mut O,
         tries: &mut Tries<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = self
-            .select(Wanted {
-                operation: operation.command_name(),
-                operation_id: tries.operation_id,
-                criteria: operation.target(),
-                avoid: &tries.avoid,
-            })
-            .await
-            .map_err(Failure::nowhere)?;
-        let pinned = operation.pin().and_then(Option::take).and_then(unpin);
-        let is_pinned = pinned.is_some();
-        let mut connection = match pinned {
-            Some(connection) => connection,
-            None => self.check_out(operation, &server).await?,
+        let server = match self.select_at_once(operation.target(), &tries.avoid) {
+            Some(server) => server,
+            None => {
+                let wanted = Wanted {
+                    operation: operation.command_name(),
+                    operation_id: tries.operation_id,
+                    criteria: operation.target(),
+                    avoid: &tries.avoid,
+                };
+                // Boxed, so that operations which need not wait are no larger for those which must.
+                Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
+            }
+        };
+        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take).and_then(unpin) {
+            Some(connection) => (connection, true),
+            None => (self.check_out(operation, &server).await?, false),
         };
         let attempt = Attempt::new(self, &server, operation, &connection, tries)
             .map_err(|error| Failure::at(&server, error))?;
@@ -207,13 +209,16 @@ impl Executor {
         if let Some(connection) = server.try_check_out() {
             return Ok(connection);
         }
-        server.check_out(Deadline::NEVER).await.map_err(|error| {
-            let error = match operation.retry() {
-                Retry::Write => retry::label_write_failure(error),
-                _ => error,
-            };
-            Failure::at(server, error)
-        })
+        // Boxed, so that operations which find an idle connection are no larger for those which wait.
+        Box::pin(server.check_out(Deadline::NEVER))
+            .await
+            .map_err(|error| {
+                let error = match operation.retry() {
+                    Retry::Write => retry::label_write_failure(error),
+                    _ => error,
+                };
+                Failure::at(server, error)
+            })
     }
 
     /// A random number from 0 to 1, 1 excluded.
@@ -223,8 +228,17 @@ impl Executor {
             .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
-    /// Returns a session to the pool.
-    pub(crate) fn give_back(&self, session: Option<ServerSession>) {
+    /// Returns a session to the pool that somebody held on to, a cursor or the application.
+    pub(crate) fn give_back(&self, mut session: Option<ServerSession>) {
+        if let Some(session) = &mut session {
+            // Other commands may have been sent in it than the one it was taken for.
+            session.touch(Instant::now());
+        }
+        self.give_back_fresh(session);
+    }
+
+    /// Returns the session that one command was sent in.
+    fn give_back_fresh(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
             self.sessions.give_back(session, self.topology.session_timeout());
         }

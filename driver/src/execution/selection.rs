@@ -25,17 +25,30 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Executor {
-    /// A server that suits, at once if one is known.
-    pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
-        let listener = self.settings.selection_listener.as_ref();
-        if let Some(listener) = listener.filter(|listener| listener.is_interested()) {
-            // Boxed, so that operations nobody watches are no larger for it.
-            return Box::pin(self.select_aloud(listener, wanted)).await;
+    /// A server that suits, if one is known and nobody wants to know how it is chosen. Else ask with
+    /// [`select`](Self::select).
+    pub(super) fn select_at_once(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Option<SelectedServer> {
+        match self.selection_listener() {
+            Some(_) => None,
+            None => self.topology.try_select(criteria, avoid),
         }
-        match self.topology.try_select(wanted.criteria, wanted.avoid) {
-            Some(server) => Ok(server),
+    }
+
+    /// A server that suits, waiting for one if need be.
+    pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
+        match self.selection_listener() {
+            Some(listener) => self.select_aloud(listener, wanted).await,
             None => self.wait_for_server(wanted, |_| {}).await,
         }
+    }
+
+    fn selection_listener(&self) -> Option<&EventListener<ServerSelectionEvent>> {
+        let listener = self.settings.selection_listener.as_ref();
+        listener.filter(|listener| listener.is_interested())
     }
 
     async fn wait_for_server(

@@ -17,16 +17,21 @@ pub(super) struct SessionPool {
 }
 
 impl SessionPool {
-    /// An unused session, or a new one.
+    /// An unused session, or a new one, used from now on.
     pub(super) fn take(&self, timeout: Option<Duration>) -> ServerSession {
         let now = Instant::now();
-        let unused = self.lock().pop(now, timeout);
-        unused.unwrap_or_else(|| ServerSession::new(Uuid::new().bytes(), now))
+        match self.lock().pop(now, timeout) {
+            Some(mut session) => {
+                session.touch(now);
+                session
+            }
+            None => ServerSession::new(Uuid::new().bytes(), now),
+        }
     }
 
-    pub(super) fn give_back(&self, mut session: ServerSession, timeout: Option<Duration>) {
-        let now = Instant::now();
-        session.touch(now);
+    /// Takes back a session that knows when it was used last. That was a moment ago, so the clock is not asked again.
+    pub(super) fn give_back(&self, session: ServerSession, timeout: Option<Duration>) {
+        let now = session.last_use();
         self.lock().push(session, now, timeout);
     }
 

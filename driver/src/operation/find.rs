@@ -18,7 +18,7 @@ use crate::{
     types::{collation::Collation, concern::ReadConcern, hint::Hint, read_preference::ReadPreference},
 };
 
-/// Options of a `find`, by their specified names.
+/// Options of a `find`, by their specified names. What is large and rare is boxed, since options travel with their action.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindOptions {
     pub(crate) raw_data: Option<bool>,
@@ -28,9 +28,9 @@ pub(crate) struct FindOptions {
     pub(crate) skip: Option<u64>,
     pub(crate) limit: Option<i64>,
     pub(crate) batch_size: Option<u32>,
-    pub(crate) hint: Option<Hint>,
-    pub(crate) collation: Option<Collation>,
-    pub(crate) comment: Option<Bson>,
+    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) collation: Option<Box<Collation>>,
+    pub(crate) comment: Option<Box<Bson>>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
     pub(crate) allow_disk_use: Option<bool>,
@@ -56,12 +56,12 @@ impl FindOptions {
         command.document("filter", &self.filter);
         command.optional_document("sort", self.sort.as_deref());
         command.optional_document("projection", self.projection.as_deref());
-        command.hint(self.hint.as_ref());
+        command.hint(self.hint.as_deref());
         if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
             command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
         }
         self.write_limits(command, single);
-        command.optional_bson("comment", self.comment.as_ref());
+        command.optional_bson("comment", self.comment.as_deref());
         command.max_time(self.max_time);
         command.optional_document("max", self.max.as_deref());
         command.optional_document("min", self.min.as_deref());
@@ -70,7 +70,7 @@ impl FindOptions {
         command.optional_bool("noCursorTimeout", self.no_cursor_timeout);
         command.optional_bool("allowPartialResults", self.allow_partial_results);
         command.optional_bool("allowDiskUse", self.allow_disk_use);
-        command.collation(self.collation.as_ref());
+        command.collation(self.collation.as_deref());
         command.optional_document("let", self.let_vars.as_deref());
         command.read_concern(scope.read_concern);
         Ok(())

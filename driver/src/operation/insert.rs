@@ -23,7 +23,8 @@ pub(crate) struct InsertOptions {
     /// `None` means ordered.
     pub(crate) ordered: Option<bool>,
     pub(crate) bypass_document_validation: Option<bool>,
-    pub(crate) comment: Option<Bson>,
+    /// Boxed, since it is large and rare.
+    pub(crate) comment: Option<Box<Bson>>,
 }
 
 /// One command's worth of documents, taken from `documents` starting at `offset`.
@@ -148,7 +149,7 @@ impl<T: Serialize> Operation for Insert<'_, T> {
             self.options.bypass_document_validation,
         );
         super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_ref());
+        command.optional_bson("comment", self.options.comment.as_deref());
         command.write_concern(self.write_concern);
         Ok(())
     }

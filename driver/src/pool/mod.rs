@@ -228,6 +228,9 @@ impl Pool {
     }
 
     fn act<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, tell: bool) {
+        if !state.machine.has_actions() {
+            return;
+        }
         let mut untold = false;
         loop {
             let action = loop {

@@ -4,6 +4,8 @@ pub mod auth;
 pub mod cmap;
 pub mod command;
 pub mod description;
+#[cfg(feature = "dns")]
+pub mod dns;
 pub mod event;
 pub mod handshake;
 pub mod happy_eyeballs;

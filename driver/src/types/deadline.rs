@@ -1,7 +1,16 @@
 //! A point in time after which waiting is pointless.
 
-use std::{future::Future, time::Duration};
-use tokio::time::Instant;
+use std::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    task::coop::unconstrained,
+    time::{Instant, sleep_until},
+};
 
 /// The moment at which an operation must have ended, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +46,30 @@ impl Deadline {
         }
     }
 
-    /// Runs `future` until the deadline. No timer is armed when there is none.
+    /// Runs `future` until the deadline. No timer is armed when there is none, or when the future is ready at once.
     pub async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
-        match self.0 {
-            None => Ok(future.await),
-            Some(at) => tokio::time::timeout_at(at, future).await.map_err(|_| Elapsed),
-        }
+        let mut future = pin!(future);
+        self.run_polled(|cx| future.as_mut().poll(cx)).await
+    }
+
+    /// As [`run`](Self::run), for what is polled by a function: a future would lie in this one's future twice, as the
+    /// argument and as what is awaited.
+    pub fn run_polled<T>(
+        self,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> impl Future<Output = Result<T, Elapsed>> {
+        // Boxed: the many futures that never see a deadline carry a pointer instead of a timer.
+        let mut timer: Option<Pin<Box<_>>> = None;
+        poll_fn(move |cx| {
+            if let Poll::Ready(output) = poll(cx) {
+                return Poll::Ready(Ok(output));
+            }
+            let Some(at) = self.0 else {
+                return Poll::Pending;
+            };
+            // What spends all that tokio lets a task do at a time must not keep the timer from being looked at.
+            let timer = timer.get_or_insert_with(|| Box::pin(unconstrained(sleep_until(at))));
+            timer.as_mut().poll(cx).map(|()| Err(Elapsed))
+        })
     }
 }

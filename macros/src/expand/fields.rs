@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::{Member, Type};
 
 use crate::expand::at;
 use crate::model::{Accessor, AccessorKind, Model};
@@ -19,7 +20,8 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
             &[#(#names),*]
         }
     };
-    let traits = field_traits(model, &stored_names);
+    let hint = hint(&accessors.iter().filter_map(hinted).collect::<Vec<_>>());
+    let traits = field_traits(model, &quote!(#stored_names #hint));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -30,6 +32,29 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         impl __m::Embedded for #ident {}
         impl __m::IndexKey for #ident {}
         impl __m::HashedKey for #ident {}
+    }
+}
+
+/// A field that may hold ids or dates in their own form.
+fn hinted(accessor: &Accessor) -> Option<(Member, &Type)> {
+    match accessor.kind {
+        AccessorKind::Typed | AccessorKind::Flat => {
+            Some((Member::Named(accessor.ident.clone()), &accessor.ty))
+        }
+        AccessorKind::As(_) | AccessorKind::Opaque => None,
+    }
+}
+
+/// The method that names the ids and dates of all fields.
+pub(super) fn hint(fields: &[(Member, &Type)]) -> TokenStream {
+    let fields = fields.iter().map(
+        |(member, ty)| quote_spanned!(at(ty.span())=> <#ty as __m::Field>::hint(&self.#member, __hints);),
+    );
+    quote! {
+        #[inline]
+        fn hint<__H: __m::Hints>(&self, __hints: &mut __H) {
+            #(#fields)*
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let Model { ident, krate, .. } = model;
     let field = match &model.body {
         Body::Struct(accessors) => fields::structure(model, accessors),
-        Body::Newtype(inner) => values::newtype(ident, inner),
+        Body::Newtype(newtype) => values::newtype(ident, newtype),
         Body::Plain => values::plain(ident),
         Body::Enum(variants) => enums::enumeration(model, variants),
     };

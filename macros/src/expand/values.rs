@@ -2,13 +2,16 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::Ident;
 use syn::spanned::Spanned;
-use syn::{Ident, Type};
 
 use crate::expand::at;
+use crate::expand::fields::hint;
+use crate::model::Newtype;
 
 /// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
-pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
+pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
+    let Newtype { ty: inner, member } = newtype;
     let markers = [
         "Embedded",
         "Ordered",
@@ -29,12 +32,14 @@ pub(super) fn newtype(ident: &Ident, inner: &Type) -> TokenStream {
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
+    let hint = member.as_ref().map(|member| hint(&[(member.clone(), inner)]));
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }
+            #hint
         }
         #(#forwarded)*
     }

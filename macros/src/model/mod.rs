@@ -1,7 +1,7 @@
 //! The derive's input with every name and default resolved, and every combination checked.
 
 use proc_macro2::Span;
-use syn::{Ident, Type};
+use syn::{Ident, Member, Type};
 
 use crate::diagnostics::Sink;
 use crate::parse::{self, IdSource, Parsed};
@@ -34,7 +34,7 @@ pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
     /// Stored as what is inside.
-    Newtype(Type),
+    Newtype(Newtype),
     /// Stored as one value without accessors: an enum of unit variants, a type with a conversion.
     Plain,
     /// An enum with data.
@@ -65,6 +65,14 @@ pub(crate) enum AccessorKind {
     As(Type),
     /// Its fields stand among those of the outer document.
     Flat,
+}
+
+/// A type around a value.
+pub(crate) struct Newtype {
+    /// Whose paths and values it has.
+    pub(crate) ty: Type,
+    /// Where the value is, if it is stored in its own form.
+    pub(crate) member: Option<Member>,
 }
 
 /// One variant of an enum with data.
@@ -157,12 +165,19 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
 
 /// A newtype, or another struct that serde stores as its only field.
 fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
-    let stored: Vec<&parse::Field> = fields.iter().filter(|f| !f.serde.skipped).collect();
+    let stored: Vec<(usize, &parse::Field)> = fields
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| !f.serde.skipped)
+        .collect();
     match stored[..] {
-        [field] => match fields::kind(field, sink) {
+        [(index, field)] => match fields::kind(field, sink) {
             AccessorKind::Opaque => Body::Plain,
-            AccessorKind::As(ty) => Body::Newtype(ty),
-            _ => Body::Newtype(field.ty.clone()),
+            AccessorKind::As(ty) => Body::Newtype(Newtype { ty, member: None }),
+            _ => Body::Newtype(Newtype {
+                ty: field.ty.clone(),
+                member: Some(field.ident.clone().map_or(Member::from(index), Member::Named)),
+            }),
         },
         _ => {
             sink.on(

@@ -23,7 +23,8 @@ macro_rules! forward {
 }
 pub(super) use forward;
 
-/// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed, which keeps the futures of
+/// `IntoFuture` of an action that has `async fn run(self)`, or a function like it, which hands over to the driver's future at
+/// once: that one is in a box of its own, and need not carry the action along. The future is boxed, which keeps the futures of
 /// applications small.
 macro_rules! awaitable {
     ([$($generics:tt)*] $action:ty => $output:ty) => {

@@ -1,8 +1,13 @@
 //! From stored bytes to models, with errors that name the document.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
-use crate::bson::{Bson, DecodeError, RawDocument, from_raw};
+use crate::bson::hinted::DOCUMENT_BYTES;
+use crate::bson::{Bson, DecodeError, RawDocument, from_raw, from_slice};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -24,11 +29,34 @@ pub(super) struct Undecoded {
 
 impl<'de, D: Model> Deserialize<'de> for Found<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
-        let raw = <&RawDocument>::deserialize(deserializer)?;
-        Ok(Self(
-            from_raw(raw).map_err(|source| Box::new(Undecoded::new(raw, source))),
+        deserializer.deserialize_newtype_struct(DOCUMENT_BYTES, FromBytes(PhantomData))
+    }
+}
+
+/// Decodes a model from the bytes of its document.
+struct FromBytes<D>(PhantomData<fn() -> D>);
+
+impl<'de, D: Model> Visitor<'de> for FromBytes<D> {
+    type Value = Found<D>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document")
+    }
+
+    #[inline]
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
+        Ok(Found(
+            from_slice(bytes).map_err(|source| undecoded(bytes, source)),
         ))
     }
+}
+
+#[cold]
+fn undecoded(bytes: &[u8], source: DecodeError) -> Box<Undecoded> {
+    Box::new(match RawDocument::from_bytes(bytes) {
+        Ok(raw) => Undecoded::new(raw, source),
+        Err(_) => Undecoded { id: None, source },
+    })
 }
 
 impl<D> Found<D> {

@@ -8,6 +8,7 @@ use crate::collection::action::{awaitable, forward};
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::Result;
+use crate::filter::Conditions;
 use crate::model::Model;
 
 /// Deletes documents; awaited, it gives their number. See [`Collection::delete_one`].
@@ -18,7 +19,7 @@ pub struct Delete<'a, D> {
 }
 
 impl<'a, D: Model> Delete<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, many: bool) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, many: bool) -> Self {
         let inner = &collection.inner;
         let action = filter.map(|filter| {
             if many {
@@ -48,8 +49,9 @@ impl<'a, D: Model> Delete<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<u64> {
-        Ok(self.action?.await?.deleted_count)
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?.deleted_count) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `find`, and the ways to read what it finds.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use crate::bson::{Bson, Document, RawDocumentBuf};
@@ -10,14 +11,23 @@ use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
+
+/// Puts the future of a whole query, with the cursor and its next batch, into a box, which keeps the futures of applications
+/// small.
+fn boxed<'a, T>(
+    query: impl Future<Output = Result<T>> + Send + 'a,
+) -> Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>> {
+    Box::pin(query)
+}
 
 /// A query. See [`Collection::find`].
 #[must_use = "nothing is sent before a method such as `all` is awaited"]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
-    pub(super) filter: Result<Document>,
+    pub(super) filter: Result<Conditions>,
     pub(super) sort: Option<Document>,
     pub(super) skip: Option<u64>,
     pub(super) limit: Option<u32>,
@@ -52,7 +62,7 @@ macro_rules! setters {
 }
 
 impl<'a, D: Model> Find<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Find {
             collection,
             filter,
@@ -121,9 +131,11 @@ impl<'a, D: Model> Find<'a, D> {
     ///
     /// # Errors
     /// An invalid filter; what the driver reports.
-    pub async fn stream(self) -> Result<Documents<D>> {
+    pub fn stream(self) -> impl Future<Output = Result<Documents<D>>> + Send + use<'a, D> {
         let namespace = self.collection.namespace().clone();
-        Ok(Documents::new(self.into_driver()?.await?, namespace))
+        // Not in the future, which would have to hold the query beside the driver's action.
+        let finding = self.into_driver().map(IntoFuture::into_future);
+        async move { Ok(Documents::new(finding?.await?, namespace)) }
     }
 
     /// Reads all documents.
@@ -131,7 +143,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// An invalid filter; a document that does not decode; what the driver reports.
     pub async fn all(self) -> Result<Vec<D>> {
-        self.stream().await?.try_collect().await
+        boxed(async move { self.stream().await?.try_collect().await }).await
     }
 
     /// Reads the first document, if there is one.
@@ -139,7 +151,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// An invalid filter; a document that does not decode; what the driver reports.
     pub async fn first(self) -> Result<Option<D>> {
-        self.limit(1).stream().await?.try_next().await
+        boxed(async move { self.limit(1).stream().await?.try_next().await }).await
     }
 
     /// Reads the one document that matches.
@@ -149,13 +161,15 @@ impl<'a, D: Model> Find<'a, D> {
     /// document that does not decode; what the driver reports.
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
-        let mut found = self.limit(2).stream().await?;
-        let Some(first) = found.try_next().await? else {
-            return Err(collection.not_found());
-        };
-        match found.try_next().await? {
-            None => Ok(first),
-            Some(_) => Err(Error::MoreThanOne {
+        let reading = boxed(async move {
+            let mut found = self.limit(2).stream().await?;
+            let first = found.try_next().await?;
+            Result::Ok((first, found.try_next().await?.is_some()))
+        });
+        match reading.await? {
+            (None, _) => Err(collection.not_found()),
+            (Some(first), false) => Ok(first),
+            (Some(_), true) => Err(Error::MoreThanOne {
                 collection: collection.namespace().to_string(),
             }),
         }
@@ -168,7 +182,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// [`Error::InvalidArgument`] when the size is 0; an invalid filter; a document that does not decode; what the driver
     /// reports.
     pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
-        Page::read(self, number, size).await
+        boxed(Page::read(self, number, size)).await
     }
 
     /// Reads a page that begins where another ended: `after` is the [`next`](KeysetPage::next) or
@@ -186,6 +200,6 @@ impl<'a, D: Model> Find<'a, D> {
         size: u32,
     ) -> Result<KeysetPage<D>> {
         let keys = keys(D::fields()).into_sort();
-        keyset::read(self, keys, after, size).await
+        boxed(keyset::read(self, keys, after, size)).await
     }
 }

@@ -10,8 +10,10 @@ use crate::collection::update::{Ready, compiled};
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint, ReturnDocument};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
+use crate::stored::Stored;
 use crate::update::Update;
 
 /// Changes or deletes one document and returns it; awaited, it gives `None` when nothing matches. See
@@ -24,7 +26,11 @@ pub struct FindOneAnd<'a, D> {
 }
 
 impl<'a, D: Model> FindOneAnd<'a, D> {
-    pub(super) fn update(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+    pub(super) fn update(
+        collection: &'a Collection<D>,
+        filter: Result<Conditions>,
+        update: Update<D>,
+    ) -> Self {
         let mut array_filters = Vec::new();
         let action = filter.and_then(|filter| {
             let (update, filters) = compiled(update)?;
@@ -43,7 +49,7 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         }
     }
 
-    pub(super) fn delete(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn delete(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         FindOneAnd {
             collection,
             action: filter.map(|filter| collection.inner.find_one_and_delete(filter)),
@@ -51,9 +57,9 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         }
     }
 
-    pub(super) fn replace(collection: &'a Collection<D>, filter: Result<Document>, document: &D) -> Self {
+    pub(super) fn replace(collection: &'a Collection<D>, filter: Result<Conditions>, document: &D) -> Self {
         let action = filter.and_then(|filter| {
-            let document = to_raw_document(document).map_err(|e| Error::Encode {
+            let document = to_raw_document(&Stored::new(document)).map_err(|e| Error::Encode {
                 path: e.path().to_owned(),
                 source: crate::ValueError::new(e.message()),
             })?;
@@ -110,11 +116,13 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<Option<D>> {
-        let found = self.action?.await?;
-        found
-            .map(|raw| decode(self.collection.namespace(), &raw))
-            .transpose()
+    fn run(self) -> impl Future<Output = Result<Option<D>>> + Send + use<'a, D> {
+        let collection = self.collection;
+        let sending = self.action.map(IntoFuture::into_future);
+        async move {
+            let found = sending?.await?;
+            found.map(|raw| decode(collection.namespace(), &raw)).transpose()
+        }
     }
 }
 

@@ -6,12 +6,13 @@ use crate::collection::action::awaitable;
 use crate::driver;
 use crate::error::Result;
 use crate::model::Model;
+use crate::stored::Stored;
 
 /// Inserts a document. Await it; see [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
-    collection: driver::Collection<D>,
-    document: &'a D,
+    collection: driver::Collection<Stored<'a, D>>,
+    document: Stored<'a, D>,
     comment: Option<Bson>,
     bypass: bool,
 }
@@ -19,8 +20,8 @@ pub struct InsertOne<'a, D> {
 /// Inserts documents. Await it; see [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
-    collection: driver::Collection<D>,
-    documents: &'a [D],
+    collection: driver::Collection<Stored<'a, D>>,
+    documents: Vec<Stored<'a, D>>,
     comment: Option<Bson>,
     bypass: bool,
     ordered: bool,
@@ -45,8 +46,8 @@ macro_rules! setters {
 impl<'a, D: Model> InsertOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, document: &'a D) -> Self {
         InsertOne {
-            collection: collection.driver(),
-            document,
+            collection: collection.inner.clone_with_type(),
+            document: Stored::new(document),
             comment: None,
             bypass: false,
         }
@@ -55,7 +56,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
     setters!();
 
     async fn run(self) -> Result<()> {
-        let mut action = self.collection.insert_one(self.document);
+        let mut action = self.collection.insert_one(&self.document);
         if self.bypass {
             action = action.bypass_document_validation(true);
         }
@@ -70,8 +71,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
 impl<'a, D: Model> InsertMany<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, documents: &'a [D]) -> Self {
         InsertMany {
-            collection: collection.driver(),
-            documents,
+            collection: collection.inner.clone_with_type(),
+            documents: documents.iter().map(Stored::new).collect(),
             comment: None,
             bypass: false,
             ordered: true,
@@ -87,7 +88,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
     }
 
     async fn run(self) -> Result<()> {
-        let mut action = self.collection.insert_many(self.documents).ordered(self.ordered);
+        let mut action = self.collection.insert_many(&self.documents).ordered(self.ordered);
         if self.bypass {
             action = action.bypass_document_validation(true);
         }

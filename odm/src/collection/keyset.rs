@@ -5,6 +5,7 @@ use crate::collection::decode::decode;
 use crate::collection::find::Find;
 use crate::collection::token::{self, Direction, Token};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::Model;
 
 /// A page of documents, and the tokens of its neighbours.
@@ -37,8 +38,8 @@ pub(super) async fn read<D: Model>(
     let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
     let filter = find.filter.clone().map(|filter| match &start {
         None => filter,
-        Some(token) if filter.is_empty() => beyond(&keys, token),
-        Some(token) => doc! { "$and": [filter, beyond(&keys, token)] },
+        Some(token) if filter.is_empty() => Conditions::Tree(beyond(&keys, token)),
+        Some(token) => Conditions::Tree(doc! { "$and": [filter.into_tree(), beyond(&keys, token)] }),
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document, RawDocumentBuf, doc};
+use crate::bson::{RawDocumentBuf, doc};
 use crate::driver::{self, Namespace, options};
 use crate::error::{Error, Result};
-use crate::filter::Filter;
+use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
 use crate::update::IntoUpdate;
@@ -168,18 +168,14 @@ impl<D> Collection<D> {
 }
 
 /// A filter from a closure over the model's fields.
-fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Document> {
-    filter(D::fields()).into_document()
+fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Conditions> {
+    filter(D::fields()).into_conditions()
 }
 
 /// The filter of one id.
-fn id_filter<D: Model>(id: impl IntoValue<D::Id>) -> Result<Document> {
-    let id: Bson = id.into_value().map_err(|e| Error::encode("_id", e))?;
-    Ok(match id {
-        // Read as operators and as a pattern where `$eq` does not say that they are values.
-        Bson::Document(_) | Bson::RegularExpression(_) => doc! { "_id": { "$eq": id } },
-        id => doc! { "_id": id },
-    })
+fn id_filter<D: Model>(id: impl IntoValue<D::Id>) -> Result<Conditions> {
+    let id = id.into_value().map_err(|e| Error::encode("_id", e))?;
+    Ok(Conditions::id(id))
 }
 
 impl<D: Model> Collection<D> {
@@ -201,7 +197,7 @@ impl<D: Model> Collection<D> {
 
     /// Finds all documents.
     pub fn find_all(&self) -> Find<'_, D> {
-        Find::new(self, Ok(Document::new()))
+        Find::new(self, Ok(Conditions::none()))
     }
 
     /// Finds one document; awaited, it gives `None` when nothing matches.
@@ -286,7 +282,7 @@ impl<D: Model> Collection<D> {
     /// Replaces the stored document of the same id.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         let id = crate::model::id_value(document).map_err(|e| Error::encode("_id", e));
-        Replace::new(self, id.map(|id| doc! { "_id": { "$eq": id } }), document)
+        Replace::new(self, id.map(Conditions::id), document)
     }
 
     /// Deletes the first document that matches.

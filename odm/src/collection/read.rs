@@ -14,6 +14,7 @@ use crate::collection::decode::Found;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 
@@ -25,7 +26,7 @@ pub struct FindOne<'a, D> {
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         FindOne {
             collection,
             action: filter.map(|filter| collection.inner.find_one(filter)),
@@ -126,7 +127,7 @@ pub struct Count<'a, D> {
 }
 
 impl<'a, D: Model> Count<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Count {
             action: filter.map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
@@ -154,8 +155,9 @@ impl<'a, D: Model> Count<'a, D> {
         self
     }
 
-    async fn run(self) -> Result<u64> {
-        Ok(self.action?.await?)
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?) }
     }
 }
 
@@ -169,7 +171,7 @@ pub struct Distinct<'a, D, T> {
 }
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
-    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Document>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Conditions>) -> Self {
         let action = filter.map(|filter| collection.inner.distinct(field, filter));
         Distinct {
             collection,
@@ -189,18 +191,23 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 }
 
-impl<D: Model, T: DeserializeOwned> Distinct<'_, D, T> {
-    async fn run(self) -> Result<Vec<T>> {
-        let values = self.action?.await?;
-        let decode = |value: Bson| {
-            from_bson(&value).map_err(|source| Error::Decode {
-                collection: self.collection.namespace().to_string(),
-                id: None,
-                path: self.field.clone(),
-                source,
-            })
-        };
-        values.into_iter().map(decode).collect()
+impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
+    fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
+        let Distinct {
+            collection, field, ..
+        } = self;
+        let sending = self.action.map(IntoFuture::into_future);
+        async move {
+            let decode = |value: Bson| {
+                from_bson(&value).map_err(|source| Error::Decode {
+                    collection: collection.namespace().to_string(),
+                    id: None,
+                    path: field.clone(),
+                    source,
+                })
+            };
+            sending?.await?.into_iter().map(decode).collect()
+        }
     }
 }
 

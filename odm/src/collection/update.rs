@@ -8,8 +8,10 @@ use crate::collection::action::{awaitable, forward};
 use crate::driver::options::{Collation, Hint};
 use crate::driver::{self, IntoUpdate as _, UpdateModification, UpdateResult, action};
 use crate::error::Result;
+use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
+use crate::stored::Stored;
 use crate::update::{Compiled, Update};
 
 /// An update in the driver's form, and its array filters.
@@ -43,7 +45,7 @@ macro_rules! updates {
         }
 
         impl<'a, D: Model> $name<'a, D> {
-            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, update: Update<D>) -> Self {
+            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, update: Update<D>) -> Self {
                 let mut array_filters = Vec::new();
                 let action = filter.and_then(|filter| {
                     let (update, filters) = compiled(update)?;
@@ -80,8 +82,9 @@ macro_rules! updates {
                 self
             }
 
-            async fn run(self) -> Result<UpdateResult> {
-                Ok(self.action?.await?)
+            fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
+                let sending = self.action.map(IntoFuture::into_future);
+                async move { Ok(sending?.await?) }
             }
         }
 
@@ -109,9 +112,9 @@ impl<D: Model> UpdateOne<'_, D> {
 /// Replaces a document. Await it; see [`Collection::replace_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
-    collection: driver::Collection<D>,
-    filter: Result<Document>,
-    document: &'a D,
+    collection: driver::Collection<Stored<'a, D>>,
+    filter: Result<Conditions>,
+    document: Stored<'a, D>,
     upsert: bool,
     hint: Option<Hint>,
     collation: Option<Collation>,
@@ -120,11 +123,11 @@ pub struct Replace<'a, D> {
 }
 
 impl<'a, D: Model> Replace<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Document>, document: &'a D) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, document: &'a D) -> Self {
         Replace {
-            collection: collection.driver(),
+            collection: collection.inner.clone_with_type(),
             filter,
-            document,
+            document: Stored::new(document),
             upsert: false,
             hint: None,
             collation: None,
@@ -166,7 +169,7 @@ impl<'a, D: Model> Replace<'a, D> {
     async fn run(self) -> Result<UpdateResult> {
         let mut action = self
             .collection
-            .replace_one(self.filter?, self.document)
+            .replace_one(self.filter?, &self.document)
             .upsert(self.upsert);
         if let Some(hint) = self.hint {
             action = action.hint(hint);

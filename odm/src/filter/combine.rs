@@ -81,16 +81,18 @@ fn parts(value: &Bson) -> impl Iterator<Item = &Document> {
 pub(super) fn check_placed(filter: &Document) -> Result<()> {
     for (key, value) in filter {
         if key.is_empty() {
-            return Err(Error::filter(
-                "",
-                "a whole document cannot be compared; compare its fields",
-            ));
+            return Err(unplaced());
         }
         if is_logical(key) {
             parts(value).try_for_each(check_placed)?;
         }
     }
     Ok(())
+}
+
+/// Why a condition on the root document cannot be sent.
+pub(super) fn unplaced() -> Error {
+    Error::filter("", "a whole document cannot be compared; compare its fields")
 }
 
 /// A condition on one element as `$elemMatch` and `$pull` take it: operators for a plain element, a filter for a

@@ -11,6 +11,7 @@ use crate::path::field::Embedded;
 use crate::path::{RawPath, check_path};
 
 mod combine;
+mod conditions;
 mod ops;
 mod pattern;
 mod text;
@@ -19,6 +20,8 @@ mod types;
 pub mod variant;
 
 pub(crate) use combine::{element_condition, prefixed};
+use conditions::Comparison;
+pub(crate) use conditions::Conditions;
 pub use ops::FilterOps;
 pub use pattern::Pattern;
 pub use text::TextSearch;
@@ -33,14 +36,32 @@ const INVALID: &str = "\0invalid";
 /// encoded does not panic and is not lost: the call that uses the filter fails with it.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
-    inner: Result<Document, Box<Error>>,
+    inner: Result<Conditions, Box<Error>>,
     root: PhantomData<fn() -> R>,
 }
 
 impl<R> Filter<R> {
     pub(crate) fn new(inner: Result<Document, Error>) -> Self {
         Filter {
-            inner: inner.map_err(Box::new),
+            inner: inner.map(Conditions::Tree).map_err(Box::new),
+            root: PhantomData,
+        }
+    }
+
+    /// A comparison of the field at a path.
+    pub(crate) fn compare(path: &RawPath, operator: &'static str, value: Result<Bson, Error>) -> Self {
+        if !path.implied().is_empty() || check_path(path).is_err() {
+            return Self::on(path, value.map(|value| doc! { operator: value }));
+        }
+        let comparison = |value| Comparison {
+            path: path.name(),
+            operator: Some(operator),
+            value,
+        };
+        Filter {
+            inner: value
+                .map(|value| Conditions::Flat(vec![comparison(value)]))
+                .map_err(Box::new),
             root: PhantomData,
         }
     }
@@ -102,25 +123,35 @@ impl<R> Filter<R> {
     /// [`Error::Encode`] for a value without a BSON form, [`Error::InvalidFilter`] for a condition that the server has
     /// no form for.
     pub fn into_document(self) -> Result<Document> {
-        let document = self.into_unplaced()?;
-        combine::check_placed(&document)?;
-        Ok(document)
+        self.into_conditions().map(Conditions::into_tree)
+    }
+
+    /// What will be sent.
+    pub(crate) fn into_conditions(self) -> Result<Conditions> {
+        let conditions = self.inner.map_err(|e| *e)?;
+        conditions.check_placed()?;
+        Ok(conditions)
     }
 
     /// The document with conditions on the root itself still under the empty key.
     pub(crate) fn into_unplaced(self) -> Result<Document> {
-        self.inner.map_err(|e| *e)
+        self.inner.map(Conditions::into_tree).map_err(|e| *e)
     }
 
     /// The document, with an error turned into a document that [`carried`] turns back: for carriers that are plain data.
     pub(crate) fn into_carrier(self) -> Document {
-        self.inner.unwrap_or_else(|e| doc! { INVALID: e.to_string() })
+        self.inner
+            .map_or_else(|e| doc! { INVALID: e.to_string() }, Conditions::into_tree)
     }
 
-    fn zip(self, other: Self, join: impl FnOnce(Document, Document) -> Document) -> Self {
-        match (self.inner, other.inner) {
-            (Ok(a), Ok(b)) => Self::new(Ok(join(a, b))),
-            (Err(e), _) | (_, Err(e)) => Self::new(Err(*e)),
+    fn zip(self, other: Self, join: impl FnOnce(Conditions, Conditions) -> Conditions) -> Self {
+        let inner = match (self.inner, other.inner) {
+            (Ok(a), Ok(b)) => Ok(join(a, b)),
+            (Err(e), _) | (_, Err(e)) => Err(e),
+        };
+        Filter {
+            inner,
+            root: PhantomData,
         }
     }
 }
@@ -144,7 +175,7 @@ pub(crate) fn carried(condition: &Document) -> Option<&str> {
 impl<R> BitAnd for Filter<R> {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
-        self.zip(other, combine::and)
+        self.zip(other, Conditions::and)
     }
 }
 
@@ -152,7 +183,9 @@ impl<R> BitAnd for Filter<R> {
 impl<R: Embedded> BitOr for Filter<R> {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
-        self.zip(other, combine::or)
+        self.zip(other, |a, b| {
+            Conditions::Tree(combine::or(a.into_tree(), b.into_tree()))
+        })
     }
 }
 
@@ -161,7 +194,9 @@ impl<R: Embedded> Not for Filter<R> {
     type Output = Self;
     fn not(self) -> Self {
         Self {
-            inner: self.inner.map(combine::nor),
+            inner: self
+                .inner
+                .map(|all| Conditions::Tree(combine::nor(all.into_tree()))),
             root: PhantomData,
         }
     }
@@ -179,7 +214,7 @@ impl<R> Clone for Filter<R> {
 impl<R> fmt::Display for Filter<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.inner {
-            Ok(document) => relaxed(document).fmt(f),
+            Ok(conditions) => relaxed(&conditions.clone().into_tree()).fmt(f),
             Err(e) => write!(f, "<{e}>"),
         }
     }

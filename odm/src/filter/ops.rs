@@ -9,12 +9,9 @@ use crate::path::marker::{Array, Geo, Integer, Nullable, Ordered, Readable, Text
 use crate::path::{AsPath, ElementNav, Read};
 use crate::value::{IntoValue, array};
 
-fn compare<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
+fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
     let raw = path.raw();
-    let condition = value
-        .map(|v| doc! { operator: v })
-        .map_err(|e| Error::encode(raw.dotted(), e));
-    Filter::on(raw, condition)
+    Filter::compare(raw, operator, value.map_err(|e| Error::encode(raw.dotted(), e)))
 }
 
 fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {

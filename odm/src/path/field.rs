@@ -8,6 +8,7 @@ use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
 use crate::path::{AsPath, Mode, Path, Wrapped};
+use crate::stored::Hints;
 
 /// A type that a document can hold in a field with a typed path.
 ///
@@ -27,6 +28,10 @@ pub trait Field: Sized {
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
+    /// Names the ids and dates in a value, which are then stored in a shorter way; see [`crate::stored`].
+    #[doc(hidden)]
+    #[inline]
+    fn hint<H: Hints>(&self, _hints: &mut H) {}
 }
 
 /// A document inside a document: what `#[derive(Embedded)]` and `#[derive(Document)]` give to structs and enums that
@@ -55,9 +60,30 @@ macro_rules! plain {
     )* };
 }
 
+macro_rules! hinted {
+    ($($t:ty: $hint:ident;)*) => { $(
+        impl Field for $t {
+            type Nav<R, M: Mode> = Path<R, $t, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
+                path
+            }
+            #[inline]
+            fn hint<H: Hints>(&self, hints: &mut H) {
+                hints.$hint(self);
+            }
+        }
+    )* };
+}
+
+hinted! {
+    ObjectId: object_id;
+    DateTime: date_time;
+}
+
 plain! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
-    [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
+    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
     [] Bson; [] Document;
     [T] Opaque<T>;
     [V, S] HashMap<String, V, S>;
@@ -71,6 +97,10 @@ macro_rules! arrays {
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
                 Wrapped::new(T::nav(path.into_element()))
+            }
+            #[inline]
+            fn hint<H: Hints>(&self, hints: &mut H) {
+                self.iter().for_each(|element| element.hint(hints));
             }
         }
     )* };
@@ -92,6 +122,12 @@ impl<T: Field> Field for Option<T> {
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         Wrapped::new(T::nav(path.into_type()))
     }
+    #[inline]
+    fn hint<H: Hints>(&self, hints: &mut H) {
+        if let Some(value) = self {
+            value.hint(hints);
+        }
+    }
 }
 
 /// A box is stored as what it holds.
@@ -100,6 +136,10 @@ impl<T: Field> Field for Box<T> {
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         T::nav(path.into_type())
+    }
+    #[inline]
+    fn hint<H: Hints>(&self, hints: &mut H) {
+        (**self).hint(hints);
     }
 }
 

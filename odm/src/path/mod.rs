@@ -42,6 +42,11 @@ impl RawPath {
         &self.dotted
     }
 
+    /// The path as a key, without a copy where it is one name.
+    pub(crate) fn name(&self) -> Cow<'static, str> {
+        self.dotted.clone()
+    }
+
     /// The prefixes that are arrays, outermost first.
     pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
         self.arrays.iter().map(|len| &self.dotted[..*len])

@@ -5,7 +5,8 @@
 //!
 //! | contestant | program |
 //! |---|---|
-//! | floor | `src/bin/client-floor.rs` |
+//! | blocking | `src/bin/client-blocking.rs`, the floor of all clients: prepared bytes on blocking sockets, a thread for each task |
+//! | floor | `src/bin/client-floor.rs`, the floor of clients on tokio |
 //! | marula | `src/bin/client-marula.rs` |
 //! | odm | `src/bin/client-odm.rs`, for the tasks that have a typed call; its counts are compared with the driver's |
 //! | official | `official/`, a workspace of its own, so that nothing of the product builds another driver |
@@ -23,4 +24,5 @@
 
 pub mod canned;
 pub mod encode;
+pub mod floor;
 pub mod rig;

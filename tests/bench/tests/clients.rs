@@ -7,9 +7,10 @@ use std::{
 
 use marula_bench_contract::Task;
 
-const CLIENTS: [&str; 2] = [
+const CLIENTS: [&str; 3] = [
     env!("CARGO_BIN_EXE_client-marula"),
     env!("CARGO_BIN_EXE_client-floor"),
+    env!("CARGO_BIN_EXE_client-blocking"),
 ];
 
 /// The server's process, and its connection strings: standalone, one node, three nodes.

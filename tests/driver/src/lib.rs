@@ -6,6 +6,7 @@ mod encrypted;
 mod messages;
 mod misbehaving;
 mod mongos;
+pub mod name_server;
 pub mod ocsp;
 pub mod polling;
 mod pool_tally;

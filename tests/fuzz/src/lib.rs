@@ -9,6 +9,7 @@
 mod bson;
 mod compressed;
 mod connection_string;
+mod dns;
 mod extended_json;
 mod mutate;
 mod op_msg;
@@ -29,12 +30,13 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     connection_string::TARGET,
     extended_json::TARGET,
     bson::TARGET,
     op_msg::TARGET,
     compressed::TARGET,
+    dns::TARGET,
 ];
 
 /// Gives one input to the target of that name, for a fuzzer that brings its own.

@@ -38,3 +38,8 @@ fn op_msg() {
 fn compressed() {
     run("compressed");
 }
+
+#[test]
+fn dns() {
+    run("dns");
+}

@@ -160,18 +160,20 @@ impl Progress {
         ordered: bool,
     ) -> bool {
         self.begun = true;
-        let failed: Vec<usize> = batch
+        let mut failed: Vec<usize> = batch
             .failures
             .iter()
             .flat_map(|failures| failures.write_errors.iter().map(|error| error.index))
             .collect();
+        failed.sort_unstable();
         let stopped_at = failed.first().copied().filter(|_| ordered);
         let upserted = batch.upserted.len() as u64;
         match kind {
             Kind::Insert => {
                 self.result.inserted_count += batch.n;
-                let done =
-                    |place: &&usize| stopped_at.is_none_or(|at| **place < at) && !failed.contains(place);
+                let done = |place: &&usize| {
+                    stopped_at.is_none_or(|at| **place < at) && failed.binary_search(place).is_err()
+                };
                 for place in places.iter().filter(done) {
                     if let Some(id) = statements.get(*place).and_then(|statement| statement.id.clone()) {
                         self.result.inserted_ids.insert(*place, id);

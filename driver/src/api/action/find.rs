@@ -56,11 +56,11 @@ macro_rules! common_setters {
             /// How many documents are skipped first.
             skip: plain = u64;
             /// The index the server must use, by name or by keys.
-            hint: value = Hint;
+            hint: boxed = Hint;
             /// How strings compare.
-            collation: value = Collation;
+            collation: boxed = Collation;
             /// A note that shows up in the server's logs and profiler.
-            comment: value = Bson;
+            comment: boxed = Bson;
             /// How long the server may work on the operation; it then answers with code 50.
             max_time: plain = Duration;
             /// Variables for `$expr`, read as `$$name`.
@@ -104,8 +104,8 @@ impl<'a, T> Find<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<Cursor<T>> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<Cursor<T>> {
+        self.deferred.take_result()?;
         let inner = self.collection.inner();
         let mut operation = find::Find {
             scope: inner.read_scope(),
@@ -116,7 +116,7 @@ impl<'a, T> Find<'a, T> {
             inner.client(),
             reply,
             self.options.batch_size,
-            self.options.comment,
+            self.options.comment.take().map(|comment| *comment),
         )
         .in_session(self.session);
         cursor.limit_total(self.options.limit);
@@ -151,8 +151,8 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         }
     }
 
-    async fn run(self) -> Result<Option<T>> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<Option<T>> {
+        self.deferred.take_result()?;
         let inner = self.collection;
         let mut operation = find::FindOne {
             scope: inner.read_scope(),
@@ -163,5 +163,5 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     }
 }
 
-awaitable!(['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
+awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
+awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);

@@ -44,7 +44,7 @@ macro_rules! common_setters {
             /// Skip the collection's schema validation.
             bypass_document_validation: plain = bool;
             /// A note that shows up in the server's logs and profiler.
-            comment: value = Bson;
+            comment: boxed = Bson;
         }
     };
 }
@@ -63,7 +63,7 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<InsertOneResult> {
+    async fn run(&mut self) -> Result<InsertOneResult> {
         let inner = self.collection.inner();
         let mut operation = Insert {
             namespace: inner.namespace(),
@@ -109,7 +109,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<InsertManyResult> {
+    async fn run(&mut self) -> Result<InsertManyResult> {
         if self.documents.is_empty() {
             return Err(Error::invalid_argument("insert_many needs at least one document"));
         }
@@ -215,5 +215,5 @@ impl Progress {
     }
 }
 
-awaitable!(['a, T: Serialize + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
-awaitable!(['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);
+awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
+awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);

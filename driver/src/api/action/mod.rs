@@ -63,6 +63,11 @@ impl Deferred {
         }
     }
 
+    /// What [`into_result`](Self::into_result) gives, for an action that stays in its place.
+    pub(super) fn take_result(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+
     pub(super) fn into_result(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
     }
@@ -70,7 +75,20 @@ impl Deferred {
 
 /// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed: that is the one allocation an action
 /// costs, and it keeps the futures of applications small.
+///
+/// Actions of the hot path are `in place` and have `async fn run(&mut self)`: taken by value, the action would be in the
+/// future twice, as the argument and as what became of it.
 macro_rules! awaitable {
+    (in place [$($generics:tt)*] $action:ty => $output:ty) => {
+        impl<$($generics)*> IntoFuture for $action {
+            type Output = crate::Result<$output>;
+            type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+            fn into_future(mut self) -> Self::IntoFuture {
+                Box::pin(async move { self.run().await })
+            }
+        }
+    };
     ([$($generics:tt)*] $action:ty => $output:ty) => {
         impl<$($generics)*> IntoFuture for $action {
             type Output = crate::Result<$output>;
@@ -100,7 +118,7 @@ pub(super) use session_setter;
 pub(super) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
 
 /// Setters of an action whose options lie in its field `options`: a document, a plain value (so that number literals have
-/// its type), or anything that converts into the value.
+/// its type), or anything that converts into the value, which may be boxed.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident: $kind:ident $(= $type:ty)?;)*) => {
         $(setters!(@one $(#[$doc])* $name: $kind $(= $type)?);)*
@@ -116,6 +134,13 @@ macro_rules! setters {
         $(#[$doc])*
         pub fn $name(mut self, value: $type) -> Self {
             self.options.$name = Some(value);
+            self
+        }
+    };
+    (@one $(#[$doc:meta])* $name:ident: boxed = $type:ty) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: impl Into<$type>) -> Self {
+            self.options.$name = Some(Box::new(value.into()));
             self
         }
     };

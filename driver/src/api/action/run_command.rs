@@ -62,8 +62,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<T> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<T> {
+        self.deferred.take_result()?;
         let mut operation = run_command::RunCommand {
             database: self.database.name(),
             command: &self.command,
@@ -79,4 +79,4 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
     }
 }
 
-awaitable!(['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
+awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);

@@ -10,6 +10,7 @@ use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
 use super::{Context, Mode};
 use crate::bson::error::DecodeError;
+use crate::bson::protocol;
 use crate::bson::raw_value::RawValue;
 use crate::bson::spec::ElementType;
 
@@ -169,7 +170,9 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
 
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name.starts_with('$') {
+        if name == protocol::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
+            visitor.visit_borrowed_bytes(self.0.raw.bytes())
+        } else if name.starts_with('$') {
             self.parsed(|value| value.deserialize_newtype_struct(name, visitor))
         } else {
             visitor.visit_newtype_struct(self)

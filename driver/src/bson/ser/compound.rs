@@ -6,9 +6,10 @@ use serde::ser;
 use super::Encoder;
 use super::key::KeySerializer;
 use super::value::ValueSerializer;
-use super::vocabulary::VocabularySerializer;
+use super::vocabulary::{RawKind, RawSerializer, VocabularySerializer};
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
+use crate::bson::protocol;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
@@ -37,7 +38,7 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         let mark = self.encoder.mark();
         let result = match self.encoder.key(key) {
-            Ok(()) => value.serialize(ValueSerializer::new(self.encoder)),
+            Ok(()) => self.encoder.value(value),
             Err(error) => Err(error),
         };
         match result {
@@ -68,7 +69,7 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
         };
         let mut mark = self.encoder.mark();
         self.encoder.slot = at;
-        match value.serialize(ValueSerializer::new(self.encoder)) {
+        match self.encoder.value(value) {
             Ok(()) => Ok(()),
             Err(error) => {
                 let key = self.encoder.out.get(at + 1..mark.len - 1).unwrap_or_default();
@@ -116,6 +117,8 @@ impl ser::SerializeMap for DocumentSerializer<'_, '_> {
 pub(in crate::bson) enum StructSerializer<'a, 'o> {
     Document(DocumentSerializer<'a, 'o>),
     Vocabulary(VocabularySerializer<'a, 'o>),
+    /// A value that comes with hints.
+    Hinted(&'a mut Encoder<'o>),
 }
 
 impl ser::SerializeStruct for StructSerializer<'_, '_> {
@@ -127,6 +130,10 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         match self {
             Self::Document(document) => document.field(key, value),
             Self::Vocabulary(vocabulary) => vocabulary.field(key, value),
+            Self::Hinted(encoder) if key == protocol::HINT => {
+                value.serialize(RawSerializer::new(encoder, RawKind::Hint))
+            }
+            Self::Hinted(encoder) => value.serialize(ValueSerializer::new(encoder)),
         }
     }
 
@@ -135,6 +142,10 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         match self {
             Self::Document(document) => document.finish(),
             Self::Vocabulary(vocabulary) => vocabulary.finish(),
+            Self::Hinted(encoder) => {
+                encoder.hints.clear();
+                Ok(())
+            }
         }
     }
 }
@@ -161,7 +172,7 @@ impl<'a, 'o> ArraySerializer<'a, 'o> {
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         let mark = self.encoder.mark();
         self.encoder.index(&self.next);
-        match value.serialize(ValueSerializer::new(self.encoder)) {
+        match self.encoder.value(value) {
             Ok(()) => {
                 self.next.advance();
                 Ok(())

@@ -1,6 +1,7 @@
 //! The serializer: any serde type, appended to a buffer as BSON without a tree in between.
 
 mod compound;
+mod hints;
 mod key;
 mod value;
 mod vocabulary;
@@ -14,6 +15,7 @@ use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
 use super::spec::ElementType;
 
+pub(super) use hints::{HINT, address_of};
 pub(super) use value::ValueSerializer;
 
 /// Appends `value` as one document to `out`; after an error `out` is as it was.
@@ -45,7 +47,7 @@ pub fn append_element<T: Serialize + ?Sized>(
     let start = out.len();
     let mut encoder = Encoder::new(out);
     let result = match encoder.key(key) {
-        Ok(()) => value.serialize(ValueSerializer::new(&mut encoder)),
+        Ok(()) => encoder.value(value),
         Err(error) => Err(error),
     };
     result.map_err(|error| {
@@ -68,6 +70,7 @@ pub(super) struct Encoder<'o> {
     /// Whether the value has asked for the format's readability. `uuid::Uuid` does and then writes
     /// 16 bytes, which tells it from other bytes.
     asked: Cell<bool>,
+    hints: hints::Hints,
 }
 
 /// No place in any buffer.
@@ -92,6 +95,7 @@ impl Encoder<'_> {
             depth: 0,
             human_readable: false,
             asked: Cell::new(false),
+            hints: hints::Hints::default(),
         }
     }
 
@@ -111,6 +115,20 @@ impl Encoder<'_> {
     fn index(&mut self, index: &Counter) {
         self.slot = self.out.len();
         index.append(self.out, UNKNOWN);
+    }
+
+    /// Writes a value: by a hint where there is one, else as its `Serialize` says.
+    #[inline]
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+        if let Some(kind) = hints::kind_of::<T>()
+            && let Some(bytes) = self.hints.find(value)
+        {
+            self.kind(kind)?;
+            let len = if kind == ElementType::ObjectId { 12 } else { 8 };
+            self.out.extend_from_slice(bytes.get(..len).unwrap_or_default());
+            return Ok(());
+        }
+        value.serialize(ValueSerializer::new(self))
     }
 
     /// Writes the type of the value whose key is written.

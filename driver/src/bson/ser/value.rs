@@ -165,8 +165,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
 
     #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
-        self.encoder.asked.set(false);
-        value.serialize(self)
+        self.encoder.value(value)
     }
 
     #[inline]
@@ -200,8 +199,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
                 _ => {}
             }
         }
-        self.encoder.asked.set(false);
-        value.serialize(self)
+        self.encoder.value(value)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -249,14 +247,17 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     /// Always inlined: the name is a literal, so it is decided at compile time what the struct is.
     #[inline(always)]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
-        if name.as_bytes().first() == Some(&b'$')
-            && let Some(vocabulary) = Vocabulary::of_struct(name)
-        {
-            self.encoder.kind(vocabulary.kind())?;
-            return Ok(StructSerializer::Vocabulary(VocabularySerializer::begin(
-                self.encoder,
-                vocabulary,
-            )));
+        if name.as_bytes().first() == Some(&b'$') {
+            if name == crate::bson::protocol::HINTED {
+                return Ok(StructSerializer::Hinted(self.encoder));
+            }
+            if let Some(vocabulary) = Vocabulary::of_struct(name) {
+                self.encoder.kind(vocabulary.kind())?;
+                return Ok(StructSerializer::Vocabulary(VocabularySerializer::begin(
+                    self.encoder,
+                    vocabulary,
+                )));
+            }
         }
         self.document().map(StructSerializer::Document)
     }

@@ -20,6 +20,8 @@ pub(super) enum RawKind {
     Array,
     Uuid,
     Bytes,
+    /// Not written: where an id or a date is.
+    Hint,
 }
 
 /// Writes bytes as what the newtype around them says.
@@ -429,11 +431,15 @@ impl Serializer for RawSerializer<'_, '_> {
 
     #[inline]
     fn serialize_bytes(self, value: &[u8]) -> Result {
+        if self.kind == RawKind::Hint {
+            self.encoder.hints.add(value);
+            return Ok(());
+        }
         let (kind, subtype) = match self.kind {
             RawKind::Document => (ElementType::EmbeddedDocument, None),
             RawKind::Array => (ElementType::Array, None),
             RawKind::Uuid => (ElementType::Binary, Some(4)),
-            RawKind::Bytes => (ElementType::Binary, Some(0)),
+            RawKind::Bytes | RawKind::Hint => (ElementType::Binary, Some(0)),
         };
         self.encoder.kind(kind)?;
         match subtype {

@@ -3,7 +3,7 @@
 mod response;
 mod url;
 
-use std::{io, time::Duration};
+use std::{future::poll_fn, io, time::Duration};
 
 use super::{Dialer, Resolver, connect::connect, stream::Stream};
 use crate::{NetworkPhase, types::deadline::Deadline};
@@ -38,14 +38,15 @@ pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Resp
     let addresses = Dialer::System.resolve(host, *port, &resolver, NetworkPhase::Connect);
     let addresses = addresses.await.map_err(io::Error::other)?;
     let mut stream = Stream::Tcp(connect(addresses, Deadline::NEVER, Duration::ZERO).await?);
-    stream.write_all(&request.bytes(), None).await?;
+    let (bytes, mut written) = (request.bytes(), 0);
+    poll_fn(|cx| stream.poll_write_all(cx, &bytes, &mut written, None)).await?;
     read_response(&mut stream, ResponseReader::new(limit)).await
 }
 
 async fn read_response(stream: &mut Stream, mut reader: ResponseReader) -> io::Result<Response> {
     let mut buffer = Vec::with_capacity(4096);
     loop {
-        match stream.read(&mut buffer, None).await {
+        match poll_fn(|cx| stream.poll_read(cx, &mut buffer, None)).await {
             Ok(_) => {
                 if let Some(response) = reader.push(&buffer)? {
                     return Ok(response);

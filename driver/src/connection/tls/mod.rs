@@ -14,7 +14,6 @@ mod ocsp;
 mod verify;
 
 use std::{
-    future::poll_fn,
     io,
     pin::{Pin, pin},
     sync::Arc,
@@ -166,7 +165,7 @@ impl TlsStream {
     }
 
     /// Sends what was written and encrypted but not taken by the socket yet.
-    pub(super) async fn flush(&mut self) -> io::Result<()> {
-        poll_fn(|cx| Pin::new(&mut *self.0).poll_flush(cx)).await
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_flush(cx)
     }
 }

@@ -10,8 +10,8 @@ pub struct ClusterTime {
 }
 
 impl ClusterTime {
-    /// The time in a `$clusterTime` document, without copying the document.
-    fn time_of(bytes: &[u8]) -> Option<(u32, u32)> {
+    /// The time in a `$clusterTime` document: seconds, and a count within the second.
+    pub fn time_of(bytes: &[u8]) -> Option<(u32, u32)> {
         // Servers put it first.
         const TYPE: u8 = ElementType::Timestamp as u8;
         if let [_, _, _, _, TYPE, rest @ ..] = bytes
@@ -35,8 +35,30 @@ impl ClusterTime {
         Some(Self { time, document })
     }
 
+    /// Takes the document in if it is newer, in the room of the one before.
+    pub fn advance(newest: &mut Option<Self>, bytes: &[u8]) {
+        let Some(time) = Self::time_of(bytes) else { return };
+        let is_known = newest.as_ref().is_some_and(|newest| newest.time >= time);
+        if is_known || RawDocument::from_bytes(bytes).is_err() {
+            return;
+        }
+        let mut room = newest
+            .take()
+            .map_or_else(Vec::new, |old| old.document.into_bytes());
+        room.clear();
+        room.extend_from_slice(bytes);
+        *newest = RawDocumentBuf::from_bytes(room)
+            .ok()
+            .map(|document| Self { time, document });
+    }
+
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.time > other.time
+    }
+
+    /// Seconds, and a count within the second.
+    pub fn time(&self) -> (u32, u32) {
+        self.time
     }
 
     pub fn document(&self) -> &RawDocument {
@@ -79,6 +101,26 @@ mod tests {
                 .time,
             (8, 7)
         );
+    }
+
+    #[test]
+    fn a_newer_time_takes_the_place_of_the_older() {
+        let mut newest = None;
+        for (seen, expected) in [
+            ((5, 2), (5, 2)),
+            ((5, 1), (5, 2)),
+            ((5, 2), (5, 2)),
+            ((6, 0), (6, 0)),
+        ] {
+            let (seen, expected) = (time(seen.0, seen.1), time(expected.0, expected.1));
+            ClusterTime::advance(&mut newest, seen.as_bytes());
+            assert_eq!(newest.as_ref().map(ClusterTime::document), Some(&*expected));
+        }
+        ClusterTime::advance(&mut newest, &[1, 2, 3]);
+        let mut cut = time(7, 0).into_bytes();
+        cut.pop();
+        ClusterTime::advance(&mut newest, &cut);
+        assert_eq!(newest.as_ref().map(|newest| newest.time), Some((6, 0)));
     }
 
     #[test]

@@ -36,6 +36,12 @@ impl ServerSession {
         self.dirty = true;
     }
 
+    /// When a command was sent in it last.
+    pub fn last_use(&self) -> Instant {
+        self.last_use
+    }
+
+    /// A command is sent in it.
     pub fn touch(&mut self, now: Instant) {
         self.last_use = now;
     }

@@ -73,7 +73,7 @@ impl Task {
     /// Operations of each task before the measured ones.
     #[must_use]
     pub const fn warm_up(self) -> u64 {
-        if self.is_bulk() { 2 } else { 100 }
+        if self.is_bulk() { 1 } else { 100 }
     }
 }
 
@@ -141,7 +141,18 @@ pub struct Arguments {
     pub ops: u64,
 }
 
+/// How many of so many operations are those of task number `n`.
+pub(crate) const fn part(ops: u64, tasks: u64, n: u64) -> u64 {
+    ops / tasks + (n < ops % tasks) as u64
+}
+
 impl Arguments {
+    /// How many operations are those of task number `n`.
+    #[must_use]
+    pub const fn share(&self, n: u64) -> u64 {
+        part(self.ops, self.tasks, n)
+    }
+
     /// Reads pairs of names and values; every name must be there once.
     ///
     /// # Errors
@@ -206,6 +217,12 @@ mod tests {
         assert_eq!(error("--ops 0"), "--ops needs a number above 0, not 0");
         assert_eq!(error("--task pong"), "no task is named pong");
         assert_eq!(error("--colour red"), "there is no argument --colour");
+    }
+
+    #[test]
+    fn nobody_has_more_than_one_operation_more() {
+        assert_eq!([0, 1, 2].map(|n| part(8, 3, n)), [3, 3, 2]);
+        assert_eq!([0, 1, 2].map(|n| part(2, 3, n)), [1, 1, 0]);
     }
 
     #[test]

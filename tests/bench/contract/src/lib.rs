@@ -11,6 +11,9 @@
 //! `cpu_ns` is the user and system time of all threads of the process, `peak_kib` the most memory that was ever resident.
 //! Exit codes: 0, 1 when an operation failed, 2 for wrong arguments, 3 for a task that the driver has no means for.
 //!
+//! Called with `--futures URI`, a program in Rust prints how large the futures of its calls are instead, as
+//! `[{"call":"insert_one","held":80,"boxed":900}]`.
+//!
 //! How often memory is allocated is not in it: `valgrind` counts that from outside, for programs in C as well, and without a
 //! counting allocator in the way of what is measured.
 //!
@@ -34,6 +37,7 @@ mod arguments;
 mod documents;
 mod meter;
 mod run;
+mod threads;
 
 pub use arguments::{Arguments, Runtime, Task};
 pub use documents::{
@@ -41,4 +45,5 @@ pub use documents::{
     SmallRef, id,
 };
 pub use meter::{Figures, Meter};
-pub use run::{Contestant, Failure, NotOffered, run};
+pub use run::{Contestant, Failure, FutureSize, NotOffered, run};
+pub use threads::{Worker, run_threads};

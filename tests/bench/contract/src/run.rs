@@ -4,7 +4,7 @@ use std::{error::Error, fmt, future::Future, process::ExitCode, sync::Arc};
 
 use tokio::runtime;
 
-use crate::{Arguments, Figures, Material, Meter, Runtime, Task};
+use crate::{Arguments, Figures, Material, Meter, Runtime, Task, arguments::part};
 
 /// Why a program ends early.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -39,21 +39,86 @@ pub trait Contestant: Clone + Send + Sync + 'static {
         material: &Material,
         count: u64,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// How large the futures of the main calls are.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    fn futures(&self) -> impl Future<Output = Result<Vec<FutureSize>, Failure>> + Send {
+        async { Ok(Vec::new()) }
+    }
+}
+
+/// How large the future of a call is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FutureSize {
+    /// The name of the call.
+    pub call: &'static str,
+    /// What an application's own future holds while it awaits the call.
+    pub held: usize,
+    /// What is in the box that the call makes of its own, where it makes one.
+    pub boxed: Option<usize>,
+}
+
+/// The [`FutureSize`] of an expression that can be awaited; with `boxed` before it, of one whose future is a box.
+#[macro_export]
+macro_rules! future_size {
+    ($call:literal, boxed $future:expr) => {
+        $crate::FutureSize {
+            boxed: Some(size_of_val(&*($future).into_future())),
+            ..$crate::future_size!($call, $future)
+        }
+    };
+    ($call:literal, $future:expr) => {
+        $crate::FutureSize {
+            call: $call,
+            held: size_of_val(&async {
+                let _ = $future.await;
+            }),
+            boxed: None,
+        }
+    };
+}
+
+impl fmt::Display for FutureSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { call, held, boxed } = self;
+        write!(f, r#"{{"call":"{call}","held":{held},"boxed":"#)?;
+        match boxed {
+            Some(boxed) => write!(f, "{boxed}}}"),
+            None => f.write_str("null}"),
+        }
+    }
 }
 
 /// The whole program.
 #[must_use]
 pub fn run<C: Contestant>() -> ExitCode {
-    let arguments = match Arguments::parse(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    match given.as_slice() {
+        [flag, uri] if flag == "--futures" => end(futures::<C>(uri)),
+        _ => finish(given, measure::<C>),
+    }
+}
+
+/// Reads the arguments, measures, and prints the figures.
+pub(crate) fn finish(
+    given: impl IntoIterator<Item = String>,
+    measure: impl FnOnce(&Arguments) -> Result<Figures, Failure>,
+) -> ExitCode {
+    match Arguments::parse(given) {
+        Ok(arguments) => end(measure(&arguments)),
         Err(error) => {
             eprintln!("{error}");
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
-    match measure::<C>(&arguments) {
-        Ok(figures) => {
-            println!("{figures}");
+    }
+}
+
+fn end(result: Result<impl fmt::Display, Failure>) -> ExitCode {
+    match result {
+        Ok(result) => {
+            println!("{result}");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -61,6 +126,16 @@ pub fn run<C: Contestant>() -> ExitCode {
             ExitCode::from(if error.is::<NotOffered>() { 3 } else { 1 })
         }
     }
+}
+
+/// The sizes as one line of JSON.
+fn futures<C: Contestant>(uri: &str) -> Result<String, Failure> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let sizes = C::connect(uri).await?.futures().await?;
+        let sizes: Vec<String> = sizes.iter().map(FutureSize::to_string).collect();
+        Ok(format!("[{}]", sizes.join(",")))
+    })
 }
 
 fn measure<C: Contestant>(arguments: &Arguments) -> Result<Figures, Failure> {
@@ -90,7 +165,7 @@ async fn share<C: Contestant>(
     let (tasks, task) = (arguments.tasks, arguments.task);
     let handles: Vec<_> = (0..tasks)
         .map(|n| {
-            let count = ops / tasks + u64::from(n < ops % tasks);
+            let count = part(ops, tasks, n);
             let (contestant, material) = (contestant.clone(), material.clone());
             tokio::spawn(async move { contestant.work(task, &material, count).await })
         })
@@ -99,4 +174,39 @@ async fn share<C: Contestant>(
         handle.await??;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_printed_as_json() {
+        let size = |boxed| FutureSize {
+            call: "ping",
+            held: 24,
+            boxed,
+        };
+        assert_eq!(
+            size(None).to_string(),
+            r#"{"call":"ping","held":24,"boxed":null}"#
+        );
+        assert_eq!(
+            size(Some(8)).to_string(),
+            r#"{"call":"ping","held":24,"boxed":8}"#
+        );
+    }
+
+    #[test]
+    fn a_future_is_as_large_as_what_it_waits_for() {
+        let large = || async {
+            let bytes = std::hint::black_box([0_u8; 1_000]);
+            std::future::ready(()).await;
+            std::hint::black_box(bytes);
+        };
+        let size = future_size!("large", large());
+        assert!(size.held >= 1_000 && size.boxed.is_none(), "{size}");
+        let size = future_size!("boxed", boxed Box::pin(large()));
+        assert!(size.held < 100 && size.boxed >= Some(1_000), "{size}");
+    }
 }

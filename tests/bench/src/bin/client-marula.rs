@@ -3,8 +3,8 @@
 use std::{hint::black_box, process::ExitCode};
 
 use marula_bench_contract::{
-    Contestant, DATABASE, Failure, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL,
-    ONE_TWEET, Small, SmallRef, Task, id, run,
+    Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
+    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
 };
 use marula_driver::{
     Client, Collection, Cursor, Database,
@@ -44,6 +44,20 @@ impl Contestant for Marula {
             Task::Find10kTweetsRaw => self.find_raw(MANY_TWEETS, count).await,
             Task::InsertMany10k => self.insert_many(&material.many, count).await,
         }
+    }
+
+    async fn futures(&self) -> Result<Vec<FutureSize>, Failure> {
+        let small = &Small::new(0);
+        let inserted = self.collection::<Small>(INSERTED);
+        let mut cursor = self.find::<Small>(MANY_SMALL).await?;
+        Ok(vec![
+            future_size!("ping", boxed self.database.run_command(doc! { "ping": 1 })),
+            future_size!("insert_one", boxed inserted.insert_one(small)),
+            future_size!("insert_many", boxed inserted.insert_many(std::slice::from_ref(small))),
+            future_size!("find_one", boxed inserted.find_one(doc! { "_id": id(0) })),
+            future_size!("find", boxed inserted.find(doc! {})),
+            future_size!("next of a cursor", cursor.try_next()),
+        ])
     }
 }
 

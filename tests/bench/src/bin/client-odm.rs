@@ -4,8 +4,8 @@ use std::{hint::black_box, process::ExitCode};
 
 use marula::{Client, Collection, Document, bson::oid::ObjectId};
 use marula_bench_contract::{
-    Contestant, DATABASE, Failure, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL, Small, Task,
-    id, run,
+    Contestant, DATABASE, Failure, FutureSize, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL,
+    Small, Task, future_size, id, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,19 @@ impl Contestant for Odm {
             }
             _ => Err(NotOffered.into()),
         }
+    }
+
+    async fn futures(&self) -> Result<Vec<FutureSize>, Failure> {
+        let order = &Order::from(&Small::new(0));
+        let inserted = self.orders(INSERTED);
+        let mut stream = self.orders(MANY_SMALL).find_all().stream().await?;
+        Ok(vec![
+            future_size!("insert_one", boxed inserted.insert_one(order)),
+            future_size!("insert_many", boxed inserted.insert_many(std::slice::from_ref(order))),
+            future_size!("find_one", inserted.find_by_id(id(0))),
+            future_size!("find", inserted.find_all().stream()),
+            future_size!("next of a cursor", stream.try_next()),
+        ])
     }
 }
 

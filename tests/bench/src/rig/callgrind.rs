@@ -8,6 +8,7 @@ use std::{
     fs,
     path::Path,
     process::Command,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use marula_bench_contract::{Arguments, Runtime, Task};
@@ -56,7 +57,7 @@ pub(super) fn two_runs(
     topology: Topology,
     task: Task,
 ) -> Result<([Arguments; 2], f64), Failure> {
-    let (few, many) = if task.is_bulk() { (1, 3) } else { (100, 1_600) };
+    let (few, many) = if task.is_bulk() { (1, 2) } else { (100, 1_600) };
     let uri = server.uri(topology)?;
     let arguments = |ops| Arguments {
         uri: uri.clone(),
@@ -84,7 +85,10 @@ pub(super) fn per_operation(
 }
 
 fn count(contestant: &Contestant, arguments: &Arguments, out: &Path) -> Result<Option<Counts>, Failure> {
-    let file = out.join(format!("callgrind.{}.{}", contestant.name, std::process::id()));
+    // Several may be counted at a time.
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let file = out.join(format!("callgrind.{}.{process}.{number}", contestant.role.name()));
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--quiet"]);
     command

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use super::{
-    compare::{Report, Times},
-    table::{place, significant},
+    contestants::Role,
+    numbers::significant,
+    report::{Column, Report, Times},
+    table::place,
 };
 
 const WIDTH: f64 = 800.0;
@@ -16,8 +18,17 @@ const LONGEST: f64 = 500.0;
 const BAR: f64 = 11.0;
 const HEAD: f64 = 64.0;
 
-/// Colours that can be told apart, by everybody and on both grounds: floor, ours, official, libmongoc.
-const COLOURS: [&str; 4] = ["#9a9a94", "#2f9e5b", "#4d7fd6", "#d08a2e"];
+/// Colours that can be told apart, by everybody and on both grounds; grey is what is no driver.
+const fn colour(role: Role) -> &'static str {
+    match role {
+        Role::Blocking => "#c4c4be",
+        Role::Floor => "#8a8a84",
+        Role::Marula => "#2f9e5b",
+        Role::Odm => "#8f6fc9",
+        Role::Official => "#4d7fd6",
+        Role::Libmongoc => "#d08a2e",
+    }
+}
 
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-size:15px}.number{font-size:10px}.task{font-weight:600}
@@ -41,7 +52,7 @@ pub(super) fn svg(report: &Report) -> String {
     );
     legend(&mut picture, &report.contestants);
     for (n, row) in rows.into_iter().enumerate() {
-        bars(&mut picture, row, HEAD + n as f64 * row_height);
+        bars(&mut picture, report, row, HEAD + n as f64 * row_height);
     }
     let right = LABELS + MEASURE;
     add(
@@ -54,38 +65,41 @@ pub(super) fn svg(report: &Report) -> String {
     picture
 }
 
-fn legend(picture: &mut String, contestants: &[String]) {
+fn legend(picture: &mut String, contestants: &[Column]) {
     let mut x = 16.0;
-    for (name, colour) in contestants.iter().zip(COLOURS) {
+    for Column { role, title } in contestants {
+        let colour = colour(*role);
         add(
             picture,
             format_args!(r#"<rect x="{x}" y="37" width="11" height="11" rx="2" fill="{colour}"/>"#),
         );
-        text(picture, "", x + 16.0, 47.0, name);
-        x += 34.0 + name.chars().count() as f64 * 7.0;
+        text(picture, "", x + 16.0, 47.0, title);
+        x += 34.0 + title.chars().count() as f64 * 7.0;
     }
 }
 
-fn bars(picture: &mut String, row: &Times, top: f64) {
+fn bars(picture: &mut String, report: &Report, row: &Times, top: f64) {
     let whole = place(row);
     let (task, circumstances) = whole.split_once(", ").unwrap_or((&whole, ""));
     text(picture, "task", 16.0, top + 16.0, task);
     text(picture, "number", 16.0, top + 31.0, circumstances);
-    let cpu = |n: usize| {
-        row.entries
-            .get(n)
-            .copied()
-            .flatten()
-            .map(|timing| timing.cpu_us.median)
-    };
-    let most = (0..row.entries.len()).filter_map(cpu).fold(0.0, f64::max);
-    // The official driver stands third; where it has no means for a task, the dearest contestant is the measure.
-    let measure = cpu(2).unwrap_or(most).max(f64::MIN_POSITIVE);
-    for (n, colour) in COLOURS.iter().enumerate().take(row.entries.len()) {
-        let Some(value) = cpu(n) else { continue };
+    let cpu: Vec<Option<f64>> = row
+        .entries
+        .iter()
+        .map(|entry| entry.map(|timing| timing.cpu_us.median))
+        .collect();
+    let most = cpu.iter().flatten().copied().fold(0.0, f64::max);
+    // Where the official driver has no means for a task, the dearest contestant is the measure.
+    let measure = report
+        .entry(&cpu, Role::Official)
+        .unwrap_or(most)
+        .max(f64::MIN_POSITIVE);
+    for (n, (column, value)) in report.contestants.iter().zip(cpu).enumerate() {
+        let Some(value) = value else { continue };
         let y = top + n as f64 * BAR;
         let width = (value / measure * MEASURE).clamp(1.0, LONGEST);
         let thick = BAR - 2.0;
+        let colour = colour(column.role);
         add(
             picture,
             format_args!(
@@ -117,43 +131,16 @@ fn add(picture: &mut String, part: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{compare::Timing, statistics::Spread},
-        *,
-    };
+    use super::*;
+    use crate::rig::report::samples;
 
     #[test]
     fn every_entry_has_a_bar_of_its_length() {
-        let timing = |cpu: f64| {
-            let spread = Spread {
-                median: cpu,
-                min: cpu,
-                max: cpu,
-            };
-            Some(Timing {
-                ops_per_second: spread,
-                cpu_us: spread,
-                peak_kib: spread,
-            })
-        };
-        let report = Report {
-            contestants: ["floor", "marula", "official", "a<b"].map(String::from).into(),
-            notes: Vec::new(),
-            times: vec![Times {
-                task: "ping",
-                topology: "standalone",
-                tasks: 1,
-                runtime: "current",
-                charted: true,
-                entries: vec![timing(10.0), timing(20.0), timing(40.0), None],
-            }],
-            counts: Vec::new(),
-        };
-        let picture = svg(&report);
-        for length in ["110.0", "220.0", "440.0"] {
+        let picture = svg(&samples::report());
+        for length in ["88.0", "110.0", "220.0", "440.0"] {
             assert!(picture.contains(&format!(r#"width="{length}""#)), "{picture}");
         }
-        assert_eq!(picture.matches(r#"rx="1.5""#).count(), 3);
+        assert_eq!(picture.matches(r#"rx="1.5""#).count(), 4);
         assert!(picture.contains("a&lt;b"));
     }
 }

@@ -1,18 +1,15 @@
-//! `compare`: all contestants side by side, in rounds, so that what else happens on the machine hits all of them.
+//! `compare`: all contestants side by side, and what is to be reached beside what is.
 
 use std::{fs, process::Command};
-
-use marula_bench_contract::{Arguments, Figures};
-use serde::Serialize;
 
 use super::{
     Failure, Places, callgrind, chart,
     contestants::{self, Contestant},
-    dhat,
-    plan::{self, Cell},
-    server::{Server, Topology},
-    statistics::Spread,
+    cost, counting, futures, goals, plan,
+    report::{Column, Report, Times},
+    server::Server,
     table,
+    timing::{self, Effort},
 };
 
 /// What `compare` was asked for.
@@ -21,100 +18,57 @@ pub(super) struct Settings {
     pub(super) quick: bool,
     pub(super) rounds: Option<u64>,
     pub(super) only: Option<String>,
+    pub(super) times: bool,
     pub(super) counts: bool,
+    pub(super) cost: bool,
     pub(super) readme: bool,
-}
-
-/// Everything that was found, as the JSON file has it. Entries stand in the order of the contestants; there is none where a
-/// contestant has no means for the task.
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    pub(super) contestants: Vec<String>,
-    /// Under which circumstances, one sentence each.
-    pub(super) notes: Vec<String>,
-    pub(super) times: Vec<Times>,
-    pub(super) counts: Vec<Counted>,
-}
-
-/// The times of a row.
-#[derive(Debug, Serialize)]
-pub(super) struct Times {
-    pub(super) task: &'static str,
-    pub(super) topology: &'static str,
-    pub(super) tasks: u64,
-    pub(super) runtime: &'static str,
-    /// Whether the chart shows it.
-    pub(super) charted: bool,
-    pub(super) entries: Vec<Option<Timing>>,
-}
-
-/// The times of a contestant.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Timing {
-    pub(super) ops_per_second: Spread,
-    /// User and system time of the client per operation.
-    pub(super) cpu_us: Spread,
-    pub(super) peak_kib: Spread,
-}
-
-/// The counts of a row.
-#[derive(Debug, Serialize)]
-pub(super) struct Counted {
-    pub(super) task: &'static str,
-    pub(super) topology: &'static str,
-    pub(super) entries: Vec<Option<Count>>,
-}
-
-/// The counts of a contestant, per operation.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Count {
-    pub(super) instructions: f64,
-    pub(super) allocations: f64,
-    pub(super) bytes: f64,
 }
 
 pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     let places = Places::find()?;
-    let mut notes = vec![circumstances()];
-    let contestants = build(&places, &mut notes)?;
-    let rounds = settings
-        .rounds
-        .unwrap_or(if settings.quick { 3 } else { 7 })
-        .max(1);
-    notes.push(format!(
-        "Medians (least–most) of {rounds} rounds in which the programs take turns."
-    ));
-    let wanted = |label: &str| settings.only.as_deref().is_none_or(|only| label.contains(only));
     let mut report = Report {
-        contestants: contestants.iter().map(Contestant::title).collect(),
-        notes,
-        times: times(&contestants, settings.quick, rounds, wanted)?,
-        counts: Vec::new(),
+        notes: vec![circumstances()],
+        ..Report::default()
     };
+    let ours = contestants::build_ours(&places)?;
+    let official = contestants::build_official(&places)?;
+    let rust = [ours.driver.clone(), ours.odm, official.clone()];
+    let mut all = vec![ours.blocking, ours.floor, ours.driver, official];
+    match contestants::build_libmongoc(&places) {
+        Ok(contestant) => all.push(contestant),
+        Err(reason) => report.notes.push(format!("No libmongoc: {reason}.")),
+    }
+    report.contestants = all.iter().map(Column::from).collect();
+    let wanted = |label: &str| settings.only.as_deref().is_none_or(|only| label.contains(only));
+    if settings.times {
+        let effort = Effort::new(settings.quick, settings.rounds);
+        report.notes.push(format!(
+            "Medians (least–most) of {} rounds in which the programs take turns.",
+            effort.rounds
+        ));
+        report.times = times(&all, settings.quick, effort, wanted)?;
+    }
     match callgrind::version() {
         _ if !settings.counts => {}
         Some(version) => {
             report
                 .notes
                 .push(format!("Counts by valgrind {version}: one task on one thread."));
-            report.counts = counts(&contestants, &places, wanted)?;
+            report.counts = counting::rows(&all, &places, wanted)?;
         }
         None => report.notes.push("No counts: valgrind is not installed.".into()),
     }
+    if settings.only.is_none() {
+        report.futures = futures::sizes(&rust.each_ref())?;
+    }
+    if settings.cost {
+        report.build_is_cheap = Some(cost::run()?);
+    }
+    report.goals = goals::of(&report);
     publish(&report, &places, settings.readme)
 }
 
-fn build(places: &Places, notes: &mut Vec<String>) -> Result<Vec<Contestant>, Failure> {
-    let ours = contestants::build_ours(places)?;
-    let mut contestants = vec![ours.floor, ours.driver];
-    contestants.push(contestants::build_official(places)?);
-    match contestants::build_libmongoc(places) {
-        Ok(contestant) => contestants.push(contestant),
-        Err(reason) => notes.push(format!("No libmongoc: {reason}.")),
-    }
-    Ok(contestants)
-}
-
+/// The machine and what the programs are made with.
 fn circumstances() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let said = |program: &str, argument: &str| {
@@ -125,103 +79,28 @@ fn circumstances() -> String {
     };
     let rustc = said("rustc", "--version");
     let rustc = rustc.split(" (").next().unwrap_or_default();
+    // It decides what large writes cost, on loopback too.
+    let congestion = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
     format!(
-        "{cores} cores, Linux {}, {rustc}, release profile.",
-        said("uname", "-r")
+        "{cores} cores, Linux {} with TCP {}, {rustc}, release profile.",
+        said("uname", "-r"),
+        congestion.trim()
     )
 }
 
 fn times(
     contestants: &[Contestant],
     quick: bool,
-    rounds: u64,
+    effort: Effort,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Times>, Failure> {
     let server = Server::start(None)?;
-    let charted = plan::cells(true);
     let mut rows = Vec::new();
-    for cell in plan::cells(quick)
-        .into_iter()
-        .filter(|cell| wanted(&cell.label()))
-    {
-        let entries = row(contestants, &server, &cell, cell.ops(quick), rounds)?;
-        let times = Times {
-            task: cell.task.name(),
-            topology: cell.topology.name(),
-            tasks: cell.tasks,
-            runtime: cell.runtime.name(),
-            charted: charted.contains(&cell),
-            entries,
-        };
-        eprintln!("{}", table::times_line(&times));
-        rows.push(times);
-    }
-    Ok(rows)
-}
-
-fn row(
-    contestants: &[Contestant],
-    server: &Server,
-    cell: &Cell,
-    ops: u64,
-    rounds: u64,
-) -> Result<Vec<Option<Timing>>, Failure> {
-    let arguments = Arguments {
-        uri: server.uri(cell.topology)?,
-        task: cell.task,
-        tasks: cell.tasks,
-        runtime: cell.runtime,
-        ops,
-    };
-    let mut runs: Vec<Vec<Figures>> = vec![Vec::new(); contestants.len()];
-    for _ in 0..rounds {
-        for (contestant, runs) in contestants.iter().zip(&mut runs) {
-            runs.extend(contestant.run(&arguments)?);
-        }
-    }
-    Ok(runs.iter().map(|runs| Timing::of(runs)).collect())
-}
-
-impl Timing {
-    fn of(runs: &[Figures]) -> Option<Self> {
-        let spread = |value: fn(&Figures) -> f64| Spread::of(runs.iter().map(value).collect());
-        Some(Self {
-            ops_per_second: spread(|run| run.ops as f64 * 1e9 / run.wall_ns.max(1) as f64)?,
-            cpu_us: spread(|run| run.cpu_ns as f64 / 1e3 / run.ops.max(1) as f64)?,
-            peak_kib: spread(|run| run.peak_kib as f64)?,
-        })
-    }
-}
-
-fn counts(
-    contestants: &[Contestant],
-    places: &Places,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<Counted>, Failure> {
-    let server = Server::start(Some(callgrind::DELAY_US))?;
-    let mut rows = Vec::new();
-    for topology in [Topology::Standalone, Topology::ThreeNode] {
-        for task in plan::counted(topology) {
-            if !wanted(&format!("{task} {}", topology.name())) {
-                continue;
-            }
-            let mut entries = Vec::new();
-            for contestant in contestants {
-                let counts = callgrind::per_operation(contestant, &server, topology, task, &places.out)?;
-                let bytes = dhat::bytes_per_operation(contestant, &server, topology, task)?;
-                entries.push(counts.zip(bytes).map(|(counts, bytes)| Count {
-                    instructions: counts.instructions,
-                    allocations: counts.allocations,
-                    bytes,
-                }));
-            }
-            let counted = Counted {
-                task: task.name(),
-                topology: topology.name(),
-                entries,
-            };
-            eprintln!("{}", table::counts_line(&counted));
-            rows.push(counted);
+    for cell in plan::cells(quick) {
+        if wanted(&cell.label()) {
+            let row = timing::row(contestants, &server, &cell, effort)?;
+            eprintln!("{}", table::times_line(&row));
+            rows.push(row);
         }
     }
     Ok(rows)
@@ -243,7 +122,8 @@ fn publish(report: &Report, places: &Places, readme: bool) -> Result<(), Failure
     if readme {
         let path = places.root.join("README.md");
         let part = format!(
-            "![CPU time per operation](tests/bench/comparison.svg)\n\n{}",
+            "`cargo run --release -p marula-bench -- compare --readme` makes this anew; without `--readme` it prints all rows.\n\n\
+             ![CPU time per operation](tests/bench/comparison.svg)\n{}",
             table::summary(report)
         );
         let written = between_markers(&fs::read_to_string(&path)?, &part)?;
@@ -277,19 +157,5 @@ mod tests {
         );
         assert!(between_markers("a\n", "new\n").is_err());
         assert!(between_markers(&format!("a\n{BEGIN}"), "new\n").is_err());
-    }
-
-    #[test]
-    fn figures_become_rates() {
-        let run = Figures {
-            ops: 1_000,
-            wall_ns: 500_000_000,
-            cpu_ns: 20_000_000,
-            peak_kib: 4_096,
-        };
-        let timing = Timing::of(&[run]).unwrap();
-        assert_eq!(timing.ops_per_second.median, 2_000.0);
-        assert_eq!(timing.cpu_us.median, 20.0);
-        assert!(Timing::of(&[]).is_none());
     }
 }

@@ -7,15 +7,45 @@ use std::{
 };
 
 use marula_bench_contract::{Arguments, Figures};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Failure, Places};
+
+/// What a client program stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Role {
+    /// Bytes on blocking sockets.
+    Blocking,
+    /// Bytes on tokio's sockets.
+    Floor,
+    /// Our driver.
+    Marula,
+    /// Our ODM.
+    Odm,
+    /// MongoDB's driver for Rust.
+    Official,
+    /// MongoDB's driver for C.
+    Libmongoc,
+}
+
+impl Role {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Floor => "floor",
+            Self::Marula => "marula",
+            Self::Odm => "odm",
+            Self::Official => "official",
+            Self::Libmongoc => "libmongoc",
+        }
+    }
+}
 
 /// A client program.
 #[derive(Clone, Debug)]
 pub(super) struct Contestant {
-    /// As tables call it.
-    pub(super) name: &'static str,
+    pub(super) role: Role,
     /// The version that was built, where it is not this project's.
     pub(super) version: String,
     pub(super) program: PathBuf,
@@ -33,6 +63,18 @@ pub(super) fn succeed(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
+/// What a command printed, when it has succeeded.
+pub(super) fn succeeded(command: &mut Command) -> Result<String, Failure> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?}: {}: {}", output.status, said.trim()).into())
+}
+
 /// The cargo that runs this program, or the one on the path.
 pub(super) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
@@ -41,38 +83,35 @@ pub(super) fn cargo() -> Command {
 /// What this project has: programs built in its workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Ours {
+    pub(super) blocking: Contestant,
     pub(super) floor: Contestant,
     pub(super) driver: Contestant,
     pub(super) odm: Contestant,
 }
 
-/// The floor, our driver and our ODM, with the settings of `cargo build --release`.
+/// The floors, our driver and our ODM, with the settings of `cargo build --release`.
 pub(super) fn build_ours(places: &Places) -> Result<Ours, Failure> {
     let mut build = cargo();
     build
         .current_dir(&places.root)
-        .args(["build", "--release", "--quiet", "--locked"]);
-    build.args([
-        "--package",
-        "marula-bench",
-        "--bin",
-        "client-marula",
-        "--bin",
-        "client-floor",
-        "--bin",
-        "client-odm",
-    ]);
-    succeed(build.arg("--target-dir").arg(&places.target))?;
-    let contestant = |name, program: &str| Contestant {
-        name,
-        version: String::new(),
-        program: places.target.join("release").join(program),
+        .args(["build", "--release", "--quiet", "--locked"])
+        .args(["--package", "marula-bench"]);
+    let mut contestant = |role, program: &str| {
+        build.args(["--bin", program]);
+        Contestant {
+            role,
+            version: String::new(),
+            program: places.target.join("release").join(program),
+        }
     };
-    Ok(Ours {
-        floor: contestant("floor", "client-floor"),
-        driver: contestant("marula", "client-marula"),
-        odm: contestant("odm", "client-odm"),
-    })
+    let ours = Ours {
+        blocking: contestant(Role::Blocking, "client-blocking"),
+        floor: contestant(Role::Floor, "client-floor"),
+        driver: contestant(Role::Marula, "client-marula"),
+        odm: contestant(Role::Odm, "client-odm"),
+    };
+    succeed(build.arg("--target-dir").arg(&places.target))?;
+    Ok(ours)
 }
 
 /// The official crate's client.
@@ -81,12 +120,20 @@ pub(super) fn build_official(places: &Places) -> Result<Contestant, Failure> {
     let manifest = places.package().join("official/Cargo.toml");
     let mut build = cargo();
     build
-        .args(["build", "--release", "--quiet", "--locked", "--manifest-path"])
+        .args([
+            "build",
+            "--release",
+            "--quiet",
+            "--locked",
+            "--bin",
+            "client-official",
+            "--manifest-path",
+        ])
         .arg(&manifest);
     succeed(build.arg("--target-dir").arg(&target))?;
     let lock = std::fs::read_to_string(manifest.with_file_name("Cargo.lock"))?;
     Ok(Contestant {
-        name: "official",
+        role: Role::Official,
         version: locked_version(&lock, "mongodb").ok_or("the lock file has no crate mongodb")?,
         program: target.join("release/client-official"),
     })
@@ -123,7 +170,7 @@ pub(super) fn build_libmongoc(places: &Places) -> Result<Contestant, String> {
         .arg("-pthread");
     succeed(&mut compile).map_err(|error| error.to_string())?;
     Ok(Contestant {
-        name: "libmongoc",
+        role: Role::Libmongoc,
         version: ask(library, &["--modversion"]).unwrap_or_default(),
         program,
     })
@@ -132,7 +179,9 @@ pub(super) fn build_libmongoc(places: &Places) -> Result<Contestant, String> {
 impl Contestant {
     /// With the version, where it is not this project's.
     pub(super) fn title(&self) -> String {
-        format!("{} {}", self.name, self.version).trim_end().to_owned()
+        format!("{} {}", self.role.name(), self.version)
+            .trim_end()
+            .to_owned()
     }
 
     /// Runs the program. `None` when it has no means for the task.
@@ -151,7 +200,7 @@ impl Contestant {
             Some(3) => Ok(None),
             _ => {
                 let said = String::from_utf8_lossy(&output.stderr);
-                Err(format!("{}: {}: {}", self.name, output.status, said.trim()).into())
+                Err(format!("{}: {}: {}", self.role.name(), output.status, said.trim()).into())
             }
         }
     }

@@ -1,10 +1,15 @@
-//! `cost`: what a program that inserts and finds one document costs to build, on our driver and on the official one.
+//! `cost`: what a program that connects, inserts and finds one document costs to build, on our driver and on the official one.
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
+    fmt::Write,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
+
+use serde::Serialize;
 
 use super::{
     Failure, Places,
@@ -14,10 +19,17 @@ use super::{
 /// Of each of the official driver's costs, ours may be this share.
 const SHARE: f64 = 0.6;
 
+/// A build that takes longer, in seconds, is given up, so that the command ends on a busy machine too.
+const MAX_BUILD: u32 = 1200;
+
+/// All of our driver's features that applications choose.
+const ALL_FEATURES: &str =
+    r#""dns", "hickory", "key-password", "rustls", "snappy", "tracing", "zlib", "zstd""#;
+
 /// What a program costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Cost {
-    /// Crates in the default tree of this machine, the driver's own among them.
+    /// Crates in the tree of this machine, the driver's own among them.
     crates: f64,
     /// User and system time of a clean release build.
     build_seconds: f64,
@@ -27,7 +39,9 @@ struct Cost {
 
 /// A program that is built: its dependency as `Cargo.toml` names it, and its text.
 struct Sample<'a> {
-    name: &'static str,
+    /// As tables call it.
+    title: &'static str,
+    package: &'static str,
     dependency: String,
     lock: PathBuf,
     source: &'a str,
@@ -55,7 +69,16 @@ async fn main() -> marula_driver::Result<()> {
 }
 "#;
 
-/// Builds both programs and prints their costs. False when one of ours is too high.
+/// The figures of one sample, and as shares of the official driver's.
+#[derive(Debug, Serialize)]
+struct Row {
+    title: &'static str,
+    cost: Cost,
+    shares: Cost,
+}
+
+/// Builds all programs and prints their costs; the files beside the comparison's hold them too. False when one of our driver's
+/// is too high.
 pub(super) fn run() -> Result<bool, Failure> {
     let places = Places::find()?;
     let official_source = DRIVER
@@ -63,49 +86,95 @@ pub(super) fn run() -> Result<bool, Failure> {
         .replace("marula_driver", "mongodb")
         .replace("Client::connect", "Client::with_uri_str");
     let odm_source = DRIVER.replace("marula_driver::", "marula::driver::");
-    let path = |folder: &str| format!("{{ path = {:?} }}", places.root.join(folder));
+    let path = |folder: &str, more: &str| format!("{{ path = {:?}{more} }}", places.root.join(folder));
+    let lock = places.root.join("Cargo.lock");
     let samples = [
         Sample {
-            name: "marula-driver",
-            dependency: path("driver"),
-            lock: places.root.join("Cargo.lock"),
-            source: DRIVER,
-        },
-        Sample {
-            name: "marula",
-            dependency: path("odm"),
-            lock: places.root.join("Cargo.lock"),
-            source: &odm_source,
-        },
-        Sample {
-            name: "mongodb",
+            title: "mongodb 3.9.1",
+            package: "mongodb",
             dependency: "\"=3.9.1\"".into(),
             lock: places.package().join("official/Cargo.lock"),
             source: &official_source,
         },
+        Sample {
+            title: "marula-driver",
+            package: "marula-driver",
+            dependency: path("driver", ""),
+            lock: lock.clone(),
+            source: DRIVER,
+        },
+        Sample {
+            title: "marula",
+            package: "marula",
+            dependency: path("odm", ""),
+            lock: lock.clone(),
+            source: &odm_source,
+        },
+        Sample {
+            title: "marula-driver, all features",
+            package: "marula-driver",
+            dependency: path("driver", &format!(", features = [{ALL_FEATURES}]")),
+            lock,
+            source: DRIVER,
+        },
     ];
-    println!(
-        "| default features | crates | clean release build, CPU s | stripped program, MiB |\n|---|---:|---:|---:|"
-    );
     let mut costs = Vec::new();
     for sample in &samples {
-        let cost = sample.measure(&places.out.join("cost").join(sample.name))?;
-        println!(
-            "| {} | {} | {:.0} | {:.2} |",
-            sample.name, cost.crates, cost.build_seconds, cost.size_mib
+        eprint!("{} … ", sample.title);
+        let cost = sample.measure(&places.out.join("cost"))?;
+        eprintln!(
+            "{} crates, {:.1} s, {:.2} MiB",
+            cost.crates, cost.build_seconds, cost.size_mib
         );
         costs.push(cost);
     }
-    let [driver, odm, official] = costs.try_into().map_err(|_| "a sample is missing")?;
-    driver.share_of(&official, "marula-driver");
-    odm.share_of(&official, "marula");
-    let holds = driver.at_most(&official, SHARE);
-    println!(
-        "marula-driver may cost {:.0} % of mongodb in each: {}",
+    let official = *costs.first().ok_or("the official driver's figures are missing")?;
+    let rows: Vec<Row> = samples
+        .iter()
+        .zip(costs)
+        .map(|(sample, cost)| Row {
+            title: sample.title,
+            cost,
+            shares: cost.share_of(&official),
+        })
+        .collect();
+    let holds = rows
+        .iter()
+        .filter(|row| row.title == "marula-driver")
+        .all(|row| row.shares.is_at_most(SHARE));
+    let verdict = format!(
+        "marula-driver may cost {:.0} % of mongodb in each: {}\n",
         SHARE * 100.0,
-        if holds { "ok" } else { "PASSED" }
+        if holds { "ok" } else { "TOO MUCH" }
+    );
+    let text = format!("{}\n{verdict}", table(&rows)?);
+    fs::write(places.out.join("cost.md"), &text)?;
+    fs::write(places.out.join("cost.json"), serde_json::to_string_pretty(&rows)?)?;
+    println!(
+        "{text}\nwritten to {}",
+        places.out.join("cost.{md,json}").display()
     );
     Ok(holds)
+}
+
+fn table(rows: &[Row]) -> Result<String, Failure> {
+    let mut text = String::from(
+        "| connect, insert, find | crates | clean release build, CPU s | stripped program, MiB |\n|---|---:|---:|---:|\n",
+    );
+    for Row { title, cost, shares } in rows {
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        writeln!(
+            text,
+            "| {title} | {} ({}) | {:.1} ({}) | {:.2} ({}) |",
+            cost.crates,
+            percent(shares.crates),
+            cost.build_seconds,
+            percent(shares.build_seconds),
+            cost.size_mib,
+            percent(shares.size_mib)
+        )?;
+    }
+    Ok(text)
 }
 
 impl Sample<'_> {
@@ -117,7 +186,7 @@ impl Sample<'_> {
         let manifest = format!(
             "[workspace]\n\n[package]\nname = \"sample\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
              [profile.release]\nstrip = true\n\n[dependencies]\n{SERDE}\n{TOKIO}\n{} = {}\n",
-            self.name, self.dependency
+            self.package, self.dependency
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::write(folder.join("src/main.rs"), self.source)?;
@@ -127,16 +196,20 @@ impl Sample<'_> {
         let crates = self.crates(folder)?;
         let before = children_seconds()?;
         let target = folder.join("target");
-        let mut build = cargo();
+        let cargo: OsString = cargo().get_program().to_owned();
+        // GNU's `timeout` ends the compilers with cargo.
+        let mut build = Command::new("timeout");
         build
-            .current_dir(folder)
-            .env_remove("CARGO_TARGET_DIR")
-            .env_remove("RUSTFLAGS");
-        succeed(
-            build
-                .args(["build", "--release", "--quiet", "--target-dir"])
-                .arg(&target),
-        )?;
+            .arg(format!("{MAX_BUILD}s"))
+            .arg(cargo)
+            .args(["build", "--release", "--quiet", "--target-dir"])
+            .arg(&target)
+            .current_dir(folder);
+        // What this shell has set for its own builds.
+        for variable in ["CARGO_TARGET_DIR", "CARGO_INCREMENTAL", "RUSTFLAGS"] {
+            build.env_remove(variable);
+        }
+        succeed(&mut build)?;
         let cost = Cost {
             crates,
             build_seconds: children_seconds()? - before,
@@ -157,7 +230,7 @@ impl Sample<'_> {
             "--format",
             "{p}",
         ]);
-        let output = tree.args(["--package", self.name]).output()?;
+        let output = tree.args(["--package", self.package]).output()?;
         if !output.status.success() {
             return Err(format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
@@ -201,23 +274,18 @@ fn children_seconds() -> Result<f64, Failure> {
 }
 
 impl Cost {
-    fn shares(&self, of: &Self) -> [f64; 3] {
-        [
-            self.crates / of.crates,
-            self.build_seconds / of.build_seconds,
-            self.size_mib / of.size_mib,
-        ]
+    fn share_of(&self, of: &Self) -> Self {
+        Self {
+            crates: self.crates / of.crates,
+            build_seconds: self.build_seconds / of.build_seconds,
+            size_mib: self.size_mib / of.size_mib,
+        }
     }
 
-    fn share_of(&self, official: &Self, name: &str) {
-        let [crates, build, size] = self.shares(official).map(|share| share * 100.0);
-        println!(
-            "{name}: {crates:.0} % of mongodb's crates, {build:.0} % of its build, {size:.0} % of its size"
-        );
-    }
-
-    fn at_most(&self, official: &Self, share: f64) -> bool {
-        self.shares(official).into_iter().all(|reached| reached <= share)
+    fn is_at_most(&self, share: f64) -> bool {
+        [self.crates, self.build_seconds, self.size_mib]
+            .into_iter()
+            .all(|reached| reached <= share)
     }
 }
 
@@ -239,8 +307,33 @@ mod tests {
             size_mib,
         };
         let official = cost(100.0, 100.0, 10.0);
-        assert!(cost(60.0, 10.0, 1.0).at_most(&official, SHARE));
-        assert!(!cost(10.0, 61.0, 1.0).at_most(&official, SHARE));
+        let holds = |ours: Cost| ours.share_of(&official).is_at_most(SHARE);
+        assert!(holds(cost(60.0, 10.0, 1.0)));
+        assert!(!holds(cost(10.0, 61.0, 1.0)) && !holds(cost(10.0, 1.0, 6.1)));
+    }
+
+    #[test]
+    fn a_row_tells_costs_and_shares() {
+        let cost = Cost {
+            crates: 90.0,
+            build_seconds: 33.3,
+            size_mib: 4.5,
+        };
+        let half = Cost {
+            crates: 180.0,
+            build_seconds: 66.6,
+            size_mib: 9.0,
+        };
+        let rows = [Row {
+            title: "x",
+            cost,
+            shares: cost.share_of(&half),
+        }];
+        let text = table(&rows).unwrap();
+        assert!(
+            text.ends_with("| x | 90 (50 %) | 33.3 (50 %) | 4.50 (50 %) |\n"),
+            "{text}"
+        );
     }
 
     #[test]

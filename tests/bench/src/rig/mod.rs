@@ -6,12 +6,18 @@ mod check;
 mod compare;
 mod contestants;
 mod cost;
+mod counting;
 mod dhat;
+mod futures;
+mod goals;
+mod numbers;
 mod plan;
 mod profile;
+mod report;
 mod server;
 mod statistics;
 mod table;
+mod timing;
 
 use std::{error::Error, path::PathBuf, time::Duration};
 
@@ -21,14 +27,14 @@ use crate::canned;
 pub type Failure = Box<dyn Error>;
 
 const USAGE: &str = "usage: marula-bench COMMAND
-  compare [--quick] [--rounds N] [--only TEXT] [--no-counts] [--readme]
-      all contestants side by side; writes target/bench/comparison.{md,json,svg}
+  compare [--quick] [--rounds N] [--only TEXT] [--no-times] [--no-counts] [--cost] [--readme]
+      all contestants side by side, and the goals beside what is reached; writes target/bench/comparison.{md,json,svg}
   check [--write]
       instructions and allocations of our client against ceilings.toml; --write makes the file anew
-  profile [--top N] [--only TEXT]
-      which functions of our client the instructions of an operation are in
+  profile [--client NAME] [--top N] [--only TEXT]
+      which functions of a client (marula, odm, official, libmongoc, floor, blocking) the instructions of an operation are in
   cost
-      crates, build time and program size, ours beside the official driver's
+      crates, build time and program size, ours beside the official driver's; writes target/bench/cost.{md,json}
   canned [--delay-us N]
       only the server, until standard input ends";
 
@@ -51,7 +57,9 @@ pub fn run(arguments: &[String]) -> Result<bool, Failure> {
                 quick: options.flag("--quick"),
                 rounds: options.number("--rounds")?,
                 only: options.value("--only")?,
+                times: !options.flag("--no-times"),
                 counts: !options.flag("--no-counts"),
+                cost: options.flag("--cost"),
                 readme: options.flag("--readme"),
             };
             options.end()?;
@@ -65,9 +73,10 @@ pub fn run(arguments: &[String]) -> Result<bool, Failure> {
         }
         "profile" => {
             let top = options.number("--top")?.unwrap_or(25);
+            let client = options.value("--client")?;
             let only = options.value("--only")?;
             options.end()?;
-            profile::run(usize::try_from(top)?, only.as_deref())?;
+            profile::run(usize::try_from(top)?, client.as_deref(), only.as_deref())?;
             Ok(true)
         }
         "cost" => {

@@ -11,10 +11,17 @@ pub(super) struct Cell {
     pub(super) task: Task,
     pub(super) tasks: u64,
     pub(super) runtime: Runtime,
+    /// Whether the chart and the short table show it.
+    pub(super) charted: bool,
 }
 
 const SMALL: [Task; 3] = [Task::Ping, Task::InsertOne, Task::FindOne];
 const WIDE: [Task; 2] = [Task::InsertOne27k, Task::FindOneRawTweet];
+
+/// How many tasks libmongoc's threads are measured with.
+pub(super) const MANY: u64 = 32;
+/// How many tasks the floor on tokio is measured with.
+pub(super) const MOST: u64 = 64;
 
 /// The tasks whose costs are counted on a deployment.
 pub(super) fn counted(topology: Topology) -> Vec<Task> {
@@ -25,31 +32,45 @@ pub(super) fn counted(topology: Topology) -> Vec<Task> {
         .collect()
 }
 
-/// The rows whose times are taken.
+/// The rows whose times are taken; quickly, those of the chart.
 pub(super) fn cells(quick: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
-    let mut add = |topology, tasks: &[Task], at_a_time: &[(u64, Runtime)]| {
-        for &task in tasks {
-            cells.extend(at_a_time.iter().map(|&(tasks, runtime)| Cell {
-                topology,
-                task,
-                tasks,
-                runtime,
-            }));
-        }
+    let mut add = |topology, tasks: &[Task], (at_a_time, runtime), charted| {
+        cells.extend(tasks.iter().map(|&task| Cell {
+            topology,
+            task,
+            tasks: at_a_time,
+            runtime,
+            charted,
+        }));
     };
-    let ends = [(1, Runtime::Current), (64, Runtime::Multi)];
-    let all = [1, 8, 64].map(|tasks| [(tasks, Runtime::Current), (tasks, Runtime::Multi)]);
-    add(Topology::Standalone, &SMALL, &ends);
-    if quick {
-        add(Topology::ThreeNode, &SMALL, &ends);
-    } else {
-        add(Topology::OneNode, &SMALL, &ends);
-        add(Topology::ThreeNode, &SMALL, all.as_flattened());
-    }
-    add(Topology::ThreeNode, &WIDE, &ends);
+    let (one, many, most) = (
+        (1, Runtime::Current),
+        (MANY, Runtime::Multi),
+        (MOST, Runtime::Multi),
+    );
     let bulk: Vec<Task> = Task::ALL.into_iter().filter(|task| task.is_bulk()).collect();
-    add(Topology::Standalone, &bulk, &ends[..1]);
+    for topology in [Topology::Standalone, Topology::ThreeNode] {
+        add(topology, &SMALL, one, topology == Topology::ThreeNode);
+        add(topology, &SMALL, most, false);
+    }
+    add(Topology::Standalone, &SMALL, many, true);
+    add(Topology::Standalone, &WIDE, one, false);
+    add(Topology::Standalone, &WIDE, many, true);
+    let find = [Task::FindOne];
+    for circumstances in [one, most] {
+        add(Topology::OneNode, &find, circumstances, false);
+    }
+    for circumstances in [
+        (8, Runtime::Current),
+        (MOST, Runtime::Current),
+        (1, Runtime::Multi),
+        (8, Runtime::Multi),
+    ] {
+        add(Topology::ThreeNode, &find, circumstances, false);
+    }
+    add(Topology::Standalone, &bulk, one, true);
+    cells.retain(|cell| cell.charted || !quick);
     cells
 }
 
@@ -65,16 +86,18 @@ impl Cell {
         )
     }
 
-    /// How many operations a run does, for some tenths of a second.
-    pub(super) fn ops(&self, quick: bool) -> u64 {
-        let full = match self.task {
-            Task::Find10kTweetsDocument => 6,
-            task if task.is_bulk() => 40,
-            Task::InsertOne27k => 6_000,
-            _ if self.tasks == 1 => 12_000,
-            _ => 32_000,
-        };
-        if quick { (full / 3).max(3) } else { full }
+    /// How many operations tell how long one takes, roughly.
+    pub(super) fn first_ops(&self) -> u64 {
+        if self.task.is_bulk() {
+            1
+        } else {
+            50 * self.tasks.max(8)
+        }
+    }
+
+    /// How many operations a run has at least, however long that takes.
+    pub(super) fn least_ops(&self) -> u64 {
+        if self.task.is_bulk() { 2 } else { 10 * self.tasks }
     }
 }
 
@@ -94,18 +117,22 @@ mod tests {
     }
 
     #[test]
-    fn small_operations_are_measured_at_every_width() {
+    fn one_operation_is_measured_at_every_width() {
         let cells = cells(false);
         for runtime in [Runtime::Current, Runtime::Multi] {
-            for tasks in [1, 8, 64] {
-                let wanted = Cell {
-                    topology: Topology::ThreeNode,
-                    task: Task::FindOne,
-                    tasks,
-                    runtime,
-                };
-                assert!(cells.contains(&wanted), "{}", wanted.label());
+            for tasks in [1, 8, MOST] {
+                let measured = cells.iter().any(|cell| {
+                    (cell.topology, cell.task, cell.tasks, cell.runtime)
+                        == (Topology::ThreeNode, Task::FindOne, tasks, runtime)
+                });
+                assert!(measured, "{tasks} {}", runtime.name());
             }
         }
+    }
+
+    #[test]
+    fn a_quick_look_has_the_rows_of_the_chart() {
+        assert!(cells(true).iter().all(|cell| cell.charted));
+        assert_eq!(cells(true).len(), 14);
     }
 }

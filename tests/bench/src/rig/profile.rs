@@ -1,38 +1,41 @@
-//! `profile`: which functions of our client the instructions of an operation are in.
+//! `profile`: which functions of a client the instructions of an operation are in.
 
 use std::collections::BTreeMap;
 
 use marula_bench_contract::Task;
 
 use super::{
-    Failure, Places, callgrind, contestants,
+    Failure, Places, callgrind,
+    contestants::{self, Contestant},
+    plan,
     server::{Server, Topology},
 };
 
-const CASES: [(Topology, Task); 8] = [
+/// What is shown when nothing is asked for.
+const MAIN: [(Topology, Task); 8] = [
     (Topology::Standalone, Task::Ping),
     (Topology::Standalone, Task::InsertOne),
     (Topology::Standalone, Task::FindOne),
+    (Topology::Standalone, Task::Find10kOwned),
+    (Topology::Standalone, Task::InsertMany10k),
     (Topology::ThreeNode, Task::Ping),
     (Topology::ThreeNode, Task::InsertOne),
     (Topology::ThreeNode, Task::FindOne),
-    (Topology::Standalone, Task::Find10kOwned),
-    (Topology::Standalone, Task::InsertMany10k),
 ];
 
 /// Prints the functions that spend the most, by themselves and with what they call, for each case.
-pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
+pub(super) fn run(top: usize, client: Option<&str>, only: Option<&str>) -> Result<(), Failure> {
     let places = Places::find()?;
     callgrind::version().ok_or("the profile needs valgrind")?;
-    let ours = contestants::build_ours(&places)?.driver;
+    let cases = cases(only)?;
+    let client = build(&places, client.unwrap_or("marula"))?;
     let server = Server::start(Some(callgrind::DELAY_US))?;
-    for (topology, task) in CASES {
-        let label = format!("{task} {}", topology.name());
-        if only.is_some_and(|only| !label.contains(only)) {
+    for (topology, task) in cases {
+        let label = format!("{}: {}", client.title(), label(topology, task));
+        let Some(counts) = callgrind::per_operation(&client, &server, topology, task, &places.out)? else {
+            println!("\n{label}: not offered");
             continue;
-        }
-        let counts = callgrind::per_operation(&ours, &server, topology, task, &places.out)?;
-        let counts = counts.ok_or("our client has no means for a task")?;
+        };
         println!(
             "\n{label}: {:.0} instructions, {:.2} allocations",
             counts.instructions, counts.allocations
@@ -44,10 +47,65 @@ pub(super) fn run(top: usize, only: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
+fn label(topology: Topology, task: Task) -> String {
+    format!("{task} {}", topology.name())
+}
+
+/// Those whose label contains the text, or else the main ones.
+fn cases(only: Option<&str>) -> Result<Vec<(Topology, Task)>, Failure> {
+    let Some(only) = only else {
+        return Ok(MAIN.to_vec());
+    };
+    let all = [Topology::Standalone, Topology::ThreeNode]
+        .into_iter()
+        .flat_map(|topology| {
+            plan::counted(topology)
+                .into_iter()
+                .map(move |task| (topology, task))
+        });
+    let wanted: Vec<_> = all
+        .filter(|(topology, task)| label(*topology, *task).contains(only))
+        .collect();
+    if wanted.is_empty() {
+        return Err(format!("nothing that is counted is named {only}").into());
+    }
+    Ok(wanted)
+}
+
+fn build(places: &Places, name: &str) -> Result<Contestant, Failure> {
+    match name {
+        "official" => contestants::build_official(places),
+        "libmongoc" => Ok(contestants::build_libmongoc(places)?),
+        _ => {
+            let ours = contestants::build_ours(places)?;
+            [ours.driver, ours.odm, ours.floor, ours.blocking]
+                .into_iter()
+                .find(|contestant| contestant.role.name() == name)
+                .ok_or_else(|| format!("no client is named {name}").into())
+        }
+    }
+}
+
 fn print(functions: &BTreeMap<String, f64>, of: f64, top: usize) {
     let mut functions: Vec<(&String, &f64)> = functions.iter().collect();
     functions.sort_by(|a, b| b.1.total_cmp(a.1));
     for (name, spent) in functions.into_iter().take(top) {
         println!("{spent:>14.1} {:>5.1} %  {name}", spent / of * 100.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_can_be_asked_for() {
+        for task in Task::ALL {
+            let found = cases(Some(&label(Topology::Standalone, task))).unwrap();
+            assert_eq!(found, [(Topology::Standalone, task)]);
+        }
+        assert_eq!(cases(None).unwrap(), MAIN);
+        let error = cases(Some("pong")).unwrap_err().to_string();
+        assert_eq!(error, "nothing that is counted is named pong");
     }
 }

@@ -3,12 +3,17 @@
 use std::fmt::Write;
 
 use super::{
-    compare::{Count, Counted, Report, Times, Timing},
-    statistics::Spread,
+    contestants::Role,
+    goals::{Bound, Goal},
+    numbers::{grouped, significant, spread},
+    report::{Column, Count, Counted, Futures, Report, Size, Times, Timing},
 };
 
 /// What stands where a contestant has no means for a task.
 const NONE: &str = "–";
+
+const CPU: &str = "CPU time of the client per operation, µs";
+const COUNTS: &str = "User instructions per operation; allocations (KiB)";
 
 /// All tables.
 pub(super) fn markdown(report: &Report) -> String {
@@ -16,65 +21,49 @@ pub(super) fn markdown(report: &Report) -> String {
     for note in &report.notes {
         line(&mut text, note);
     }
-    let times = |value: fn(&Times) -> Vec<String>| {
+    let columns = &report.contestants;
+    let rows = |cells: &dyn Fn(&Times) -> Vec<String>| -> Vec<_> {
         report
             .times
             .iter()
-            .map(|times| (place(times), value(times)))
-            .collect::<Vec<_>>()
+            .map(|times| (place(times), cells(times)))
+            .collect()
     };
-    if !report.times.is_empty() {
-        let cpu = times(|times| entries(times, |timing| spread(timing.cpu_us)));
-        grid(
-            &mut text,
-            "CPU time of the client per operation, µs",
-            report,
-            &cpu,
-        );
-        let rates = times(rates);
-        grid(
-            &mut text,
-            "Operations per second, and as a share of the floor",
-            report,
-            &rates,
-        );
-        let peak = times(|times| entries(times, |timing| format!("{:.1}", timing.peak_kib.median / 1024.0)));
-        grid(&mut text, "Most memory resident, MiB", report, &peak);
-    }
-    if !report.counts.is_empty() {
-        let rows: Vec<_> = report
-            .counts
-            .iter()
-            .map(|row| (counted_place(row), counted(row)))
-            .collect();
-        grid(
-            &mut text,
-            "User instructions per operation; allocations (KiB)",
-            report,
-            &rows,
-        );
-    }
+    let cpu = rows(&|times| entries(&times.entries, |timing| spread(timing.cpu_us)));
+    grid(&mut text, CPU, columns, &cpu);
+    let title = "Operations per second, as shares of the floor on tokio and of the blocking one";
+    grid(&mut text, title, columns, &rows(&|times| rates(report, times)));
+    let peak = rows(&|times| {
+        entries(&times.entries, |timing| {
+            format!("{:.1}", timing.peak_kib.median / 1024.0)
+        })
+    });
+    grid(&mut text, "Most memory resident, MiB", columns, &peak);
+    grid(&mut text, COUNTS, columns, &counted(report, |_| true));
+    write_futures(&mut text, &report.futures);
+    write_goals(&mut text, report);
     text
 }
 
-/// The rows of the chart only: CPU time.
+/// The CPU time of the rows of the chart, and the counts of the tasks in them on a standalone.
 pub(super) fn summary(report: &Report) -> String {
     let mut text = String::new();
     let charted = report.times.iter().filter(|times| times.charted);
     let cpu: Vec<_> = charted
         .map(|times| {
-            (
-                place(times),
-                entries(times, |timing| significant(timing.cpu_us.median)),
-            )
+            let cells = entries(&times.entries, |timing| significant(timing.cpu_us.median));
+            (place(times), cells)
         })
         .collect();
-    grid(
-        &mut text,
-        "CPU time of the client per operation, µs",
-        report,
-        &cpu,
-    );
+    grid(&mut text, CPU, &report.contestants, &cpu);
+    let is_charted = |task: &str| {
+        report
+            .times
+            .iter()
+            .any(|times| times.charted && times.task == task)
+    };
+    let counts = counted(report, |row| row.topology == "standalone" && is_charted(row.task));
+    grid(&mut text, COUNTS, &report.contestants, &counts);
     line(&mut text, "");
     for note in &report.notes {
         line(&mut text, note);
@@ -87,16 +76,7 @@ pub(super) fn times_line(times: &Times) -> String {
     format!(
         "{:<48} CPU µs: {}",
         place(times),
-        entries(times, |timing| spread(timing.cpu_us)).join(" | ")
-    )
-}
-
-/// A row for the terminal.
-pub(super) fn counts_line(row: &Counted) -> String {
-    format!(
-        "{:<48} instructions; allocations: {}",
-        counted_place(row),
-        counted(row).join(" | ")
+        entries(&times.entries, |timing| spread(timing.cpu_us)).join(" | ")
     )
 }
 
@@ -113,49 +93,117 @@ pub(super) fn place(times: &Times) -> String {
     format!("{task}, {topology}, {tasks} task{plural}, {runtime}")
 }
 
-fn counted_place(row: &Counted) -> String {
-    format!("{}, {}", row.task, row.topology)
-}
-
-fn entries(times: &Times, show: impl Fn(&Timing) -> String) -> Vec<String> {
-    times
-        .entries
+fn entries<T>(entries: &[Option<T>], show: impl Fn(&T) -> String) -> Vec<String> {
+    let shown = entries
         .iter()
-        .map(|entry| entry.as_ref().map_or_else(|| NONE.into(), &show))
-        .collect()
+        .map(|entry| entry.as_ref().map_or_else(|| NONE.into(), &show));
+    shown.collect()
 }
 
-fn rates(times: &Times) -> Vec<String> {
-    let floor = times
-        .entries
-        .first()
-        .copied()
-        .flatten()
-        .map_or(f64::NAN, |floor| floor.ops_per_second.median);
-    entries(times, |timing| {
+/// Rates with their shares of both floors.
+fn rates(report: &Report, times: &Times) -> Vec<String> {
+    let floor = |role| {
+        report
+            .entry(&times.entries, role)
+            .map(|timing: Timing| timing.ops_per_second.median)
+    };
+    let floors = [floor(Role::Floor), floor(Role::Blocking)];
+    entries(&times.entries, |timing| {
         let rate = timing.ops_per_second.median;
-        format!("{} ({:.2})", grouped(rate), rate / floor)
+        let [tokio, blocking] =
+            floors.map(|floor| floor.map_or_else(|| NONE.into(), |floor| format!("{:.2}", rate / floor)));
+        format!("{} ({tokio}, {blocking})", grouped(rate))
     })
 }
 
-fn counted(row: &Counted) -> Vec<String> {
+fn counted(report: &Report, wanted: impl Fn(&Counted) -> bool) -> Vec<(String, Vec<String>)> {
     let show = |count: &Count| {
         let (allocations, kib) = (significant(count.allocations), significant(count.bytes / 1024.0));
         format!("{}; {allocations} ({kib})", grouped(count.instructions))
     };
-    row.entries
-        .iter()
-        .map(|entry| entry.as_ref().map_or_else(|| NONE.into(), show))
-        .collect()
+    let rows = report.counts.iter().filter(|row| wanted(row));
+    rows.map(|row| {
+        (
+            format!("{}, {}", row.task, row.topology),
+            entries(&row.entries, show),
+        )
+    })
+    .collect()
 }
 
-fn grid(text: &mut String, title: &str, report: &Report, rows: &[(String, Vec<String>)]) {
+/// One row for each call.
+fn write_futures(text: &mut String, futures: &[Futures]) {
+    let mut calls: Vec<&str> = Vec::new();
+    for size in futures.iter().flat_map(|futures| &futures.sizes) {
+        if !calls.contains(&size.call.as_str()) {
+            calls.push(&size.call);
+        }
+    }
+    let show = |size: &Size| match size.boxed {
+        Some(boxed) => format!("{} ({boxed})", size.held),
+        None => size.held.to_string(),
+    };
+    let rows: Vec<_> = calls
+        .into_iter()
+        .map(|call| {
+            let sizes = futures
+                .iter()
+                .map(|futures| futures.sizes.iter().find(|size| size.call == call));
+            (
+                call.to_owned(),
+                entries(&sizes.collect::<Vec<_>>(), |size| show(size)),
+            )
+        })
+        .collect();
+    let columns: Vec<_> = futures
+        .iter()
+        .map(|futures| Column {
+            role: futures.role,
+            title: futures.title.clone(),
+        })
+        .collect();
+    let title = "Bytes that a caller's future holds for a call (that the call puts into a box)";
+    grid(text, title, &columns, &rows);
+}
+
+fn write_goals(text: &mut String, report: &Report) {
+    let row = |goal: &Goal| {
+        let sign = match goal.bound {
+            Bound::AtMost => "≤",
+            Bound::AtLeast => "≥",
+        };
+        let met = if goal.is_met() { "yes" } else { "**no**" };
+        let cells = [
+            format!("{sign} {}", significant(goal.goal)),
+            significant(goal.reached),
+            met.into(),
+        ];
+        (goal.what.clone(), cells.to_vec())
+    };
+    let rows: Vec<_> = report.goals.iter().map(row).collect();
+    let columns = ["goal", "reached", "met"].map(|title| Column {
+        role: Role::Marula,
+        title: title.to_owned(),
+    });
+    grid(text, "Goal", &columns, &rows);
+    if let Some(cheap) = report.build_is_cheap {
+        let met = if cheap { "met" } else { "**not met**" };
+        line(
+            text,
+            &format!("\nBuild cost at most 60 % of the official driver's in each: {met}."),
+        );
+    }
+}
+
+/// A table, if it has rows.
+fn grid(text: &mut String, title: &str, columns: &[Column], rows: &[(String, Vec<String>)]) {
+    if rows.is_empty() {
+        return;
+    }
+    let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
     line(text, "");
-    line(text, &format!("| {title} | {} |", report.contestants.join(" | ")));
-    line(
-        text,
-        &format!("|---|{}", "---:|".repeat(report.contestants.len())),
-    );
+    line(text, &format!("| {title} | {} |", titles.join(" | ")));
+    line(text, &format!("|---|{}", "---:|".repeat(columns.len())));
     for (place, cells) in rows {
         line(text, &format!("| {place} | {} |", cells.join(" | ")));
     }
@@ -166,91 +214,78 @@ fn line(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-fn spread(spread: Spread) -> String {
-    let Spread { median, min, max } = spread;
-    format!(
-        "{} ({}–{})",
-        significant(median),
-        significant(min),
-        significant(max)
-    )
-}
-
-/// Three digits that say something, all of those before the point.
-pub(super) fn significant(value: f64) -> String {
-    if value.abs() >= 100.0 {
-        grouped(value)
-    } else if value.abs() >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
-}
-
-/// A whole number, its thousands apart.
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits.as_str()), |digits| ("-", digits));
-    let mut grouped = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rig::report::samples;
 
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!(grouped(1_234_567.4), "1,234,567");
-        assert_eq!(grouped(-1_000.0), "-1,000");
-        assert_eq!(grouped(999.0), "999");
-        assert_eq!(significant(0.1234), "0.12");
-        assert_eq!(significant(12.34), "12.3");
-        assert_eq!(significant(1234.5), "1,234");
+    fn assert_has(text: &str, line: &str) {
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]
     fn what_a_contestant_cannot_do_is_left_open() {
-        let spread = Spread {
-            median: 2.0,
-            min: 1.0,
-            max: 3.0,
-        };
-        let timing = Timing {
-            ops_per_second: spread,
-            cpu_us: spread,
-            peak_kib: spread,
-        };
-        let report = Report {
-            contestants: vec!["floor".into(), "other".into()],
-            notes: vec!["A note.".into()],
-            times: vec![Times {
-                task: "ping",
-                topology: "standalone",
-                tasks: 1,
-                runtime: "current",
-                charted: true,
-                entries: vec![Some(timing), None],
-            }],
-            counts: Vec::new(),
-        };
+        let report = samples::report();
         let text = markdown(&report);
-        assert!(
-            text.contains("| ping, standalone, 1 task, current | 2.00 (1.00–3.00) | – |"),
-            "{text}"
+        assert_has(
+            &text,
+            "| 8.00 (4.00–16.0) | 10.0 (5.00–20.0) | 20.0 (10.0–40.0) | 40.0 (20.0–80.0) | – |",
         );
-        assert!(
-            text.contains("| ping, standalone, 1 task, current | 2 (1.00) | – |"),
-            "{text}"
+        assert_has(
+            &text,
+            "| 200 (1.25, 1.00) | 160 (1.00, 0.80) | 80 (0.50, 0.40) | 40 (0.25, 0.20) | – |",
         );
-        assert!(summary(&report).contains("| floor | other |"));
+        assert_has(
+            &text,
+            "| ping, standalone | 900; 4.00 (0.50) | 2,000; 4.00 (0.50) |",
+        );
+        let short = summary(&report);
+        assert_has(
+            &short,
+            "| ping, standalone, 32 tasks, multi | 8.00 | 10.0 | 20.0 | 40.0 | – |",
+        );
+        assert_has(&short, "\nA note.\n");
+    }
+
+    #[test]
+    fn goals_stand_beside_what_is_reached() {
+        let mut report = samples::report();
+        let goal = |bound| Goal {
+            what: "shares".into(),
+            bound,
+            goal: 0.75,
+            reached: 0.8,
+        };
+        report.goals = vec![goal(Bound::AtLeast), goal(Bound::AtMost)];
+        report.build_is_cheap = Some(false);
+        let text = markdown(&report);
+        assert_has(&text, "| shares | ≥ 0.75 | 0.80 | yes |");
+        assert_has(&text, "| shares | ≤ 0.75 | 0.80 | **no** |");
+        assert_has(&text, "in each: **not met**.");
+    }
+
+    #[test]
+    fn futures_have_a_row_for_each_call() {
+        let size = |call: &str, held, boxed| Size {
+            call: call.to_owned(),
+            held,
+            boxed,
+        };
+        let futures = |role, title: &str, sizes| Futures {
+            role,
+            title: title.to_owned(),
+            sizes,
+        };
+        let mut report = samples::report();
+        report.futures = vec![
+            futures(
+                Role::Marula,
+                "a",
+                vec![size("ping", 24, Some(900)), size("find", 8, None)],
+            ),
+            futures(Role::Odm, "b", vec![size("find", 80, None)]),
+        ];
+        let text = markdown(&report);
+        assert_has(&text, "| ping | 24 (900) | – |\n| find | 8 | 80 |\n");
     }
 }

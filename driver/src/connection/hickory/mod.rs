@@ -1,4 +1,5 @@
-//! DNS lookups by the system's configuration: `/etc/resolv.conf`, or what the platform has in its place.
+//! In place of `resolver` with the feature `hickory`: DNS lookups by the system's configuration, which is `/etc/resolv.conf` or
+//! what the platform has in its place.
 //!
 //! The configuration is read anew for each lookup, since a machine may change networks while a client lives, and nothing is
 //! cached: who asks again wants to know what has changed, and a host name may lead elsewhere after a failover. Both cost little
@@ -19,37 +20,45 @@ use hickory_resolver::{
 use super::dns::{DnsLookup, Lookup, LookupError};
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// Asks the name servers of the system, or one of the caller's choice.
+/// Asks the name servers of the system, or those of the caller's choice.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {
-    name_server: Option<SocketAddr>,
+    name_servers: Option<(ResolverConfig, ResolverOpts)>,
+}
+
+#[cfg_attr(
+    not(feature = "internals"),
+    expect(dead_code, reason = "for tests, through `internals`")
+)]
+impl Resolver {
+    /// Asks this name server alone, over UDP and TCP, and nothing else that the system looks into.
+    pub fn of_name_server(address: SocketAddr) -> Self {
+        let defaults = ResolverOpts::default();
+        Self::of_name_servers(vec![address], defaults.timeout, defaults.attempts)
+    }
+
+    /// Asks these name servers alone, each for so long and so often.
+    pub fn of_name_servers(addresses: Vec<SocketAddr>, timeout: Duration, attempts: usize) -> Self {
+        let server = |address: SocketAddr| {
+            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
+                connection.port = address.port();
+                connection
+            });
+            NameServerConfig::new(address.ip(), true, connections.to_vec())
+        };
+        let servers = addresses.into_iter().map(server).collect();
+        let mut options = ResolverOpts::default();
+        options.timeout = timeout;
+        options.attempts = attempts;
+        Self {
+            name_servers: Some((ResolverConfig::from_parts(None, Vec::new(), servers), options)),
+        }
+    }
 }
 
 impl Resolver {
-    /// Asks this name server alone, over UDP and TCP, and nothing else that the system looks into.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
-    pub fn of_name_server(address: SocketAddr) -> Self {
-        Self {
-            name_server: Some(address),
-        }
-    }
-
     fn config(&self) -> Result<(ResolverConfig, ResolverOpts), NetError> {
-        let Some(address) = self.name_server else {
-            return read_system_conf();
-        };
-        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
-            .map(|mut connection| {
-                connection.port = address.port();
-                connection
-            })
-            .to_vec();
-        let server = NameServerConfig::new(address.ip(), true, connections);
-        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
-        Ok((config, ResolverOpts::default()))
+        self.name_servers.clone().map_or_else(read_system_conf, Ok)
     }
 
     async fn ask<T>(

@@ -1,15 +1,6 @@
 //! The addresses of a host: the hosts file, the name servers, and whatever else the system looks into.
-//!
-//! Families are asked for at the same time. The answer that comes second is waited for a moment only (RFC 8305, section 3), so
-//! that a name server that does not answer for IPv6 does not hold up connections.
 
-use std::{
-    future::poll_fn,
-    net::IpAddr,
-    pin::{Pin, pin},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::net::IpAddr;
 
 use hickory_resolver::{
     Hosts, TokioResolver,
@@ -21,20 +12,15 @@ use hickory_resolver::{
 };
 
 use super::{LookupError, Resolver, describe, resolver};
-use crate::connection::dns::ask_system;
-
-/// How long the second family is waited for ("Resolution Delay").
-const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
+use crate::connection::{dns::ask_system, families};
 
 /// In this order, addresses are preferred.
 const FAMILIES: [RecordType; 2] = [RecordType::AAAA, RecordType::A];
 
-type Answer = Result<Vec<IpAddr>, NetError>;
-
 impl Resolver {
     /// See [`DnsLookup::addresses`](super::DnsLookup::addresses).
     pub(super) async fn find_addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
-        if self.name_server.is_some() {
+        if self.name_servers.is_some() {
             return self.ask_dns(host).await;
         }
         // The file alone then, so that a name in it is known without a network too.
@@ -122,77 +108,20 @@ fn candidates(host: &str, dots_needed: usize, search: &[Name]) -> Result<Vec<Nam
 }
 
 async fn ask_for_both(lookup: &TokioResolver, name: &Name) -> Result<Vec<IpAddr>, LookupError> {
-    let ask = async |family| lookup.lookup(name.clone(), family).await.map(|found| ips(&found));
-    let [first, second] = FAMILIES.map(ask);
-    let (first, second) = (pin!(first), pin!(second));
-    let (first, second) = both(first, second).await;
-    let found: Vec<IpAddr> = [&first, &second]
-        .into_iter()
-        .filter_map(|answer| answer.as_ref()?.as_ref().ok())
-        .flatten()
-        .copied()
-        .collect();
-    if !found.is_empty() {
-        return Ok(found);
-    }
     let complete = name.to_ascii();
     let host = complete.strip_suffix('.').unwrap_or(&complete);
-    let failures: Vec<LookupError> = [(first, FAMILIES[0]), (second, FAMILIES[1])]
-        .into_iter()
-        .filter_map(|(answer, family)| Some(describe(family, host, &answer?.err()?)))
-        .collect();
-    let failed = failures
-        .iter()
-        .rfind(|failure| matches!(failure, LookupError::Failed(_)));
-    Err(match failed.or(failures.last()) {
-        Some(LookupError::NoRecords(_)) | None => {
-            LookupError::NoRecords(format!("DNS knows no address of {host}"))
-        }
-        Some(failure) => failure.clone(),
-    })
-}
-
-/// Waits for both answers, but only a moment longer once one of them holds addresses.
-async fn both(
-    mut first: Pin<&mut impl Future<Output = Answer>>,
-    mut second: Pin<&mut impl Future<Output = Answer>>,
-) -> (Option<Answer>, Option<Answer>) {
-    let (mut one, mut other) = (None, None);
-    let is_useful = |answer: &Option<Answer>| matches!(answer, Some(Ok(found)) if !found.is_empty());
-    poll_fn(|cx| {
-        take(first.as_mut(), &mut one, cx);
-        take(second.as_mut(), &mut other, cx);
-        match is_useful(&one) || is_useful(&other) || (one.is_some() && other.is_some()) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    })
-    .await;
-    let rest = poll_fn(|cx| {
-        take(first.as_mut(), &mut one, cx);
-        take(second.as_mut(), &mut other, cx);
-        match one.is_some() && other.is_some() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    });
-    // What has come so far will do.
-    let _ = tokio::time::timeout(RESOLUTION_DELAY, rest).await;
-    (one, other)
-}
-
-fn take(future: Pin<&mut impl Future<Output = Answer>>, answer: &mut Option<Answer>, cx: &mut Context<'_>) {
-    if answer.is_none()
-        && let Poll::Ready(ready) = future.poll(cx)
-    {
-        *answer = Some(ready);
-    }
+    let ask = async |family| {
+        let found = lookup.lookup(name.clone(), family).await;
+        found
+            .map(|found| ips(&found))
+            .map_err(|error| describe(family, host, &error))
+    };
+    let [first, second] = FAMILIES.map(ask);
+    families::ask_for_both(host, first, second).await
 }
 
 #[cfg(test)]
 mod tests {
-    use std::future::{pending, ready};
-
     use super::*;
 
     #[test]
@@ -229,16 +158,5 @@ mod tests {
         assert_eq!(texts("db1"), ["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
         assert_eq!(texts("db1.example"), ["192.0.2.1"]);
         assert!(known("db2").is_empty() && known("old").is_empty() && known("a..b").is_empty());
-    }
-
-    #[tokio::test]
-    async fn a_silent_family_is_not_waited_for() {
-        let found = || Ok(vec![IpAddr::from([127, 0, 0, 1])]);
-        let (silent, answered) = both(pin!(pending()), pin!(ready(found()))).await;
-        assert!(silent.is_none());
-        assert_eq!(answered.unwrap().unwrap().len(), 1);
-        let nothing = || Ok(Vec::new());
-        let (empty, answered) = both(pin!(ready(nothing())), pin!(ready(found()))).await;
-        assert!(empty.is_some() && answered.is_some());
     }
 }

@@ -1,0 +1,65 @@
+//! The client program without a driver and without a runtime: a thread and a socket of the standard library for each task. No client
+//! can be cheaper than that.
+
+use std::{
+    hint::black_box,
+    io::{Read, Write},
+    net::TcpStream,
+    process::ExitCode,
+};
+
+use marula_bench::floor::{address, cursor_id, reply_length, requests, with_cursor};
+use marula_bench_contract::{Arguments, Failure, Material, Worker, run_threads};
+
+fn main() -> ExitCode {
+    run_threads::<Blocking>()
+}
+
+struct Blocking {
+    connection: Connection,
+    requests: Vec<Vec<u8>>,
+}
+
+impl Worker for Blocking {
+    fn connect(arguments: &Arguments, material: &Material) -> Result<Self, Failure> {
+        let stream = TcpStream::connect(address(&arguments.uri)?)?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            connection: Connection {
+                stream,
+                buffer: vec![0; 64 * 1024],
+            },
+            requests: requests(arguments.task, material),
+        })
+    }
+
+    fn operation(&mut self) -> Result<(), Failure> {
+        let (first, more) = self.requests.split_first().ok_or("there is no request")?;
+        let mut reply = self.connection.exchange(first)?;
+        let Some(more) = more.first() else { return Ok(()) };
+        while let Some(id) = cursor_id(reply) {
+            reply = self.connection.exchange(&with_cursor(more, id))?;
+        }
+        Ok(())
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    /// Sends a request and reads the reply.
+    fn exchange(&mut self, request: &[u8]) -> Result<&[u8], Failure> {
+        self.stream.write_all(request)?;
+        let filled = self.stream.read(&mut self.buffer)?;
+        let length = reply_length(&self.buffer[..filled]).ok_or("the reply was cut")?;
+        if self.buffer.len() < length {
+            self.buffer.resize(length, 0);
+        }
+        self.stream
+            .read_exact(&mut self.buffer[filled.min(length)..length])?;
+        Ok(black_box(&self.buffer[..length]))
+    }
+}

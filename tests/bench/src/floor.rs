@@ -1,0 +1,112 @@
+//! What the clients without a driver send, and the little that they must know of replies.
+
+use bson::doc;
+use marula_bench_contract::{
+    DATABASE, Failure, INSERTED, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Task, id,
+};
+
+use crate::encode;
+
+/// The address of the server that operations go to: the first of the connection string, which is the primary of a set.
+///
+/// # Errors
+/// When it is no connection string.
+pub fn address(uri: &str) -> Result<&str, Failure> {
+    let rest = uri
+        .strip_prefix("mongodb://")
+        .ok_or("this is no connection string")?;
+    let hosts = rest.split(['/', '?']).next().unwrap_or(rest);
+    Ok(hosts.split(',').next().unwrap_or(hosts))
+}
+
+/// The request of an operation and, for queries with many results, the one for more of them.
+#[must_use]
+pub fn requests(task: Task, material: &Material) -> Vec<Vec<u8>> {
+    let insert = |documents: &[Vec<u8>]| {
+        vec![encode::message(
+            &doc! { "insert": INSERTED, "$db": DATABASE },
+            documents,
+        )]
+    };
+    let find_one = |name: &str| {
+        let find = doc! { "find": name, "$db": DATABASE, "filter": { "_id": id(0) }, "limit": 1, "singleBatch": true };
+        vec![encode::message(&find, &[])]
+    };
+    let find = |name: &str| {
+        let find = doc! { "find": name, "$db": DATABASE, "filter": {} };
+        let more = doc! { "getMore": 0_i64, "collection": name, "$db": DATABASE };
+        vec![encode::message(&find, &[]), encode::message(&more, &[])]
+    };
+    match task {
+        Task::Ping | Task::PingRaw => vec![encode::message(&doc! { "ping": 1, "$db": "admin" }, &[])],
+        Task::InsertOne => insert(&[encode::document(&material.small)]),
+        Task::InsertOne27k => insert(&[encode::document(&material.large)]),
+        Task::InsertMany10k => insert(&material.many.iter().map(encode::document).collect::<Vec<_>>()),
+        Task::FindOne => find_one(ONE_SMALL),
+        Task::FindOneRawTweet => find_one(ONE_TWEET),
+        // Bytes thrown away are the floor of all that can be made of them.
+        Task::Find10kRaw | Task::Find10kOwned | Task::Find10kBorrowed => find(MANY_SMALL),
+        Task::Find10kTweetsRaw | Task::Find10kTweetsDocument => find(MANY_TWEETS),
+    }
+}
+
+/// The id is the first value: behind header, flags, kind, length, type and name.
+const CURSOR_AT: usize = 16 + 4 + 1 + 4 + 1 + "getMore\0".len();
+
+/// A request for more, of the cursor with this id.
+///
+/// # Panics
+/// When it is another request.
+#[must_use]
+pub fn with_cursor(more: &[u8], id: i64) -> Vec<u8> {
+    let mut more = more.to_vec();
+    more[CURSOR_AT..CURSOR_AT + 8].copy_from_slice(&id.to_le_bytes());
+    more
+}
+
+/// The id of a reply's cursor when there is more to fetch. Canned replies have the id of a cursor behind the batch, close to the end.
+#[must_use]
+pub fn cursor_id(reply: &[u8]) -> Option<i64> {
+    const ID: &[u8] = b"\x12id\0";
+    if !reply.get(26..)?.starts_with(b"cursor\0") {
+        return None;
+    }
+    let tail = &reply[reply.len().saturating_sub(400)..];
+    let at = tail.windows(ID.len()).rposition(|window| window == ID)?;
+    let id = i64::from_le_bytes(*tail.get(at + ID.len()..)?.first_chunk()?);
+    (id != 0).then_some(id)
+}
+
+/// How long a reply of which this has been read is; `None` when that is less than the four bytes of its length.
+#[must_use]
+pub fn reply_length(read: &[u8]) -> Option<usize> {
+    let length = i32::from_le_bytes(*read.first_chunk()?);
+    usize::try_from(length).ok().filter(|length| *length >= 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_host_is_asked() {
+        assert_eq!(address("mongodb://a:1,b:2/?replicaSet=x").unwrap(), "a:1");
+        assert!(address("http://a").is_err());
+    }
+
+    #[test]
+    fn ids_of_cursors_are_found_and_written() {
+        let more = requests(Task::Find10kRaw, &Material::new(Task::Find10kRaw)).remove(1);
+        let asked = with_cursor(&more, 77);
+        assert_eq!(i64::from_le_bytes(*asked[CURSOR_AT..].first_chunk().unwrap()), 77);
+        let reply = |id: i64| {
+            let cursor = doc! { "firstBatch": [{ "a": 1 }], "id": id, "ns": "bench.many_small" };
+            encode::message(&doc! { "cursor": cursor, "ok": 1 }, &[])
+        };
+        assert_eq!(cursor_id(&reply(5)), Some(5));
+        assert_eq!(cursor_id(&reply(0)), None);
+        assert_eq!(cursor_id(&encode::message(&doc! { "ok": 1 }, &[])), None);
+        assert_eq!(reply_length(&reply(5)), Some(reply(5).len()));
+        assert_eq!(reply_length(&[1, 0, 0, 0]), None);
+    }
+}

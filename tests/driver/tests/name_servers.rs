@@ -1,0 +1,363 @@
+//! Name servers that fail, lie, or say more than fits.
+
+use std::time::Duration;
+
+use marula_driver::internals::{DnsLookup, LookupError, Resolver, srv::SrvRecord};
+use marula_driver_tests::name_server::{Act, NameServer, Question, with_record};
+
+const NAME: &str = "_mongodb._tcp.cluster.example.com";
+
+/// For servers that answer at once, however busy the machine is.
+const LONG: Duration = Duration::from_secs(60);
+
+/// For servers that say nothing.
+const SHORT: Duration = Duration::from_millis(50);
+
+const SERVFAIL: u8 = 2;
+const NXDOMAIN: u8 = 3;
+const REFUSED: u8 = 5;
+const TXT: u16 = 16;
+
+async fn ask(
+    servers: &[&NameServer],
+    timeout: Duration,
+    attempts: usize,
+) -> Result<Vec<SrvRecord>, LookupError> {
+    let addresses = servers.iter().map(|server| server.address).collect();
+    Resolver::of_name_servers(addresses, timeout, attempts)
+        .srv(NAME)
+        .await
+}
+
+/// The ports in the answer of these servers.
+async fn ports(servers: &[&NameServer]) -> Vec<u16> {
+    let records = ask(servers, LONG, 1).await.expect("records");
+    for record in &records {
+        assert_eq!(record.target.trim_end_matches('.'), "a.example.com");
+        assert_eq!(record.ttl, Duration::from_secs(300));
+    }
+    records.iter().map(|record| record.port).collect()
+}
+
+async fn good(port: u16) -> NameServer {
+    NameServer::start(move |question| vec![Act::Say(question.srv([port]))]).await
+}
+
+async fn with_code(code: u8) -> NameServer {
+    NameServer::start(move |question| vec![Act::Say(question.reply(code))]).await
+}
+
+/// A server that sends a spoilt reply and then a good one.
+async fn after(spoil: fn(&mut Vec<u8>)) -> NameServer {
+    NameServer::start(move |question| {
+        let mut spoilt = question.srv([666]);
+        spoil(&mut spoilt);
+        vec![Act::Say(spoilt), Act::Say(question.srv([27017]))]
+    })
+    .await
+}
+
+fn truncated(question: &Question) -> Vec<Act> {
+    let mut reply = question.srv([666]);
+    reply[2] |= 0x02;
+    vec![Act::Say(reply)]
+}
+
+#[tokio::test]
+async fn a_question_asks_for_recursion_once() {
+    let server = good(27017).await;
+    assert_eq!(ports(&[&server]).await, [27017]);
+    let questions = server.questions();
+    assert_eq!(questions.len(), 1);
+    assert!(!questions[0].over_tcp);
+    assert_eq!(
+        questions[0].bytes[2] & 0x81,
+        0x01,
+        "a question, recursion desired"
+    );
+}
+
+#[tokio::test]
+async fn ids_differ() {
+    let server = good(27017).await;
+    for _ in 0..8 {
+        ports(&[&server]).await;
+    }
+    let questions = server.questions();
+    let mut ids: Vec<_> = questions.iter().map(|question| &question.bytes[..2]).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert!(ids.len() > 1, "eight questions with one id");
+}
+
+#[tokio::test]
+async fn a_reply_with_another_id_is_not_believed() {
+    let server = after(|reply| reply[0] ^= 1).await;
+    assert_eq!(ports(&[&server]).await, [27017]);
+}
+
+#[tokio::test]
+async fn a_reply_from_elsewhere_is_not_believed() {
+    let server = NameServer::start(|question| {
+        vec![
+            Act::SayFromElsewhere(question.srv([666])),
+            Act::Say(question.srv([27017])),
+        ]
+    })
+    .await;
+    assert_eq!(ports(&[&server]).await, [27017]);
+}
+
+#[tokio::test]
+async fn more_than_a_datagram_comes_over_tcp() {
+    let server = NameServer::start(|question| match question.over_tcp {
+        false => truncated(question),
+        true => vec![Act::Say(question.srv(1..=1000))],
+    })
+    .await;
+    assert_eq!(ports(&[&server]).await, (1..=1000).collect::<Vec<u16>>());
+    assert_eq!(server.questions().len(), 2);
+}
+
+#[tokio::test]
+async fn the_longest_message_is_read() {
+    let server = NameServer::start(|question| match question.over_tcp {
+        false => truncated(question),
+        true => {
+            // A record of another type fills the message up.
+            let reply = question.srv([27017]);
+            let rest = usize::from(u16::MAX) - reply.len() - 12;
+            let reply = with_record(reply, TXT, &vec![0; rest]);
+            assert_eq!(reply.len(), usize::from(u16::MAX));
+            vec![Act::Say(reply)]
+        }
+    })
+    .await;
+    assert_eq!(ports(&[&server]).await, [27017]);
+}
+
+#[tokio::test]
+async fn failures_of_all_servers_are_told() {
+    let servers = [with_code(SERVFAIL).await, with_code(REFUSED).await];
+    let error = ask(&[&servers[0], &servers[1]], LONG, 2)
+        .await
+        .expect_err("no answer");
+    assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
+    assert!(error.to_string().contains(NAME), "{error}");
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_know_there_is_not() {
+    for code in [NXDOMAIN, 0] {
+        let (nothing, good) = (with_code(code).await, good(27017).await);
+        let error = ask(&[&nothing, &good], LONG, 2).await.expect_err("no record");
+        assert!(matches!(error, LookupError::NoRecords(_)), "{error:?}");
+        assert!(error.to_string().contains(NAME), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_server_is_passed_over() {
+    let (silent, good) = (NameServer::silent().await, good(27017).await);
+    // In the time of the first one.
+    assert_eq!(ports(&[&silent, &good]).await, [27017]);
+    // Whoever answers may miss so short a time, and is asked again.
+    let records = ask(&[&silent, &good], SHORT, 10_000).await.expect("records");
+    assert_eq!(records.len(), 1);
+}
+
+#[tokio::test]
+async fn silence_of_all_servers_is_told() {
+    let silent = NameServer::silent().await;
+    let error = ask(&[&silent], SHORT, 2).await.expect_err("no answer");
+    assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
+    assert!(error.to_string().contains(NAME), "{error}");
+}
+
+/// What the driver's own resolver promises beyond what hickory does.
+#[cfg(not(feature = "hickory"))]
+mod own {
+    use std::net::SocketAddr;
+
+    use tokio::net::UdpSocket;
+
+    use super::*;
+
+    /// The reply is malformed, so the next server is asked.
+    async fn is_passed_over(what: &str, spoil: fn(&Question) -> Vec<u8>) {
+        let (spoilt, good) = (
+            NameServer::start(move |question| vec![Act::Say(spoil(question))]).await,
+            good(27017).await,
+        );
+        assert_eq!(ports(&[&spoilt, &good]).await, [27017], "{what}");
+        let error = ask(&[&spoilt], LONG, 1).await.expect_err(what);
+        assert!(error.to_string().contains("malformed"), "{what}: {error}");
+    }
+
+    #[tokio::test]
+    async fn the_next_server_is_asked_where_one_fails() {
+        for code in [SERVFAIL, REFUSED] {
+            let (failing, good) = (with_code(code).await, good(27017).await);
+            assert_eq!(ports(&[&failing, &good]).await, [27017], "{code}");
+        }
+    }
+
+    #[tokio::test]
+    async fn malformed_replies_are_passed_over() {
+        is_passed_over("garbage behind the question", |question| {
+            let mut reply = question.reply(0);
+            reply[7] = 9;
+            reply.extend((0..200).map(|n: u8| n.wrapping_mul(89) ^ 0x5A));
+            reply
+        })
+        .await;
+        is_passed_over("more records than there are", |question| {
+            let mut reply = question.srv([666]);
+            reply[6..8].copy_from_slice(&[0xFF, 0xFF]);
+            reply
+        })
+        .await;
+        is_passed_over("a name that leads to itself", |question| {
+            let reply = question.reply(0);
+            let target = u8::try_from(reply.len() + 12 + 6).expect("a short message");
+            with_record(reply, 33, &[0, 0, 0, 0, 0, 1, 0xC0, target])
+        })
+        .await;
+        is_passed_over("a target longer than its record", |question| {
+            with_record(question.reply(0), 33, &[0, 0, 0, 0, 0, 1, 60, b'x'])
+        })
+        .await;
+        is_passed_over("a record cut short", |question| {
+            let mut reply = question.srv([666]);
+            reply.truncate(reply.len() - 3);
+            reply
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_reply_to_another_question_is_not_believed() {
+        for spoil in [
+            // Another name, another type, no reply at all, bytes without a sense.
+            (|reply| reply[14] ^= 1) as fn(&mut Vec<u8>),
+            |reply| reply[12 + NAME.len() + 3] = 16,
+            |reply| reply[2] = 0x01,
+            |reply| reply.truncate(5),
+            |reply| *reply = vec![0xFF; 1000],
+            Vec::clear,
+        ] {
+            let server = after(spoil).await;
+            assert_eq!(ports(&[&server]).await, [27017]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_datagram_longer_than_asked_for_is_read() {
+        let server = NameServer::start(|question| vec![Act::Say(question.srv(1..=1000))]).await;
+        assert_eq!(ports(&[&server]).await.len(), 1000);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_too_soon_is_passed_over() {
+        for cut in [0, 1, 2, 20] {
+            let cutting = NameServer::start(move |question| match question.over_tcp {
+                false => truncated(question),
+                true => {
+                    let reply = question.srv([666]);
+                    let length = u16::try_from(reply.len()).expect("a short message");
+                    let mut bytes = [&length.to_be_bytes(), reply.as_slice()].concat();
+                    bytes.truncate(cut);
+                    vec![Act::Write(bytes)]
+                }
+            })
+            .await;
+            let good = good(27017).await;
+            assert_eq!(ports(&[&cutting, &good]).await, [27017], "cut to {cut}");
+            let error = ask(&[&cutting], LONG, 1).await.expect_err("no answer");
+            assert!(
+                error.to_string().contains("ended before"),
+                "cut to {cut}: {error}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_lies_is_passed_over() {
+        let lying = NameServer::start(|question| match question.over_tcp {
+            false => truncated(question),
+            true => {
+                let mut reply = question.srv([666]);
+                reply[1] ^= 1;
+                vec![Act::Say(reply)]
+            }
+        })
+        .await;
+        let good = good(27017).await;
+        assert_eq!(ports(&[&lying, &good]).await, [27017]);
+        let always_truncated = NameServer::start(truncated).await;
+        assert_eq!(ports(&[&always_truncated, &good]).await, [27017]);
+    }
+
+    #[tokio::test]
+    async fn a_closed_port_is_passed_over_at_once() {
+        let closed: SocketAddr = {
+            let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+            socket.local_addr().expect("an address")
+        };
+        let good = good(27017).await;
+        let resolver = Resolver::of_name_servers(vec![closed, good.address], LONG, 1);
+        // Where the system tells of closed ports. Elsewhere this takes a minute.
+        assert_eq!(resolver.srv(NAME).await.expect("records").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn servers_without_edns_are_asked_without() {
+        let old = NameServer::start(|question| {
+            let announces = question.bytes[11] == 1;
+            vec![Act::Say(match announces {
+                // As those do that do not even repeat the question.
+                true => [&question.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
+                false => question.srv([27017]),
+            })]
+        })
+        .await;
+        assert_eq!(ports(&[&old]).await, [27017]);
+        assert_eq!(old.questions().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn aliases_in_the_answer_are_followed() {
+        let server = NameServer::start(|question| {
+            let reply = with_record(question.reply(0), 5, b"\x05alias\x00");
+            let mut reply = with_record(reply, 33, b"\x00\x00\x00\x00\x00\x07\x01h\x00");
+            // The second record belongs to the alias: its owner is what the first one's data holds.
+            let alias = u8::try_from(question.end() + 12).expect("a short message");
+            reply[question.end() + 12 + 7 + 1] = alias;
+            vec![Act::Say(reply)]
+        })
+        .await;
+        let records = ask(&[&server], LONG, 1).await.expect("records");
+        let found: Vec<_> = records
+            .iter()
+            .map(|record| (record.target.as_str(), record.port))
+            .collect();
+        assert_eq!(found, [("h", 7)]);
+    }
+
+    #[tokio::test]
+    async fn each_server_is_named_with_what_it_said() {
+        let servers = [
+            with_code(SERVFAIL).await,
+            with_code(REFUSED).await,
+            NameServer::silent().await,
+        ];
+        let error = ask(&[&servers[0], &servers[1], &servers[2]], SHORT, 2)
+            .await
+            .expect_err("no answer");
+        let text = error.to_string();
+        for server in &servers {
+            assert!(text.contains(&format!("{}: ", server.address)), "{text}");
+        }
+        assert!(text.contains("no answer within 50ms"), "{text}");
+    }
+}

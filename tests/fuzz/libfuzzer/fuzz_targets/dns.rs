@@ -1,0 +1,5 @@
+//! The target `dns` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| marula_fuzz_tests::run("dns", bytes));

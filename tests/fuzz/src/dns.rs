@@ -1,0 +1,97 @@
+//! Replies of name servers.
+
+use marula_driver::internals::dns::{Kind, MAX_MESSAGE, Name, Query, Record, Reply};
+
+use super::Target;
+
+pub(super) const TARGET: Target = Target {
+    name: "dns",
+    run,
+    seeds,
+};
+
+/// A name that a reply makes long is at most so long: each byte of it escaped.
+const MAX_SHOWN: usize = 4 * 255;
+
+fn query(kind: Kind) -> Query {
+    Query {
+        id: 0x0102,
+        name: Name::parse("_mongodb._tcp.a.example.com").expect("a name"),
+        kind,
+        extended: false,
+    }
+}
+
+fn run(bytes: &[u8]) {
+    let bytes = bytes.get(..MAX_MESSAGE).unwrap_or(bytes);
+    for kind in [Kind::A, Kind::Aaaa, Kind::Srv, Kind::Txt] {
+        let query = query(kind);
+        check(query.read(bytes), bytes, kind);
+        // As if the header were right, so that the records are reached more often.
+        let mut message = query.bytes();
+        let question = message.len();
+        message[2..4].copy_from_slice(&[0x81, 0x80]);
+        message[6..8].copy_from_slice(&[0, 9]);
+        message.extend_from_slice(bytes.get(question..).unwrap_or(bytes));
+        let reply = query.read(&message);
+        assert!(reply.is_some(), "id and question are right");
+        check(reply, &message, kind);
+    }
+}
+
+fn check(reply: Option<Reply>, message: &[u8], kind: Kind) {
+    let Some(Reply::Records(records)) = reply else {
+        return;
+    };
+    assert!(!records.is_empty(), "no record is no answer");
+    // The least that a record takes: a name of one byte, and ten bytes before the data.
+    assert!(records.len() <= message.len() / 11, "records from nowhere");
+    for record in records {
+        match (kind, record) {
+            (Kind::A, Record::Address(address)) => assert!(address.is_ipv4()),
+            (Kind::Aaaa, Record::Address(address)) => assert!(address.is_ipv6()),
+            (Kind::Srv, Record::Srv(record)) => {
+                assert!(!record.target.is_empty() && record.target.len() <= MAX_SHOWN);
+                assert!(record.target.is_ascii());
+            }
+            (Kind::Txt, Record::Txt(strings)) => {
+                let bytes: usize = strings.iter().map(|text| text.len() + 1).sum();
+                assert!(bytes <= message.len(), "text from nowhere");
+            }
+            (kind, record) => panic!("{record:?} is no {kind} record"),
+        }
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let records: [(Kind, u16, &[u8]); 4] = [
+        (Kind::A, 1, &[192, 0, 2, 1]),
+        (
+            Kind::Aaaa,
+            28,
+            &[0x20, 1, 0xD, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        ),
+        (Kind::Srv, 33, b"\0\0\0\x05\x69\x89\x02db\xC0\x1A"),
+        (Kind::Txt, 16, b"\x0EauthSource=adm\x02in"),
+    ];
+    let reply = |kind: Kind, answers: &[(&[u8], u16, &[u8])]| {
+        let mut message = query(kind).bytes();
+        message[2..4].copy_from_slice(&[0x81, 0x80]);
+        message[7] = answers.len() as u8;
+        for (owner, number, data) in answers {
+            message.extend_from_slice(owner);
+            message.extend_from_slice(&number.to_be_bytes());
+            message.extend_from_slice(&[0, 1, 0, 0, 1, 44, 0, data.len() as u8]);
+            message.extend_from_slice(data);
+        }
+        message
+    };
+    let owner: &[u8] = &[0xC0, 12];
+    let mut seeds = Vec::new();
+    for (kind, number, data) in records {
+        seeds.push(reply(kind, &[(owner, number, data), (owner, number, data)]));
+        let alias: (&[u8], u16, &[u8]) = (owner, 5, b"\x05alias\xC0\x1A");
+        seeds.push(reply(kind, &[alias, (b"\x05ALIAS\xC0\x1A", number, data)]));
+    }
+    seeds
+}
