@@ -2,6 +2,7 @@
 
 pub use crate::bson::Bson;
 use crate::bson::Document;
+pub use crate::bson::hinted::Hints;
 pub use crate::error::ValueError;
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
@@ -12,7 +13,6 @@ pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
-pub use crate::stored::Hints;
 pub use crate::value::{IntoValue, serialized};
 
 /// Refuses, at the span of the field's type, an id source that does not fit the type of the id.

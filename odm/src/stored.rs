@@ -5,10 +5,8 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::bson::hinted::{self, Hinting};
+use crate::bson::hinted::{self, Hinting, Hints};
 use crate::path::field::Field;
-
-pub use crate::bson::hinted::Hints;
 
 /// A model, or a part of it, to be written by the driver.
 #[derive(Debug)]

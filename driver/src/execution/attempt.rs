@@ -40,6 +40,7 @@ impl<'a> Attempt<'a> {
         operation: &O,
         connection: &Connection,
         tries: &mut Tries<'e>,
+        now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
         let mut attempt = Self {
@@ -70,10 +71,10 @@ impl<'a> Attempt<'a> {
         }
         let mut session = match tries.session.take() {
             Some(mut session) => {
-                session.touch(Instant::now());
+                session.touch(now);
                 session
             }
-            None => executor.sessions.take(timeout),
+            None => executor.sessions.take(now, timeout),
         };
         attempt.lsid = Some(session.id);
         if numbered {

@@ -1,6 +1,9 @@
 //! Sessions that the application starts itself.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
 
 use super::Executor;
 use crate::{
@@ -63,7 +66,9 @@ impl Executor {
     /// Starts a session. Nothing is sent: a server learns of it from its first command.
     pub(crate) fn start_session(&self, options: SessionOptions) -> Result<Arc<ExplicitSession>> {
         options.validate().map_err(Error::invalid_argument)?;
-        let server = self.sessions.take(self.topology.session_timeout());
+        let server = self
+            .sessions
+            .take(Instant::now(), self.topology.session_timeout());
         Ok(Arc::new(ExplicitSession {
             topology: Arc::clone(&self.topology),
             state: Mutex::new(SessionState::new(options, server)),

@@ -159,11 +159,21 @@ impl Executor {
                 Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
             }
         };
+        // Asked once for connection and session: the clock costs as much as a part of the work.
+        let mut now = Instant::now();
         let (mut connection, is_pinned) = match operation.pin().and_then(Option::take).and_then(unpin) {
             Some(connection) => (connection, true),
-            None => (self.check_out(operation, &server).await?, false),
+            None => match server.try_check_out(now) {
+                Some(connection) => (connection, false),
+                None => {
+                    // Boxed, so that operations which find an idle connection are no larger for those which wait.
+                    let connection = Box::pin(self.check_out(operation, &server)).await?;
+                    now = Instant::now();
+                    (connection, false)
+                }
+            },
         };
-        let attempt = Attempt::new(self, &server, operation, &connection, tries)
+        let attempt = Attempt::new(self, &server, operation, &connection, tries, now)
             .map_err(|error| Failure::at(&server, error))?;
         if tries.number.is_some() && !attempt.is_numbered() {
             // Sent without the number of the first try, the write could be done twice.
@@ -206,19 +216,13 @@ impl Executor {
         operation: &O,
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
-        if let Some(connection) = server.try_check_out() {
-            return Ok(connection);
-        }
-        // Boxed, so that operations which find an idle connection are no larger for those which wait.
-        Box::pin(server.check_out(Deadline::NEVER))
-            .await
-            .map_err(|error| {
-                let error = match operation.retry() {
-                    Retry::Write => retry::label_write_failure(error),
-                    _ => error,
-                };
-                Failure::at(server, error)
-            })
+        server.check_out(Deadline::NEVER).await.map_err(|error| {
+            let error = match operation.retry() {
+                Retry::Write => retry::label_write_failure(error),
+                _ => error,
+            };
+            Failure::at(server, error)
+        })
     }
 
     /// A random number from 0 to 1, 1 excluded.

@@ -18,8 +18,7 @@ pub(super) struct SessionPool {
 
 impl SessionPool {
     /// An unused session, or a new one, used from now on.
-    pub(super) fn take(&self, timeout: Option<Duration>) -> ServerSession {
-        let now = Instant::now();
+    pub(super) fn take(&self, now: Instant, timeout: Option<Duration>) -> ServerSession {
         match self.lock().pop(now, timeout) {
             Some(mut session) => {
                 session.touch(now);

@@ -26,9 +26,9 @@ pub(crate) struct AggregateOptions {
     pub(crate) bypass_document_validation: Option<bool>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) max_await_time: Option<Duration>,
-    pub(crate) hint: Option<Hint>,
-    pub(crate) collation: Option<Collation>,
-    pub(crate) comment: Option<Bson>,
+    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) collation: Option<Box<Collation>>,
+    pub(crate) comment: Option<Box<Bson>>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
 }
 
@@ -91,9 +91,9 @@ impl Operation for Aggregate<'_> {
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
         super::write_raw_data(command, options.raw_data, server);
         command.max_time(options.max_time);
-        command.hint(options.hint.as_ref());
-        command.collation(options.collation.as_ref());
-        command.optional_bson("comment", options.comment.as_ref());
+        command.hint(options.hint.as_deref());
+        command.collation(options.collation.as_deref());
+        command.optional_bson("comment", options.comment.as_deref());
         command.optional_document("let", options.let_vars.as_deref());
         command.read_concern(self.scope.read_concern);
         if writes {

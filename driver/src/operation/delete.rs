@@ -18,10 +18,10 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) raw_data: Option<bool>,
-    pub(crate) hint: Option<Hint>,
-    pub(crate) collation: Option<Collation>,
+    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) collation: Option<Box<Collation>>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
-    pub(crate) comment: Option<Bson>,
+    pub(crate) comment: Option<Box<Bson>>,
 }
 
 /// Deletes one document or all that match.
@@ -54,11 +54,11 @@ impl Operation for Delete<'_> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        super::check_hint(self.options.hint.as_ref(), self.write_concern, server)?;
+        super::check_hint(self.options.hint.as_deref(), self.write_concern, server)?;
         command.str("delete", &self.namespace.collection);
         command.bool("ordered", true);
         super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_ref());
+        command.optional_bson("comment", self.options.comment.as_deref());
         command.optional_document("let", self.options.let_vars.as_deref());
         command.write_concern(self.write_concern);
         Ok(())
@@ -70,10 +70,10 @@ impl Operation for Delete<'_> {
         let statement = writer.begin();
         writer.document("q", self.filter);
         writer.i32("limit", i32::from(!self.multi));
-        if let Some(hint) = &self.options.hint {
+        if let Some(hint) = self.options.hint.as_deref() {
             writer.bson("hint", &hint.to_bson());
         }
-        if let Some(collation) = &self.options.collation {
+        if let Some(collation) = self.options.collation.as_deref() {
             writer.serialize("collation", collation);
         }
         writer.end(statement);

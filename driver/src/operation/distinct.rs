@@ -20,9 +20,9 @@ pub(crate) struct DistinctOptions {
     pub(crate) raw_data: Option<bool>,
     pub(crate) filter: RawDocumentBuf,
     pub(crate) max_time: Option<Duration>,
-    pub(crate) collation: Option<Collation>,
-    pub(crate) comment: Option<Bson>,
-    pub(crate) hint: Option<Hint>,
+    pub(crate) collation: Option<Box<Collation>>,
+    pub(crate) comment: Option<Box<Bson>>,
+    pub(crate) hint: Option<Box<Hint>>,
 }
 
 /// The distinct values of one field.
@@ -54,9 +54,9 @@ impl Operation for Distinct<'_> {
         command.document("query", &self.options.filter);
         super::write_raw_data(command, self.options.raw_data, server);
         command.max_time(self.options.max_time);
-        command.collation(self.options.collation.as_ref());
-        command.optional_bson("comment", self.options.comment.as_ref());
-        command.hint(self.options.hint.as_ref());
+        command.collation(self.options.collation.as_deref());
+        command.optional_bson("comment", self.options.comment.as_deref());
+        command.hint(self.options.hint.as_deref());
         command.read_concern(self.scope.read_concern);
         Ok(())
     }

@@ -25,12 +25,12 @@ pub(crate) struct FindAndModifyOptions {
     pub(crate) sort: Option<RawDocumentBuf>,
     pub(crate) projection: Option<RawDocumentBuf>,
     pub(crate) array_filters: Option<Vec<RawDocumentBuf>>,
-    pub(crate) hint: Option<Hint>,
-    pub(crate) collation: Option<Collation>,
+    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) collation: Option<Box<Collation>>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) bypass_document_validation: Option<bool>,
-    pub(crate) comment: Option<Bson>,
+    pub(crate) comment: Option<Box<Bson>>,
 }
 
 /// Changes or removes one document and returns it as `T`.
@@ -78,7 +78,7 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        super::check_hint(self.options.hint.as_ref(), self.write_concern, server)?;
+        super::check_hint(self.options.hint.as_deref(), self.write_concern, server)?;
         let options = self.options;
         command.str("findAndModify", &self.namespace.collection);
         command.document("query", self.filter);
@@ -88,13 +88,13 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
         if let Some(filters) = &options.array_filters {
             command.documents("arrayFilters", filters.iter().map(|filter| &**filter));
         }
-        command.hint(options.hint.as_ref());
-        command.collation(options.collation.as_ref());
+        command.hint(options.hint.as_deref());
+        command.collation(options.collation.as_deref());
         command.optional_document("let", options.let_vars.as_deref());
         command.optional_bool("bypassDocumentValidation", options.bypass_document_validation);
         super::write_raw_data(command, options.raw_data, server);
         command.max_time(options.max_time);
-        command.optional_bson("comment", options.comment.as_ref());
+        command.optional_bson("comment", options.comment.as_deref());
         command.write_concern(self.write_concern);
         Ok(())
     }

@@ -75,12 +75,12 @@ pub(crate) struct UpdateOptions {
     pub(crate) raw_data: Option<bool>,
     pub(crate) upsert: Option<bool>,
     pub(crate) array_filters: Option<Vec<RawDocumentBuf>>,
-    pub(crate) hint: Option<Hint>,
-    pub(crate) collation: Option<Collation>,
+    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) collation: Option<Box<Collation>>,
     pub(crate) sort: Option<RawDocumentBuf>,
     pub(crate) let_vars: Option<RawDocumentBuf>,
     pub(crate) bypass_document_validation: Option<bool>,
-    pub(crate) comment: Option<Bson>,
+    pub(crate) comment: Option<Box<Bson>>,
 }
 
 /// Updates one document or many.
@@ -121,7 +121,7 @@ impl Operation for Update<'_> {
             self.options.bypass_document_validation,
         );
         super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_ref());
+        command.optional_bson("comment", self.options.comment.as_deref());
         command.optional_document("let", self.options.let_vars.as_deref());
         command.write_concern(self.write_concern);
         Ok(())
@@ -146,10 +146,10 @@ impl Operation for Update<'_> {
                 filters.iter().map(|filter| &**filter),
             );
         }
-        if let Some(hint) = &self.options.hint {
+        if let Some(hint) = self.options.hint.as_deref() {
             writer.bson("hint", &hint.to_bson());
         }
-        if let Some(collation) = &self.options.collation {
+        if let Some(collation) = self.options.collation.as_deref() {
             writer.serialize("collation", collation);
         }
         if let Some(sort) = &self.options.sort {

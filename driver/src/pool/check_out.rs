@@ -18,9 +18,9 @@ use crate::{
 
 impl Pool {
     /// An available connection, without waiting.
-    pub fn try_check_out(self: &Arc<Self>) -> Option<PooledConnection> {
+    pub fn try_check_out(self: &Arc<Self>, now: Instant) -> Option<PooledConnection> {
         let mut state = self.lock();
-        let found = state.machine.try_check_out(Instant::now(), has_perished);
+        let found = state.machine.try_check_out(now, has_perished);
         self.perform(state);
         let (key, connection) = found?;
         Some(PooledConnection::new(Arc::clone(self), key, connection))

@@ -77,12 +77,12 @@ async fn queued(pool: &Arc<Pool>) -> tokio::task::JoinHandle<Result<PooledConnec
 async fn a_connection_given_back_is_used_again() {
     let server = Server::start().await;
     let pool = ready_pool(&server, SETTINGS);
-    assert!(pool.try_check_out().is_none(), "there is none yet");
+    assert!(pool.try_check_out(Instant::now()).is_none(), "there is none yet");
     let mut connection = check_out(&pool).await.unwrap();
     connection.run_hello(Deadline::NEVER).await.unwrap();
     assert_eq!((connection.key.id, connection.generation()), (1, 0));
     drop(connection);
-    assert_eq!(pool.try_check_out().unwrap().key.id, 1);
+    assert_eq!(pool.try_check_out(Instant::now()).unwrap().key.id, 1);
     assert_eq!(check_out(&pool).await.unwrap().key.id, 1);
     assert_eq!(server.accepted(), 1);
 }
@@ -119,7 +119,7 @@ async fn a_paused_pool_refuses_and_names_the_cause() {
     pool.ready();
     drop(check_out(&pool).await.unwrap());
     pool.clear(&Error::protocol("nonsense"), None, false);
-    assert!(pool.try_check_out().is_none());
+    assert!(pool.try_check_out(Instant::now()).is_none());
     assert!(refusal(check_out(&pool).await).unwrap().contains("nonsense"));
     assert_eq!(pool.generation(None), 1);
     // The idle connection goes in the background.
@@ -170,7 +170,7 @@ async fn a_connection_idle_for_too_long_is_not_used_again() {
     drop(returned);
     let idle_since = Instant::now();
     while idle_since.elapsed() <= limit {}
-    assert!(pool.try_check_out().is_none());
+    assert!(pool.try_check_out(Instant::now()).is_none());
     server.open(0).await;
     assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
@@ -198,7 +198,7 @@ async fn closing_refuses_requests_and_closes_connections_as_they_come_back() {
     };
     assert!(closed(waiting.await.unwrap()));
     assert!(closed(check_out(&pool).await));
-    assert!(pool.try_check_out().is_none());
+    assert!(pool.try_check_out(Instant::now()).is_none());
     server.open(1).await;
     in_use.run_hello(Deadline::NEVER).await.unwrap();
     drop(in_use);

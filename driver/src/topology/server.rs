@@ -1,8 +1,11 @@
 //! One server: its pool, its monitor, and how many operations run on it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use tokio::task::AbortHandle;
@@ -104,8 +107,8 @@ impl SelectedServer {
     }
 
     /// An idle connection, without waiting.
-    pub(crate) fn try_check_out(&self) -> Option<PooledConnection> {
-        self.server.pool.try_check_out()
+    pub(crate) fn try_check_out(&self, now: Instant) -> Option<PooledConnection> {
+        self.server.pool.try_check_out(now)
     }
 
     /// A connection, waiting in the pool's queue.

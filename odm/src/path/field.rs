@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
+use crate::bson::hinted::Hints;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
 use crate::path::{AsPath, Mode, Path, Wrapped};
-use crate::stored::Hints;
 
 /// A type that a document can hold in a field with a typed path.
 ///
@@ -28,7 +28,7 @@ pub trait Field: Sized {
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Names the ids and dates in a value, which are then stored in a shorter way; see [`crate::stored`].
+    /// Names the ids and dates in a value, which then need not be stored by way of their text. The derives write it.
     #[doc(hidden)]
     #[inline]
     fn hint<H: Hints>(&self, _hints: &mut H) {}

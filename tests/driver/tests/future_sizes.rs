@@ -25,15 +25,17 @@ async fn futures_of_the_main_calls_are_small() {
     let things = database.collection::<Document>("things");
     let document = doc! { "_id": 1 };
     let documents = [document.clone()];
-    let (value, boxed) = sizes! {
+    let (small, quick) = sizes! {
         "run_command": database.run_command(doc! { "ping": 1 });
         "insert_one": things.insert_one(&document);
-        "insert_many": things.insert_many(&documents);
         "find": things.find(doc! {});
         "find_one": things.find_one(doc! {});
         "update_one": things.update_one(doc! {}, doc! { "$set": { "a": 1 } });
         "delete_one": things.delete_one(doc! {});
         "find_one_and_update": things.find_one_and_update(doc! {}, doc! { "$set": { "a": 1 } });
+    };
+    let (value, boxed) = sizes! {
+        "insert_many": things.insert_many(&documents);
         "aggregate": things.aggregate([doc! { "$match": {} }]);
         "count_documents": things.count_documents(doc! {});
         "distinct": things.distinct("a", doc! {});
@@ -44,10 +46,17 @@ async fn futures_of_the_main_calls_are_small() {
     let advance = size_of_val(&cursor.advance());
     let try_next = size_of_val(&cursor.try_next());
     let shutdown = size_of_val(&deployment.client.shutdown());
-    println!("largest: {value}, {boxed}; advance {advance}, try_next {try_next}, shutdown {shutdown}");
-    assert!(boxed <= 4_096, "what one call allocates for its future: {boxed}");
+    println!(
+        "largest: {small}, {quick}; others {value}, {boxed}; advance {advance}, try_next {try_next}, shutdown {shutdown}"
+    );
+    // Beyond this, glibc's allocator has no quick list for a block, and takes several times as long.
     assert!(
-        value <= 1_024 && try_next <= 2_560,
-        "what a caller's future holds: {value}, {try_next}"
+        quick <= 1_032,
+        "what a small call allocates for its future: {quick}"
+    );
+    assert!(boxed <= 2_560, "what one call allocates for its future: {boxed}");
+    assert!(
+        small <= 512 && value <= 1_024 && try_next <= 1_280,
+        "what a caller's future holds: {small}, {value}, {try_next}"
     );
 }

@@ -60,11 +60,11 @@ impl<'a, T> Aggregate<'a, T> {
         /// How long a getMore of a tailable cursor may wait for news.
         max_await_time: plain = Duration;
         /// The index the server must use, by name or by keys.
-        hint: value = Hint;
+        hint: boxed = Hint;
         /// How strings compare.
-        collation: value = Collation;
+        collation: boxed = Collation;
         /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
+        comment: boxed = Bson;
         /// Variables for the pipeline, read as `$$name`.
         let_vars: document;
     }
@@ -88,8 +88,8 @@ impl<'a, T> Aggregate<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<Cursor<T>> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<Cursor<T>> {
+        self.deferred.take_result()?;
         let mut operation = aggregate::Aggregate {
             scope: self.collection.read_scope(),
             whole_database: self.whole_database,
@@ -105,7 +105,7 @@ impl<'a, T> Aggregate<'a, T> {
             self.collection.client(),
             reply,
             self.options.batch_size,
-            self.options.comment,
+            self.options.comment.take().map(|comment| *comment),
         )
         .in_session(self.session);
         cursor.max_await_time(self.options.max_await_time);
@@ -113,4 +113,4 @@ impl<'a, T> Aggregate<'a, T> {
     }
 }
 
-awaitable!(['a, T: 'a] Aggregate<'a, T> => Cursor<T>);
+awaitable!(in place ['a, T: 'a] Aggregate<'a, T> => Cursor<T>);

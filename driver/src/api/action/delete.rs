@@ -42,19 +42,19 @@ impl<'a> Delete<'a> {
         #[doc(hidden)]
         raw_data: plain = bool;
         /// The index the server must use, by name or by keys.
-        hint: value = Hint;
+        hint: boxed = Hint;
         /// How strings compare.
-        collation: value = Collation;
+        collation: boxed = Collation;
         /// Variables for `$expr`, read as `$$name`.
         let_vars: document;
         /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
+        comment: boxed = Bson;
     }
 
     session_setter!();
 
-    async fn run(self) -> Result<DeleteResult> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<DeleteResult> {
+        self.deferred.take_result()?;
         let mut operation = delete::Delete {
             namespace: self.collection.namespace(),
             filter: &self.filter,
@@ -69,4 +69,4 @@ impl<'a> Delete<'a> {
     }
 }
 
-awaitable!(['a] Delete<'a> => DeleteResult);
+awaitable!(in place ['a] Delete<'a> => DeleteResult);

@@ -44,17 +44,17 @@ impl<'a> Distinct<'a> {
         /// How long the server may work on the operation; it then answers with code 50.
         max_time: plain = Duration;
         /// How strings compare.
-        collation: value = Collation;
+        collation: boxed = Collation;
         /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
+        comment: boxed = Bson;
         /// The index the server must use, by name or by keys (server 7.1).
-        hint: value = Hint;
+        hint: boxed = Hint;
     }
 
     session_setter!();
 
-    async fn run(self) -> Result<Vec<Bson>> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<Vec<Bson>> {
+        self.deferred.take_result()?;
         let mut operation = distinct::Distinct {
             scope: self.collection.read_scope(),
             field: &self.field,
@@ -67,4 +67,4 @@ impl<'a> Distinct<'a> {
     }
 }
 
-awaitable!(['a] Distinct<'a> => Vec<Bson>);
+awaitable!(in place ['a] Distinct<'a> => Vec<Bson>);

@@ -59,9 +59,9 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         /// Which fields are returned.
         projection: document;
         /// The index the server must use, by name or by keys.
-        hint: value = Hint;
+        hint: boxed = Hint;
         /// How strings compare.
-        collation: value = Collation;
+        collation: boxed = Collation;
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
         /// How long the server may work on the operation; it then answers with code 50.
@@ -69,7 +69,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         /// Skip the collection's schema validation.
         bypass_document_validation: plain = bool;
         /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
+        comment: boxed = Bson;
     }
 
     /// Return the document as it was before the change (the default) or as it is after it. No effect on a delete.
@@ -86,8 +86,8 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
 
     session_setter!();
 
-    async fn run(self) -> Result<Option<T>> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<Option<T>> {
+        self.deferred.take_result()?;
         if let Some(modification) = &self.modification {
             modification.validate()?;
         }
@@ -104,4 +104,4 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
     }
 }
 
-awaitable!(['a, T: DeserializeOwned + Send + Sync + 'static] FindOneAnd<'a, T> => Option<T>);
+awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOneAnd<'a, T> => Option<T>);

@@ -76,7 +76,7 @@ impl Deferred {
 /// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed: that is the one allocation an action
 /// costs, and it keeps the futures of applications small.
 ///
-/// Actions of the hot path are `in place` and have `async fn run(&mut self)`: taken by value, the action would be in the
+/// Most actions are `in place` and have `async fn run(&mut self)`: taken by value, the action would be in the
 /// future twice, as the argument and as what became of it.
 macro_rules! awaitable {
     (in place [$($generics:tt)*] $action:ty => $output:ty) => {

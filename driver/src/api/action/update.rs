@@ -92,9 +92,9 @@ impl<'a> Update<'a> {
         /// Insert a document when none matches.
         upsert: plain = bool;
         /// The index the server must use, by name or by keys.
-        hint: value = Hint;
+        hint: boxed = Hint;
         /// How strings compare.
-        collation: value = Collation;
+        collation: boxed = Collation;
         /// Which of several matching documents an `update_one` or `replace_one` changes (server 8.0).
         sort: document;
         /// Variables for `$expr` and pipelines, read as `$$name`.
@@ -102,7 +102,7 @@ impl<'a> Update<'a> {
         /// Skip the collection's schema validation.
         bypass_document_validation: plain = bool;
         /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
+        comment: boxed = Bson;
     }
 
     /// Which array elements a `$[name]` in the update stands for.
@@ -113,8 +113,8 @@ impl<'a> Update<'a> {
 
     session_setter!();
 
-    async fn run(self) -> Result<UpdateResult> {
-        self.deferred.into_result()?;
+    async fn run(&mut self) -> Result<UpdateResult> {
+        self.deferred.take_result()?;
         self.modification.validate()?;
         let mut operation = update::Update {
             namespace: self.collection.namespace(),
@@ -131,4 +131,4 @@ impl<'a> Update<'a> {
     }
 }
 
-awaitable!(['a] Update<'a> => UpdateResult);
+awaitable!(in place ['a] Update<'a> => UpdateResult);

@@ -29,7 +29,7 @@ async fn requests_are_served_in_the_order_of_their_arrival() {
         }));
         until(&pool, |counts| counts.waiting == number + 1).await;
     }
-    assert!(pool.try_check_out().is_none());
+    assert!(pool.try_check_out(Instant::now()).is_none());
     drop(held);
     for task in tasks {
         task.await.unwrap();
@@ -48,7 +48,7 @@ async fn many_tasks_share_few_connections() {
             let (pool, in_use) = (Arc::clone(&pool), Arc::clone(&in_use));
             tokio::spawn(async move {
                 for _ in 0..20 {
-                    let mut connection = match pool.try_check_out() {
+                    let mut connection = match pool.try_check_out(Instant::now()) {
                         Some(connection) => connection,
                         None => check_out(&pool).await.unwrap(),
                     };
@@ -154,7 +154,7 @@ async fn a_connection_established_for_a_dropped_request_is_kept() {
     assert!(request.await.unwrap_err().is_cancelled());
     server.answer_handshakes(1);
     until(&pool, |counts| counts.available == 1).await;
-    assert_eq!(pool.try_check_out().unwrap().key.id, 1);
+    assert_eq!(pool.try_check_out(Instant::now()).unwrap().key.id, 1);
 }
 
 #[tokio::test]

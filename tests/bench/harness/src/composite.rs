@@ -137,6 +137,7 @@ pub fn driver_bench(read: &Averages, write: &Averages) -> Averages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::Suite;
 
     #[test]
     fn composites_have_the_specified_sizes() {
@@ -150,6 +151,31 @@ mod tests {
             ("WriteBench", 13),
         ];
         assert_eq!(sizes, expected);
+    }
+
+    #[test]
+    fn reads_and_writes_are_all_tasks_with_a_server_but_commands() {
+        let of = |names: [&str; 2]| -> Vec<&str> {
+            let composites = COMPOSITES
+                .iter()
+                .filter(|composite| names.contains(&composite.name));
+            let mut tasks: Vec<_> = composites.flat_map(|c| c.tasks).map(|task| task.name()).collect();
+            tasks.sort_unstable();
+            tasks
+        };
+        let driver = Task::ALL.iter().filter(|task| task.suite() == Suite::Driver);
+        let mut served: Vec<_> = driver
+            .filter(|task| !task.is_codec_only() && **task != Task::RunCommand)
+            .map(|task| task.name())
+            .collect();
+        served.sort_unstable();
+        assert_eq!(of(["ReadBench", "WriteBench"]), served);
+        let mut benches = of(["SingleBench", "MultiBench"]);
+        benches.extend(of(["ParallelBench", "ParallelBench"]));
+        benches.sort_unstable();
+        assert_eq!(benches, served);
+        let codec: Vec<_> = Task::ALL.iter().filter(|task| task.is_codec_only()).collect();
+        assert_eq!(COMPOSITES[0].tasks.iter().collect::<Vec<_>>(), codec);
     }
 
     #[test]

@@ -31,6 +31,12 @@ impl Rule {
         Self::new(0, 3, 1)
     }
 
+    /// For so many seconds, if the iterations of a task are not too many in that time.
+    #[must_use]
+    pub const fn seconds(seconds: u64) -> Self {
+        Self::new(0, 100, seconds)
+    }
+
     const fn new(at_least: u64, iterations: usize, at_most: u64) -> Self {
         Self {
             at_least: Duration::from_secs(at_least),
@@ -60,6 +66,14 @@ mod tests {
         assert!(enough(99, 300) && enough(1, 301), "the maximum ends it");
         assert!(!Rule::of(Suite::Odm).is_enough(9, Duration::from_secs(59)));
         assert!(Rule::of(Suite::Odm).is_enough(10, Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn so_many_seconds_are_enough() {
+        let rule = Rule::seconds(5);
+        assert!(!rule.is_enough(99, Duration::from_secs(4)));
+        assert!(rule.is_enough(100, Duration::from_secs(4)));
+        assert!(rule.is_enough(1, Duration::from_secs(5)));
     }
 
     #[test]

@@ -161,19 +161,48 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_specifications() {
-        let bytes = |task: Task| task.bytes(task.units());
-        assert_eq!(bytes(Task::FlatEncode), 75_310_000);
-        assert_eq!(bytes(Task::DeepDecode), 22_840_000);
-        assert_eq!(bytes(Task::FullDecode), 57_340_000);
-        assert_eq!(bytes(Task::RunCommand), 130_000);
-        assert_eq!(bytes(Task::FindMany), 16_220_000);
-        assert_eq!(bytes(Task::LargeBulkInsert), 27_310_890);
-        assert_eq!(bytes(Task::MixedCollectionBulkWrite), 5_500_000);
-        assert_eq!(bytes(Task::LdjsonImport), 565_000_000);
-        assert_eq!(bytes(Task::GridFsMultiUpload), 262_144_000);
-        assert_eq!(bytes(Task::OdmSmallCreation), 2_500_000);
-        assert_eq!(bytes(Task::OdmLargeCreation), 32_260_200_000);
-        assert_eq!(bytes(Task::OdmNestedFind), 80_000_000);
+        let (tweets, small, large) = (16_220_000, 2_750_000, 27_310_890);
+        let sizes = [
+            75_310_000,
+            75_310_000,
+            22_840_000,
+            22_840_000,
+            57_340_000,
+            57_340_000, // BSON
+            130_000,
+            tweets,
+            small,
+            large, // single documents
+            tweets,
+            small,
+            large,
+            small,
+            large,
+            small,
+            large,
+            5_500_000,
+            5_500_000, // many
+            52_428_800,
+            52_428_800, // GridFS
+            565_000_000,
+            565_000_000,
+            262_144_000,
+            262_144_000, // in parallel
+            2_500_000,
+            130_000,
+            2_500_000,
+            2_500_000,
+            32_260_200_000,
+            130_000, // flat models
+            80_000_000,
+            130_000,
+            80_000_000,
+            80_000_000, // nested ones
+        ];
+        assert_eq!(Task::ALL.len(), sizes.len());
+        for (task, size) in Task::ALL.iter().zip(sizes) {
+            assert_eq!(task.bytes(task.units()), size, "{task}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::{hint::black_box, process::ExitCode};
 
 use futures_util::TryStreamExt;
 use marula_bench_contract::{
-    Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL,
-    ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
+    Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
+    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
 };
 use mongodb::{
     Client, Collection, Cursor, Database,
@@ -52,11 +52,11 @@ impl Contestant for Official {
         let inserted = self.collection::<Small>(INSERTED);
         let mut cursor = self.find::<Small>(MANY_SMALL).await?;
         Ok(vec![
-            future_size!("ping", boxed self.database.run_command(doc! { "ping": 1 })),
-            future_size!("insert_one", boxed inserted.insert_one(small)),
-            future_size!("insert_many", boxed inserted.insert_many(std::slice::from_ref(small))),
-            future_size!("find_one", boxed inserted.find_one(doc! { "_id": id(0) })),
-            future_size!("find", boxed inserted.find(doc! {})),
+            future_size!("ping", self.database.run_command(doc! { "ping": 1 })),
+            future_size!("insert_one", inserted.insert_one(small)),
+            future_size!("insert_many", inserted.insert_many(std::slice::from_ref(small))),
+            future_size!("find_one", inserted.find_one(doc! { "_id": id(0) })),
+            future_size!("find", inserted.find(doc! {})),
             future_size!("next of a cursor", cursor.try_next()),
         ])
     }

@@ -122,8 +122,7 @@ fn publish(report: &Report, places: &Places, readme: bool) -> Result<(), Failure
     if readme {
         let path = places.root.join("README.md");
         let part = format!(
-            "`cargo run --release -p marula-bench -- compare --readme` makes this anew; without `--readme` it prints all rows.\n\n\
-             ![CPU time per operation](tests/bench/comparison.svg)\n{}",
+            "![CPU time per operation](tests/bench/comparison.svg)\n{}",
             table::summary(report)
         );
         let written = between_markers(&fs::read_to_string(&path)?, &part)?;

@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p marula-bench-suites -- --official          # all of it, as specified: hours
 //! cargo run --release -p marula-bench-suites -- --official --quick  # a look: at most 3 iterations or a second each
+//! cargo run --release -p marula-bench-suites -- --official --seconds 5  # in half an hour
 //! cargo run --release -p marula-bench-suites -- --only odm_small    # tasks whose names contain the text
 //! ```
 //!

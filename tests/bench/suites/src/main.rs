@@ -2,7 +2,7 @@
 
 use std::{fs, process::ExitCode};
 
-use marula_bench_harness::{Data, Task, data, rule::Rule};
+use marula_bench_harness::{Data, Task, data};
 use marula_bench_suites::{
     Failure,
     contestant::Contestant,
@@ -57,11 +57,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
         let heat = Heat {
             task,
             units: task.reduced_units(options.quick, uri.is_none()),
-            rule: if options.quick {
-                Rule::quick()
-            } else {
-                Rule::of(task.suite())
-            },
+            rule: options.rule(task.suite()),
             data: data.clone(),
         };
         let mut servers = Vec::new();
@@ -93,9 +89,14 @@ fn notes(options: &Options, real: bool) -> Vec<String> {
     } else {
         "the test server, in memory"
     };
-    let length = match options.quick {
-        true => "A quick look, no measurement: at most 3 iterations or a second each.",
-        false => "Iterations as specified.",
+    let length = match options.seconds {
+        Some(seconds) => {
+            format!("At most 100 iterations or {seconds} seconds each, not as long as specified.")
+        }
+        None if options.quick => {
+            "A quick look, no measurement: at most 3 iterations or a second each.".to_owned()
+        }
+        None => "Iterations as specified.".to_owned(),
     };
     vec![format!("{length} {cores} cores; {server}.")]
 }

@@ -1,9 +1,10 @@
 //! What the command line asks for.
 
-use marula_bench_harness::Task;
+use marula_bench_harness::{Task, rule::Rule, task::Suite};
 
-const USAGE: &str = "usage: marula-bench-suites [--quick] [--only TEXT] [--official]
+const USAGE: &str = "usage: marula-bench-suites [--quick] [--seconds N] [--only TEXT] [--official]
   --quick      at most three iterations or a second for each task, the largest tasks reduced
+  --seconds N  at most a hundred iterations or N seconds for each task
   --only TEXT  the tasks whose names contain the text
   --official   beside the official driver
 variables: BENCH_DATA_DIR, the folder with the specifications' archives; MONGODB_URI, a server to use";
@@ -13,6 +14,8 @@ variables: BENCH_DATA_DIR, the folder with the specifications' archives; MONGODB
 pub struct Options {
     /// A look instead of a measurement.
     pub quick: bool,
+    /// How many seconds a task is measured for, where that is not as specified.
+    pub seconds: Option<u64>,
     /// Part of the names of the tasks.
     pub only: Option<String>,
     /// With the official driver.
@@ -31,6 +34,12 @@ impl Options {
             match name.as_str() {
                 "--quick" => options.quick = true,
                 "--official" => options.official = true,
+                "--seconds" => {
+                    let value = given.next().ok_or("--seconds has no value")?;
+                    let number = value.parse().ok().filter(|seconds| *seconds > 0);
+                    let number = number.ok_or(format!("--seconds needs a number above 0, not {value}"))?;
+                    options.seconds = Some(number);
+                }
                 "--only" => options.only = Some(given.next().ok_or("--only has no value")?),
                 other => return Err(format!("{other} is not understood\n{USAGE}")),
             }
@@ -42,6 +51,16 @@ impl Options {
             ));
         }
         Ok(options)
+    }
+
+    /// How many iterations a task of the suite is measured for.
+    #[must_use]
+    pub fn rule(&self, suite: Suite) -> Rule {
+        match self.seconds {
+            Some(seconds) => Rule::seconds(seconds),
+            None if self.quick => Rule::quick(),
+            None => Rule::of(suite),
+        }
     }
 
     /// The tasks that are asked for.
@@ -71,12 +90,23 @@ mod tests {
     }
 
     #[test]
+    fn iterations_are_as_asked_for() {
+        let rule = |line| parse(line).unwrap().rule(Suite::Odm);
+        assert_eq!(rule(""), Rule::of(Suite::Odm));
+        assert_eq!(rule("--quick"), Rule::quick());
+        assert_eq!(rule("--quick --seconds 7"), Rule::seconds(7));
+    }
+
+    #[test]
     fn wrong_arguments_are_refused() {
         assert!(
             parse("--fast")
                 .unwrap_err()
                 .starts_with("--fast is not understood\nusage:")
         );
+        assert_eq!(parse("--seconds").unwrap_err(), "--seconds has no value");
+        let error = parse("--seconds 0").unwrap_err();
+        assert_eq!(error, "--seconds needs a number above 0, not 0");
         assert_eq!(parse("--only").unwrap_err(), "--only has no value");
         assert_eq!(parse("--only pong").unwrap_err(), "no task has a name with pong");
     }

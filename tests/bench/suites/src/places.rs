@@ -89,6 +89,13 @@ impl Places {
         program: &str,
     ) -> Result<PathBuf, Failure> {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+        // What cargo tells a program that it runs, build scripts of another cargo would take for their own, and run anew.
+        for (name, _) in std::env::vars_os() {
+            let told = name.to_string_lossy();
+            if told.starts_with("CARGO_MANIFEST_") || told.starts_with("CARGO_PKG_") {
+                build.env_remove(name);
+            }
+        }
         build.args(["build", "--release", "--quiet", "--locked", "--manifest-path"]);
         build.arg(manifest).args(["--package", package, "--bin", program]);
         let status = build.arg("--target-dir").arg(target).status()?;

@@ -50,7 +50,7 @@ impl Row {
         for outcome in &self.outcomes {
             let _ = match outcome {
                 Outcome::Measured(measured) => write!(line, " | {}", number(measured.times.score)),
-                Outcome::Missing(_) => write!(line, " | –"),
+                Outcome::Missing(_) => write!(line, " | not offered"),
                 Outcome::Failed(_) => write!(line, " | failed"),
             };
         }
@@ -229,7 +229,7 @@ mod tests {
     fn what_one_cannot_do_counts_for_none() {
         let text = report().markdown();
         assert!(
-            text.contains("| gridfs_download | – | 5243 | – | – / 10.0 |"),
+            text.contains("| gridfs_download | not offered | 5243 | – | – / 10.0 |"),
             "{text}"
         );
         assert!(
