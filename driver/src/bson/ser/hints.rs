@@ -102,6 +102,7 @@ impl Hints {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "a failed index is a failed test")]
 mod tests {
     use serde::ser::{SerializeMap, SerializeStruct};
     use serde::{Serialize, Serializer};
