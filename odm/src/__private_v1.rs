@@ -25,3 +25,29 @@ pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> Document {
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
+
+/// A field that may have typed paths, and then hints, or not, which is an error at its place already.
+#[derive(Debug)]
+pub struct Probe<'a, T>(pub &'a T);
+
+/// The hints of a field with typed paths.
+pub trait Hinted {
+    /// Names the ids and dates in the field.
+    fn hint<H: Hints>(&self, hints: &mut H);
+}
+
+impl<T: Field> Hinted for Probe<'_, T> {
+    #[inline]
+    fn hint<H: Hints>(&self, hints: &mut H) {
+        self.0.hint(hints);
+    }
+}
+
+/// What a call on a reference to a [`Probe`] finds only where there is no [`Hinted`].
+pub trait Unhinted {
+    /// Names nothing.
+    #[inline]
+    fn hint<H: Hints>(&self, _hints: &mut H) {}
+}
+
+impl<T> Unhinted for &Probe<'_, T> {}

@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::Member;
 use syn::spanned::Spanned;
-use syn::{Member, Type};
 
 use crate::expand::at;
 use crate::model::{Accessor, AccessorKind, Model};
@@ -36,24 +36,20 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
 }
 
 /// A field that may hold ids or dates in their own form.
-fn hinted(accessor: &Accessor) -> Option<(Member, &Type)> {
+fn hinted(accessor: &Accessor) -> Option<Member> {
     match accessor.kind {
-        AccessorKind::Typed | AccessorKind::Flat => {
-            Some((Member::Named(accessor.ident.clone()), &accessor.ty))
-        }
+        AccessorKind::Typed | AccessorKind::Flat => Some(Member::Named(accessor.ident.clone())),
         AccessorKind::As(_) | AccessorKind::Opaque => None,
     }
 }
 
 /// The method that names the ids and dates of all fields.
-pub(super) fn hint(fields: &[(Member, &Type)]) -> TokenStream {
-    let fields = fields.iter().map(
-        |(member, ty)| quote_spanned!(at(ty.span())=> <#ty as __m::Field>::hint(&self.#member, __hints);),
-    );
+pub(super) fn hint(fields: &[Member]) -> TokenStream {
     quote! {
         #[inline]
         fn hint<__H: __m::Hints>(&self, __hints: &mut __H) {
-            #(#fields)*
+            use __m::{Hinted as _, Unhinted as _};
+            #((&__m::Probe(&self.#fields)).hint(__hints);)*
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
-    let hint = member.as_ref().map(|member| hint(&[(member.clone(), inner)]));
+    let hint = member.as_ref().map(|member| hint(std::slice::from_ref(member)));
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
