@@ -1,4 +1,4 @@
-//! Empty documents with room for what is to come.
+//! Room for what is to come: empty documents and buffers that need not grow soon.
 
 use std::sync::LazyLock;
 
@@ -19,6 +19,22 @@ fn emptied(count: usize) -> Document {
     let mut document: Document = (0..count).map(|n| (n.to_string(), Bson::Null)).collect();
     document.clear();
     document
+}
+
+/// From this size on, what a buffer has to grow for decides its capacity.
+const LARGE: usize = 64 << 10;
+
+/// What usually follows something large: the rest of its document, and of the message.
+const FOLLOWING: usize = 16 << 10;
+
+/// Appends bytes that may be many. Grown for them alone, the buffer would be full, and the next small field would make it twice
+/// as large, with all that it holds moved to new pages.
+#[inline]
+pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) {
+    if bytes.len() >= LARGE {
+        out.reserve(bytes.len() + FOLLOWING);
+    }
+    out.extend_from_slice(bytes);
 }
 
 /// An empty document that takes so many elements without growing, or [`MOST`].

@@ -6,6 +6,7 @@ use super::element::append_fixed;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
+use super::roomy;
 use super::spec::{BinarySubtype, ElementType};
 use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_bson, append_element};
 
@@ -185,7 +186,7 @@ impl<'o> DocumentWriter<'o> {
         if inner != 0 {
             self.length(bytes.len());
         }
-        self.out.extend_from_slice(bytes);
+        roomy::append(self.out, bytes);
     }
 
     /// A regular expression.
@@ -204,14 +205,14 @@ impl<'o> DocumentWriter<'o> {
     #[inline]
     pub fn document(&mut self, key: &str, value: &RawDocument) {
         self.key(key, ElementType::EmbeddedDocument);
-        self.out.extend_from_slice(value.as_bytes());
+        roomy::append(self.out, value.as_bytes());
     }
 
     /// An array that is there as bytes.
     #[inline]
     pub fn array(&mut self, key: &str, value: &RawArray) {
         self.key(key, ElementType::Array);
-        self.out.extend_from_slice(value.as_bytes());
+        roomy::append(self.out, value.as_bytes());
     }
 
     /// A tree's value.
@@ -250,7 +251,7 @@ impl<'o> DocumentWriter<'o> {
     fn text(&mut self, key: &str, kind: ElementType, value: &str) {
         let len = self.checked_length(value.len() + 1);
         self.fixed(key, kind, len.to_le_bytes());
-        self.out.extend_from_slice(value.as_bytes());
+        roomy::append(self.out, value.as_bytes());
         self.out.push(0);
     }
 

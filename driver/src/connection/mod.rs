@@ -65,8 +65,12 @@ pub use resolver::Resolver;
 use stream::Stream;
 pub use tls::TlsConfig;
 
-/// A write buffer that grew beyond this is given back after use, so that one big insert does not pin its size for ever.
+/// A write buffer that grew beyond this is given back after a request that did not need it, so that one big insert does not pin
+/// its size for ever.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;
+/// One that grew beyond this is given back at once. What is smaller stays for the next big insert, whose bytes would go to new
+/// pages of memory otherwise, which costs more than to write them.
+const MOST_WRITE_CAPACITY: usize = 4 << 20;
 
 /// An established connection.
 #[derive(Debug)]
@@ -196,7 +200,8 @@ impl Connection {
         if let Some(compression) = &mut self.compression {
             compression.release(KEPT_WRITE_CAPACITY);
         }
-        if self.write.capacity() > KEPT_WRITE_CAPACITY {
+        let needed = self.write.len() > KEPT_WRITE_CAPACITY && self.write.capacity() <= MOST_WRITE_CAPACITY;
+        if self.write.capacity() > KEPT_WRITE_CAPACITY && !needed {
             self.write = Vec::new();
         }
         match sent {

@@ -149,8 +149,9 @@ async fn failures_of_all_servers_are_told() {
 #[tokio::test]
 async fn what_a_server_does_not_know_there_is_not() {
     for code in [NXDOMAIN, 0] {
-        let (nothing, good) = (with_code(code).await, good(27017).await);
-        let error = ask(&[&nothing, &good], LONG, 2).await.expect_err("no record");
+        // Alone: who may be asked beside it, a slow machine decides, and hickory.
+        let nothing = with_code(code).await;
+        let error = ask(&[&nothing], LONG, 2).await.expect_err("no record");
         assert!(matches!(error, LookupError::NoRecords(_)), "{error:?}");
         assert!(error.to_string().contains(NAME), "{error}");
     }

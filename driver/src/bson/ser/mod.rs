@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::element::{Counter, append_fixed};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
+use super::roomy;
 use super::spec::ElementType;
 
 pub(super) use hints::{HINT, address_of};
@@ -184,7 +185,7 @@ impl Encoder<'_> {
     fn string(&mut self, text: &str) -> Result<(), EncodeError> {
         let len = length(text.len() + 1)?;
         self.out.extend_from_slice(&len.to_le_bytes());
-        self.out.extend_from_slice(text.as_bytes());
+        roomy::append(self.out, text.as_bytes());
         self.out.push(0);
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::{ALONE, Encoder};
 use crate::bson::Decimal128;
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MIN_DOCUMENT, length};
+use crate::bson::roomy;
 use crate::bson::spec::ElementType;
 use crate::bson::text::{append_base64, from_hex};
 
@@ -248,7 +249,7 @@ impl Part<'_, '_> {
             "$numberDecimalBytes" if bytes.len() == 16 => {}
             _ => return self.fail(),
         }
-        self.encoder.out.extend_from_slice(bytes);
+        roomy::append(self.encoder.out, bytes);
         self.state.seen += 1;
         Ok(())
     }
@@ -445,7 +446,6 @@ impl Serializer for RawSerializer<'_, '_> {
         match subtype {
             Some(subtype) => {
                 let len = length(value.len())?;
-                self.encoder.out.reserve(value.len() + 5);
                 self.encoder.out.extend_from_slice(&len.to_le_bytes());
                 self.encoder.out.push(subtype);
             }
@@ -456,7 +456,7 @@ impl Serializer for RawSerializer<'_, '_> {
                 }
             }
         }
-        self.encoder.out.extend_from_slice(value);
+        roomy::append(self.encoder.out, value);
         Ok(())
     }
 }

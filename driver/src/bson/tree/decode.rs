@@ -14,7 +14,7 @@ use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, de, ro
 pub fn decode_document(bytes: &[u8]) -> Result<Document, DecodeError> {
     let mut reader = Reader {
         input: bytes,
-        elements: Vec::with_capacity(USUAL),
+        elements: Vec::with_capacity(if bytes.len() > SMALL { USUAL } else { 0 }),
     };
     reader.document(bytes, MAX_DEPTH)
 }
@@ -37,6 +37,12 @@ struct Reader<'i> {
 
 /// So many elements take no more than a small allocation.
 const USUAL: usize = 24;
+
+/// A document of so few bytes is read without looking ahead.
+const SMALL: usize = 32;
+
+/// What small documents have room for: as many elements as the smallest map.
+const FEW: usize = 3;
 
 impl<'i> Reader<'i> {
     fn offset_of(&self, part: &[u8]) -> usize {
@@ -62,6 +68,9 @@ impl<'i> Reader<'i> {
 
     fn document(&mut self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
+        if bytes.len() <= SMALL {
+            return self.small_document(bytes, inner);
+        }
         let first = self.find(bytes)?;
         let end = self.elements.len();
         let mut document = roomy::document_for((end - first).min(roomy::MOST));
@@ -75,6 +84,22 @@ impl<'i> Reader<'i> {
             }
         }
         self.elements.truncate(first);
+        Ok(document)
+    }
+
+    fn small_document(&mut self, bytes: &'i [u8], inner: u8) -> Result<Document, DecodeError> {
+        let mut elements = RawElements::new(bytes).map_err(|error| error.rebase(self.offset_of(bytes)))?;
+        let mut document = roomy::document_for(if elements.is_empty() { 0 } else { FEW });
+        while !elements.is_empty() {
+            let mut before = elements;
+            let Some(RawElement { key, value }) = elements.take_element() else {
+                return Err(before.element_error().rebase(self.offset_of(bytes)));
+            };
+            match self.value(value, inner) {
+                Ok(value) => drop(document.insert(key, value)),
+                Err(error) => return Err(error.in_field(key)),
+            }
+        }
         Ok(document)
     }
 
