@@ -179,7 +179,8 @@ impl<T> Cursor<T> {
             if state.is_exhausted() {
                 return Ok(false);
             }
-            state.fetch().await?;
+            // Boxed, since it is once for a batch, and futures that read from a cursor are small without it.
+            Box::pin(state.fetch()).await?;
         }
     }
 
