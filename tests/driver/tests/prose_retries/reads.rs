@@ -1,6 +1,9 @@
 //! Retryable Reads.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use marula_driver::{
     RETRYABLE_ERROR,
@@ -10,8 +13,9 @@ use marula_driver::{
 };
 use marula_driver_tests::{replica_set, standalone};
 use marula_test_server::TestServer;
+use tokio::sync::Semaphore;
 
-use crate::stage::{After, OVERLOADED, Second, Stage, error, fail, times};
+use crate::stage::{After, OVERLOADED, Second, Stage, error, fail, telling, times, until_known};
 
 fn unchanged(_: &mut ClientOptions) {}
 
@@ -48,12 +52,14 @@ async fn retryable_reads_prose_2_1() {
         for uri in server.member_uris() {
             fail(&uri, times(1), error("find", 6, &[])).await;
         }
+        let known = Arc::new(Semaphore::new(0));
         let stage = Stage::new(
             &format!("{}?retryReads=true", server.uri()),
             "find",
             None,
-            unchanged,
+            telling(&known),
         );
+        until_known(&known, 2).await;
         stage.find().await.unwrap_err();
         stage.assert_failed_on_two();
     }

@@ -9,9 +9,34 @@ use std::{
 use marula_driver::{
     Client, Collection, Error, ServerAddress,
     bson::{Document, doc},
-    event::{CommandEvent, EventListener, PoolEvent},
+    event::{CommandEvent, EventListener, PoolEvent, SdamEvent, ServerType},
     options::ClientOptions,
 };
+use tokio::sync::Semaphore;
+
+/// Adds a permit for each server that the client gets to know. A retry goes elsewhere only where it knows of somewhere else.
+pub(crate) fn telling(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions) + use<> {
+    let known = Arc::clone(known);
+    |options| {
+        options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+            if let SdamEvent::ServerDescriptionChanged { previous, new, .. } = event
+                && previous.server_type() == ServerType::Unknown
+                && new.server_type() != ServerType::Unknown
+            {
+                known.add_permits(1);
+            }
+        }));
+    }
+}
+
+/// Waits until the client knows so many servers.
+pub(crate) async fn until_known(known: &Semaphore, servers: u32) {
+    known
+        .acquire_many(servers)
+        .await
+        .expect("an open semaphore")
+        .forget();
+}
 
 pub(crate) const OVERLOADED: [&str; 2] = ["RetryableError", "SystemOverloadedError"];
 

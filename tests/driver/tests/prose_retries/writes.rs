@@ -1,6 +1,9 @@
 //! Retryable Writes.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use marula_driver::{
     Error, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR,
@@ -10,8 +13,9 @@ use marula_driver::{
 };
 use marula_driver_tests::{Witness, replica_set};
 use marula_test_server::TestServer;
+use tokio::sync::Semaphore;
 
-use crate::stage::{After, OVERLOADED, Second, Stage, error, fail, times};
+use crate::stage::{After, OVERLOADED, Second, Stage, error, fail, telling, times, until_known};
 
 const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
@@ -101,7 +105,9 @@ async fn retryable_writes_prose_4() {
             fail(&uri, times(1), error("insert", 6, &[RETRYABLE_WRITE_ERROR])).await;
         }
         let uri = format!("{}?retryWrites=true", server.uri());
-        let stage = Stage::new(&uri, "insert", None, unchanged);
+        let known = Arc::new(Semaphore::new(0));
+        let stage = Stage::new(&uri, "insert", None, telling(&known));
+        until_known(&known, 2).await;
         stage.insert().await.unwrap_err();
         stage.assert_failed_on_two();
     }
