@@ -58,7 +58,12 @@ impl Resolver {
 
 impl Resolver {
     fn config(&self) -> Result<(ResolverConfig, ResolverOpts), NetError> {
-        self.name_servers.clone().map_or_else(read_system_conf, Ok)
+        if let Some(chosen) = &self.name_servers {
+            return Ok(chosen.clone());
+        }
+        // The error's type differs between platforms; `?` converts each of them.
+        let system = read_system_conf()?;
+        Ok(system)
     }
 
     async fn ask<T>(
