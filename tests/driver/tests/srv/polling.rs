@@ -204,7 +204,7 @@ async fn polling_srv_records_for_mongos_discovery_prose_12() {
 async fn polling_srv_records_for_mongos_discovery_prose_13() {
     let uri = format!("mongodb+srv://test22.test.build.10gen.cc/?srvServiceName=customname&{FAST}");
     let record = "_customname._tcp.test22.test.build.10gen.cc";
-    let cluster = Cluster::start(record, &[27017], &uri).await;
+    let cluster = Cluster::start(record, &[27017, 27018], &uri).await;
     cluster.becomes(&[27019, 27020]).await;
 }
 

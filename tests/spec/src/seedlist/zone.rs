@@ -54,7 +54,10 @@ pub(super) fn fill(dns: &DnsServer) {
     for (name, hosts) in SRV {
         dns.set_srv(&format!("_mongodb._tcp.{name}.{DOMAIN}"), hosts);
     }
-    dns.set_srv(&format!("_customname._tcp.test22.{DOMAIN}"), &[(HOST, 27017)]);
+    dns.set_srv(
+        &format!("_customname._tcp.test22.{DOMAIN}"),
+        &[(HOST, 27017), (HOST, 27018)],
+    );
     dns.set_srv(&format!("_mongodb._tcp.test24.{DOMAIN}"), &[(HOST, 8000)]);
     for (name, records) in TXT {
         dns.set_txt(&format!("{name}.{DOMAIN}"), records);

@@ -3,14 +3,11 @@
 //! The check goes on after a violation, so that a file's every fault is found; each fault names its place and the rule
 //! it breaks.
 
-mod names;
 mod table;
 
 use std::fmt;
 
 use marula_driver::bson::{Bson, Document};
-
-pub(crate) use names::Expectation;
 
 /// What a value must be.
 #[derive(Clone, Copy)]
@@ -45,8 +42,6 @@ pub(super) enum Schema {
     Placeholder,
     /// `kmsProviders`: keys that begin with a provider's name.
     KmsProviders(&'static [(&'static str, &'static [&'static str], bool)]),
-    /// An array of so described elements; an element that stands alone is a fault, but is looked at too.
-    List(usize, &'static Schema),
     /// `events`, whose elements depend on `eventType`.
     Events,
 }
@@ -69,23 +64,27 @@ pub(super) struct Object {
 
 /// A step from a document to a value in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+enum Step {
     Key(String),
     Element(usize),
 }
 
-/// A place in a file: the steps to it, each with the definition that the value there must meet.
+/// A place in a file: the steps to it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place(Vec<(Step, Option<&'static str>)>);
+struct Place(Vec<Step>);
 
 impl Place {
-    fn key(&self, key: &str, definition: Option<&'static str>) -> Self {
-        self.step(Step::Key(key.to_owned()), definition)
+    fn key(&self, key: &str) -> Self {
+        self.step(Step::Key(key.to_owned()))
     }
 
-    fn step(&self, step: Step, definition: Option<&'static str>) -> Self {
+    fn element(&self, index: usize) -> Self {
+        self.step(Step::Element(index))
+    }
+
+    fn step(&self, step: Step) -> Self {
         let mut steps = self.0.clone();
-        steps.push((step, definition));
+        steps.push(step);
         Self(steps)
     }
 }
@@ -93,7 +92,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
-        for (step, _) in &self.0 {
+        for step in &self.0 {
             match step {
                 Step::Key(key) => write!(f, ".{key}")?,
                 Step::Element(index) => write!(f, "[{index}]")?,
@@ -105,7 +104,7 @@ impl fmt::Display for Place {
 
 /// The rule that a violation breaks, by the name that JSON schemas give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+enum Rule {
     Type,
     Enum,
     Const,
@@ -120,7 +119,7 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Type => "type",
             Self::Enum => "enum",
@@ -141,10 +140,8 @@ impl Rule {
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     /// Where. For a missing key: where it should be. For an unknown key: the document that has it.
-    pub(super) place: Place,
-    pub(super) rule: Rule,
-    /// The unknown key, or the key that the one at `place` conflicts with.
-    pub(super) other: Option<String>,
+    place: Place,
+    rule: Rule,
     message: String,
 }
 
@@ -165,59 +162,51 @@ struct Check {
     found: Vec<Violation>,
 }
 
-fn definition(schema: &Schema) -> Option<&'static str> {
-    match schema {
-        Schema::Object(object) | Schema::BoolOr(object) => Some(object.name),
-        _ => None,
-    }
-}
-
 impl Check {
-    fn report(&mut self, place: &Place, rule: Rule, other: Option<&str>, message: impl Into<String>) {
+    fn report(&mut self, place: &Place, rule: Rule, message: impl Into<String>) {
         self.found.push(Violation {
             place: place.clone(),
             rule,
-            other: other.map(str::to_owned),
             message: message.into(),
         });
     }
 
     fn wrong_type(&mut self, place: &Place, wanted: &str, value: &Bson) {
         let message = format!("expected {wanted}, found {}", super::matcher::type_name(value));
-        self.report(place, Rule::Type, None, message);
+        self.report(place, Rule::Type, message);
     }
 
     fn object(&mut self, document: &Document, object: &'static Object, place: &Place) {
         for key in object.required {
             if !document.contains_key(*key) {
-                let missing = place.key(key, None);
-                self.report(&missing, Rule::Required, None, "this key is required");
+                let missing = place.key(key);
+                self.report(&missing, Rule::Required, "this key is required");
             }
         }
         if document.len() < object.least {
             let message = format!("at least {} key(s) are required", object.least);
-            self.report(place, Rule::MinProperties, None, message);
+            self.report(place, Rule::MinProperties, message);
         }
         if document.len() > object.most {
             let message = format!("at most {} key(s) are allowed", object.most);
-            self.report(place, Rule::MaxProperties, None, message);
+            self.report(place, Rule::MaxProperties, message);
         }
         for (key, value) in document {
             match object.keys.iter().find(|(name, _)| name == key) {
                 None => {
                     let message = format!("unknown key \"{key}\" in {}", object.name);
-                    self.report(place, Rule::AdditionalProperties, Some(key), message);
+                    self.report(place, Rule::AdditionalProperties, message);
                 }
                 Some((_, Schema::Events)) => {
-                    self.events(value, document, &place.key(key, None));
+                    self.events(value, document, &place.key(key));
                 }
-                Some((_, schema)) => self.value(value, schema, &place.key(key, definition(schema))),
+                Some((_, schema)) => self.value(value, schema, &place.key(key)),
             }
         }
         for (key, other) in object.conflicts {
             if document.contains_key(*key) && document.contains_key(*other) {
                 let message = format!("\"{key}\" and \"{other}\" exclude each other");
-                self.report(&place.key(key, None), Rule::Conflict, Some(other), message);
+                self.report(&place.key(key), Rule::Conflict, message);
             }
         }
     }
@@ -232,43 +221,39 @@ impl Check {
             (Schema::OneOf(names), Bson::String(text)) => {
                 if !names.contains(&text.as_str()) {
                     let message = format!("\"{text}\" is none of {}", names.join(", "));
-                    self.report(place, Rule::Enum, None, message);
+                    self.report(place, Rule::Enum, message);
                 }
             }
             (Schema::Version, Bson::String(text)) => {
                 if !is_version(text) {
-                    self.report(place, Rule::Pattern, None, format!("\"{text}\" is no version"));
+                    self.report(place, Rule::Pattern, format!("\"{text}\" is no version"));
                 }
             }
             (Schema::True, Bson::Boolean(false)) => {
-                self.report(place, Rule::Const, None, "only true is allowed");
+                self.report(place, Rule::Const, "only true is allowed");
             }
             (Schema::Document(least), Bson::Document(document)) => {
                 if document.len() < *least {
                     let message = format!("at least {least} key(s) are required");
-                    self.report(place, Rule::MinProperties, None, message);
+                    self.report(place, Rule::MinProperties, message);
                 }
             }
             (Schema::DocumentWithout(key), Bson::Document(document)) => {
                 if document.contains_key(*key) {
                     let message = "this key is not allowed here";
-                    self.report(&place.key(key, None), Rule::Forbidden, None, message);
+                    self.report(&place.key(key), Rule::Forbidden, message);
                 }
             }
             (Schema::Map(inner), Bson::Document(document)) => {
                 for (key, value) in document {
-                    self.value(value, inner, &place.key(key, definition(inner)));
+                    self.value(value, inner, &place.key(key));
                 }
             }
             (Schema::Object(object) | Schema::BoolOr(object), Bson::Document(document)) => {
                 self.object(document, object, place);
             }
-            (Schema::Array(least, inner) | Schema::List(least, inner), Bson::Array(elements)) => {
+            (Schema::Array(least, inner), Bson::Array(elements)) => {
                 self.array(elements, *least, inner, place);
-            }
-            (Schema::List(_, inner), Bson::Document(_)) => {
-                self.wrong_type(place, "an array", value);
-                self.value(value, inner, &place.step(Step::Element(0), definition(inner)));
             }
             (Schema::Placeholder, Bson::Document(document)) => {
                 if document.len() != 1 || !document.contains_key("$$placeholder") {
@@ -285,14 +270,10 @@ impl Check {
     fn array(&mut self, elements: &[Bson], least: usize, schema: &'static Schema, place: &Place) {
         if elements.len() < least {
             let message = format!("at least {least} element(s) are required");
-            self.report(place, Rule::MinItems, None, message);
+            self.report(place, Rule::MinItems, message);
         }
         for (index, element) in elements.iter().enumerate() {
-            self.value(
-                element,
-                schema,
-                &place.step(Step::Element(index), definition(schema)),
-            );
+            self.value(element, schema, &place.element(index));
         }
     }
 
@@ -313,10 +294,10 @@ impl Check {
             let Some((provider, keys, token)) = providers.iter().find(|(p, ..)| *p == provider && named)
             else {
                 let message = format!("\"{key}\" is no KMS provider");
-                self.report(place, Rule::AdditionalProperties, Some(key), message);
+                self.report(place, Rule::AdditionalProperties, message);
                 continue;
             };
-            let place = place.key(provider, None);
+            let place = place.key(provider);
             let Bson::Document(fields) = value else {
                 self.wrong_type(&place, "a document", value);
                 continue;
@@ -329,10 +310,10 @@ impl Check {
                     keys.contains(&field.as_str())
                 };
                 if known {
-                    self.value(value, &Schema::Placeholder, &place.key(field, None));
+                    self.value(value, &Schema::Placeholder, &place.key(field));
                 } else {
                     let message = format!("unknown key \"{field}\" for KMS provider \"{key}\"");
-                    self.report(&place, Rule::AdditionalProperties, Some(field), message);
+                    self.report(&place, Rule::AdditionalProperties, message);
                 }
             }
         }
@@ -344,15 +325,14 @@ impl Check {
             self.wrong_type(place, "an array", value);
             return;
         };
-        let (type_name, schema) = match list.get("eventType") {
-            None => ("default", &table::COMMAND_EVENT),
-            Some(Bson::String(name)) if name == "cmap" => ("cmap", &table::CMAP_EVENT),
-            Some(Bson::String(name)) if name == "sdam" => ("sdam", &table::SDAM_EVENT),
-            Some(_) => ("command", &table::COMMAND_EVENT),
+        let schema = match list.get("eventType") {
+            Some(Bson::String(name)) if name == "cmap" => &table::CMAP_EVENT,
+            Some(Bson::String(name)) if name == "sdam" => &table::SDAM_EVENT,
+            _ => &table::COMMAND_EVENT,
         };
         let own = |name: &str, schema: &Object| schema.keys.iter().any(|(key, _)| *key == name);
         for (index, event) in events.iter().enumerate() {
-            let place = place.step(Step::Element(index), Some(schema.name));
+            let place = place.element(index);
             let Bson::Document(document) = event else {
                 self.wrong_type(&place, "a document", event);
                 continue;
@@ -363,7 +343,7 @@ impl Check {
                     .any(|other| own(key, other));
                 if foreign && !own(key, schema) {
                     let message = format!("\"{key}\" does not belong to the event type of the list");
-                    self.report(&place, Rule::Conflict, Some(type_name), message);
+                    self.report(&place, Rule::Conflict, message);
                 }
             }
             self.object(document, schema, &place);
@@ -376,7 +356,7 @@ fn wanted(schema: &Schema) -> &'static str {
         Schema::Str | Schema::OneOf(_) | Schema::Version => "a string",
         Schema::Bool | Schema::True => "a boolean",
         Schema::Int => "an integer",
-        Schema::Array(..) | Schema::List(..) | Schema::Events => "an array",
+        Schema::Array(..) | Schema::Events => "an array",
         Schema::BoolOr(_) => "a boolean or a document",
         Schema::Placeholder => "a string or {$$placeholder: 1}",
         Schema::Any => "anything",

@@ -1,9 +1,7 @@
 //! The schema of version 1.28 as tables.
 
 use super::{Object, Schema};
-use Schema::{
-    Any, Array, Bool, BoolOr, Document, DocumentWithout, Int, List, Map, OneOf, Str, True, Version,
-};
+use Schema::{Any, Array, Bool, BoolOr, Document, DocumentWithout, Int, Map, OneOf, Str, True, Version};
 
 const UNLIMITED: usize = usize::MAX;
 
@@ -154,7 +152,7 @@ object!(TEST = "test" [
     "operations": Array(0, &Schema::Object(&OPERATION)),
     "expectEvents": Array(1, &Schema::Object(&EXPECTED_EVENTS)),
     "expectLogMessages": Array(1, &Schema::Object(&EXPECTED_LOG_MESSAGES)),
-    "expectTracingMessages": List(1, &Schema::Object(&EXPECTED_TRACING_MESSAGES)),
+    "expectTracingMessages": Array(1, &Schema::Object(&EXPECTED_TRACING_MESSAGES)),
     "outcome": Array(1, &Schema::Object(&COLLECTION_DATA)),
 ] required ["description", "operations"]);
 
