@@ -9,17 +9,18 @@ use marula_driver::{
     options::ClientOptions,
 };
 
-use crate::Deployment;
+use crate::Target;
 
 /// A deployment with a client whose commands are kept.
 #[derive(Debug)]
 pub struct Watched {
     /// The deployment, with a client that nobody watches.
-    pub deployment: Deployment,
+    pub deployment: Target,
     /// The client that is watched.
     pub client: Client,
     /// Its commands.
     pub commands: CommandRecorder,
+    database: String,
 }
 
 /// A watched client of the deployment, with options such as `maxPoolSize=1`.
@@ -27,12 +28,12 @@ pub struct Watched {
 /// # Panics
 /// When the options are refused.
 #[must_use]
-pub fn watched(deployment: Deployment, options: &str) -> Watched {
+pub fn watched(deployment: impl Into<Target>, options: &str) -> Watched {
+    let deployment = deployment.into();
     let commands = CommandRecorder::default();
-    let uri = deployment.server.uri();
-    let joint = if uri.contains('?') { '&' } else { '?' };
-    let client = commands.client_of(&format!("{uri}{joint}{options}"));
+    let client = commands.client_of(&deployment.uri_with(options));
     Watched {
+        database: deployment.database_name(),
         deployment,
         client,
         commands,
@@ -40,10 +41,10 @@ pub fn watched(deployment: Deployment, options: &str) -> Watched {
 }
 
 impl Watched {
-    /// A collection of the watched client.
+    /// A collection of the watched client, in a database that no other test uses.
     #[must_use]
     pub fn things(&self) -> Collection<Document> {
-        self.client.database("watched").collection("things")
+        self.client.database(&self.database).collection("things")
     }
 }
 

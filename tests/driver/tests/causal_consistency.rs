@@ -4,7 +4,7 @@ use marula_driver::{
     bson::{Bson, Document, Timestamp, doc},
     event::CommandEvent,
 };
-use marula_driver_tests::{replica_set, standalone, watched};
+use marula_driver_tests::{standalone, watched, with_logical_clock};
 
 /// `readConcern.afterClusterTime` of a command.
 fn after(command: &Document) -> Option<Timestamp> {
@@ -24,7 +24,10 @@ async fn causal_consistency_prose_1() {
 
 #[tokio::test]
 async fn causal_consistency_prose_2_to_5() {
-    let server = watched(replica_set().await, "");
+    let Some(target) = with_logical_clock().await else {
+        return;
+    };
+    let server = watched(target, "");
     let mut session = server.client.start_session().await.unwrap();
     let things = server.things();
     things.find_one(doc! {}).session(&mut session).await.unwrap();
@@ -59,7 +62,10 @@ async fn causal_consistency_prose_2_to_5() {
 
 #[tokio::test]
 async fn causal_consistency_prose_6_and_7() {
-    let set = watched(replica_set().await, "");
+    let Some(target) = with_logical_clock().await else {
+        return;
+    };
+    let set = watched(target, "");
     let alone = watched(standalone().await, "");
     for (server, causal) in [(&set, false), (&alone, true)] {
         let mut session = server
@@ -83,7 +89,10 @@ async fn causal_consistency_prose_6_and_7() {
 #[tokio::test]
 async fn causal_consistency_prose_8_and_9() {
     for (options, level) in [("", None), ("readConcernLevel=majority", Some("majority"))] {
-        let server = watched(replica_set().await, options);
+        let Some(target) = with_logical_clock().await else {
+            return;
+        };
+        let server = watched(target, options);
         let mut session = server.client.start_session().await.unwrap();
         server
             .things()
@@ -113,7 +122,10 @@ async fn causal_consistency_prose_11_and_12() {
     let alone = watched(standalone().await, "");
     alone.things().find_one(doc! {}).await.unwrap();
     assert!(!alone.commands.only_command().contains_key("$clusterTime"));
-    let set = watched(replica_set().await, "");
+    let Some(target) = with_logical_clock().await else {
+        return;
+    };
+    let set = watched(target, "");
     set.things().find_one(doc! {}).await.unwrap();
     let _ = set.commands.take();
     set.things().find_one(doc! {}).await.unwrap();
@@ -122,7 +134,10 @@ async fn causal_consistency_prose_11_and_12() {
 
 #[tokio::test]
 async fn a_session_can_be_moved_forward_by_another() {
-    let server = watched(replica_set().await, "");
+    let Some(target) = with_logical_clock().await else {
+        return;
+    };
+    let server = watched(target, "");
     let mut first = server.client.start_session().await.unwrap();
     server
         .things()

@@ -6,7 +6,7 @@ use marula_driver::{
     event::CommandEvent,
     options::ClientOptions,
 };
-use marula_driver_tests::{CommandRecorder, replica_set, standalone};
+use marula_driver_tests::{CommandRecorder, anywhere, replica_set, standalone};
 
 /// "started insert", "succeeded insert" ...
 fn outline(events: &[CommandEvent]) -> Vec<String> {
@@ -28,10 +28,11 @@ fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
 
 #[tokio::test]
 async fn a_command_is_shown_as_it_is_sent_and_answered() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let recorder = CommandRecorder::default();
-    let client = recorder.client_of(&deployment.server.uri());
-    let things = client.database("events").collection::<Document>("things");
+    let client = recorder.client_of(&deployment.uri_with(""));
+    let name = deployment.database_name();
+    let things = client.database(&name).collection::<Document>("things");
     things
         .insert_many(&[doc! { "_id": 1 }, doc! { "_id": 2 }])
         .await
@@ -44,14 +45,14 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
     };
     let command = document(&started.command);
     assert_eq!(command.get_str("insert").unwrap(), "things");
-    assert_eq!(command.get_str("$db").unwrap(), "events");
+    assert_eq!(command.get_str("$db").unwrap(), name);
     assert!(command.contains_key("lsid"));
     assert_eq!(
         command.get_array("documents").unwrap().len(),
         2,
         "the sequence is an array"
     );
-    assert_eq!(started.database_name, "events");
+    assert_eq!(started.database_name, name);
     assert_eq!(document(&succeeded.reply).get_i32("n").unwrap(), 2);
     assert_eq!(started.request_id, succeeded.request_id);
     assert_eq!(started.connection, succeeded.connection);
@@ -61,10 +62,12 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
 
 #[tokio::test]
 async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let recorder = CommandRecorder::default();
-    let client = recorder.client_of(&deployment.server.uri());
-    let things = client.database("events").collection::<Document>("things");
+    let client = recorder.client_of(&deployment.uri_with(""));
+    let things = client
+        .database(&deployment.database_name())
+        .collection::<Document>("things");
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let _ = recorder.take();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap_err();
@@ -116,13 +119,15 @@ async fn each_try_has_events_of_its_own() {
 
 #[tokio::test]
 async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let recorder = CommandRecorder::default();
-    let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
+    let mut options = ClientOptions::parse(&deployment.uri_with("")).unwrap();
     recorder.listen(&mut options);
     options.write_concern = marula_driver::options::WriteConcern::nodes(0);
     let client = Client::with_options(options).unwrap();
-    let things = client.database("events").collection::<Document>("things");
+    let things = client
+        .database(&deployment.database_name())
+        .collection::<Document>("things");
     things.insert_one(&doc! {}).await.unwrap();
     let events = recorder.take();
     let CommandEvent::Succeeded(succeeded) = &events[1] else {
@@ -162,9 +167,9 @@ async fn a_dropped_operation_has_failed() {
 
 #[tokio::test]
 async fn secrets_are_not_shown() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let recorder = CommandRecorder::default();
-    let client = recorder.client_of(&deployment.server.uri());
+    let client = recorder.client_of(&deployment.uri_with(""));
     let database = client.database("admin");
     for command in [
         doc! { "saslStart": 1, "mechanism": "x", "payload": "hunter2" },

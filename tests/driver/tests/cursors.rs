@@ -7,10 +7,10 @@ use marula_driver::{
     Collection,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Deployment, replica_set, standalone};
+use marula_driver_tests::{Target, anywhere};
 use serde::Deserialize;
 
-async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
+async fn filled(deployment: &Target, count: i32) -> Collection<Document> {
     let things = deployment.collection::<Document>();
     let all: Vec<Document> = (0..count)
         .map(|n| doc! { "_id": n, "name": format!("thing {n}") })
@@ -21,7 +21,7 @@ async fn filled(deployment: &Deployment, count: i32) -> Collection<Document> {
 
 #[tokio::test]
 async fn ten_thousand_documents_arrive_once_each() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 10_000).await;
     let cursor = things.find(doc! {}).batch_size(999).await.unwrap();
     let ids: Vec<i32> = cursor
@@ -31,7 +31,9 @@ async fn ten_thousand_documents_arrive_once_each() {
         .unwrap();
     assert_eq!(ids.len(), 10_000);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 10_000);
-    assert_eq!(deployment.server.commands_seen("getMore"), 11 - 1);
+    if let Some(server) = deployment.in_process("the number of commands") {
+        assert_eq!(server.commands_seen("getMore"), 11 - 1);
+    }
 }
 
 #[tokio::test]
@@ -40,7 +42,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
     struct Thing<'a> {
         name: &'a str,
     }
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 5).await;
     let mut cursor = things
         .find(doc! {})
@@ -62,7 +64,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
 
 #[tokio::test]
 async fn a_limit_is_kept_over_batches() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 20).await;
     let limited = things.find(doc! {}).limit(7).batch_size(3).await.unwrap();
     assert_eq!(limited.try_collect().await.unwrap().len(), 7);
@@ -85,20 +87,23 @@ async fn a_limit_is_kept_over_batches() {
 
 #[tokio::test]
 async fn a_dropped_cursor_is_freed_on_the_server() {
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 10).await;
     let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     assert!(cursor.advance().await.unwrap());
     drop(cursor);
-    deployment.server.wait_for_command("killCursors", 1).await;
+    let Some(server) = deployment.in_process("killCursors") else {
+        return;
+    };
+    server.wait_for_command("killCursors", 1).await;
     // An exhausted one needs no freeing.
     things.find(doc! {}).await.unwrap().try_collect().await.unwrap();
-    assert_eq!(deployment.server.commands_seen("killCursors"), 1);
+    assert_eq!(server.commands_seen("killCursors"), 1);
 }
 
 #[tokio::test]
 async fn a_cursor_stays_on_its_server_and_session() {
-    let deployment = replica_set().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 300).await;
     let mut stream = things.find(doc! {}).batch_size(50).await.unwrap();
     let mut count = 0;
@@ -118,7 +123,7 @@ async fn aggregation_results_have_a_type() {
         even: bool,
         count: i64,
     }
-    let deployment = standalone().await;
+    let deployment = anywhere().await;
     let things = filled(&deployment, 9).await;
     let pipeline = [
         doc! { "$group": { "_id": { "$eq": [{ "$mod": ["$_id", 2] }, 0] }, "count": { "$sum": 1 } } },

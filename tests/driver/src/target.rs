@@ -1,0 +1,174 @@
+//! The deployment that tests of plain commands run on: one in this process, or the one that `MONGODB_URI` names.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use marula_driver::{Client, Collection, Database, bson::doc};
+use marula_test_server::TestServer;
+
+use crate::{Deployment, replica_set, standalone};
+
+/// The variable that names a deployment to use instead of one in this process.
+const VARIABLE: &str = "MONGODB_URI";
+
+/// A deployment, a client of it, and databases that no other test uses.
+#[derive(Debug)]
+pub struct Target {
+    /// A client of the deployment.
+    pub client: Client,
+    uri: String,
+    server: Option<TestServer>,
+    /// The databases given out, which are dropped with this value where the deployment outlives it.
+    databases: Mutex<Vec<String>>,
+}
+
+/// The deployment that `MONGODB_URI` names, else a fresh standalone server.
+///
+/// # Panics
+/// When it cannot be started, or the connection string is invalid.
+pub async fn anywhere() -> Target {
+    match real().await {
+        Some(target) => target,
+        None => standalone().await.into(),
+    }
+}
+
+/// The deployment that `MONGODB_URI` names, else a fresh replica set. `None`, after a line that says so, when the one named
+/// keeps no logical clock, as a standalone server does not.
+///
+/// # Panics
+/// When it cannot be started, or the connection string is invalid.
+pub async fn with_logical_clock() -> Option<Target> {
+    let Some(target) = real().await else {
+        return Some(replica_set().await.into());
+    };
+    let admin = target.client.database("admin");
+    let reply = admin.run_command(doc! { "ping": 1 }).await;
+    let reply = reply.expect("the deployment answers");
+    if reply.contains_key("operationTime") {
+        return Some(target);
+    }
+    target.skip("it keeps no logical clock");
+    None
+}
+
+async fn real() -> Option<Target> {
+    let uri = std::env::var(VARIABLE).ok().filter(|uri| !uri.is_empty())?;
+    let client = Client::connect(&uri)
+        .await
+        .expect("MONGODB_URI holds a valid connection string");
+    Some(Target {
+        client,
+        uri,
+        server: None,
+        databases: Mutex::default(),
+    })
+}
+
+impl From<Deployment> for Target {
+    fn from(deployment: Deployment) -> Self {
+        Self {
+            uri: deployment.server.uri(),
+            client: deployment.client,
+            server: Some(deployment.server),
+            databases: Mutex::default(),
+        }
+    }
+}
+
+impl Target {
+    /// The connection string, with options such as `maxPoolSize=1` appended.
+    #[must_use]
+    pub fn uri_with(&self, options: &str) -> String {
+        let joint = match (self.uri.contains('?'), self.uri.matches('/').count() > 2) {
+            (true, _) => "&",
+            (false, true) => "?",
+            (false, false) => "/?",
+        };
+        format!("{}{joint}{options}", self.uri)
+    }
+
+    /// Another client, with such options.
+    ///
+    /// # Panics
+    /// When the connection string is invalid.
+    pub async fn client_with(&self, options: &str) -> Client {
+        let client = Client::connect(self.uri_with(options)).await;
+        client.expect("a valid connection string")
+    }
+
+    /// The name of a database that no other test uses.
+    #[must_use]
+    pub fn database_name(&self) -> String {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        if self.server.is_some() {
+            return format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        let name = format!("marula_{}", uuid::Uuid::now_v7().simple());
+        let mut databases = self.databases.lock().unwrap_or_else(PoisonError::into_inner);
+        databases.push(name.clone());
+        name
+    }
+
+    /// A database that no other test uses.
+    #[must_use]
+    pub fn database(&self) -> Database {
+        self.client.database(&self.database_name())
+    }
+
+    /// A collection in such a database.
+    #[must_use]
+    pub fn collection<T>(&self) -> Collection<T> {
+        self.database().collection("things")
+    }
+
+    /// The server in this process, for checks of its counters, or `None` after a line that says what is not checked.
+    #[must_use]
+    pub fn in_process(&self, check: &str) -> Option<&TestServer> {
+        if self.server.is_none() {
+            eprintln!("not checked on the deployment of {VARIABLE}: {check}");
+        }
+        self.server.as_ref()
+    }
+
+    /// Whether the server is one in this process, which has every feature that tests need.
+    #[must_use]
+    pub fn is_in_process(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Prints that the test is skipped on the deployment of `MONGODB_URI`, and why.
+    pub fn skip(&self, reason: &str) {
+        eprintln!("skipped on the deployment of {VARIABLE}: {reason}");
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let databases = std::mem::take(&mut *self.databases.lock().unwrap_or_else(PoisonError::into_inner));
+        if databases.is_empty() {
+            return;
+        }
+        // The test's runtime may be ending, so the databases are dropped on a runtime of their own.
+        let uri = self.uri.clone();
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let client = Client::connect(uri).await?;
+                for name in databases {
+                    client.database(&name).drop().await?;
+                }
+                client.shutdown().await;
+                Ok::<_, marula_driver::Error>(())
+            })
+        });
+        if let Ok(Err(error)) = dropped.join() {
+            eprintln!("a database of a test could not be dropped: {error}");
+        }
+    }
+}
