@@ -174,6 +174,11 @@ impl Deployment {
         drop(surplus);
     }
 
+    /// Whether it is the deployment that `MONGODB_URI` names.
+    pub(crate) fn is_real(&self) -> bool {
+        self.server.is_none()
+    }
+
     /// The deployment that `MONGODB_URI` names.
     pub(crate) async fn real(uri: &str) -> Step<Self> {
         let options = ClientOptions::parse(uri).map_err(|e| format!("MONGODB_URI: {e}"))?;

@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::FutureExt;
 use marula_driver::{
-    Client,
+    Client, Error,
     bson::{Bson, Document, doc},
     options::{ClientOptions, ReadPreference},
 };
@@ -28,6 +28,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How long cleaning up may wait for a server.
 const CLEANING: Duration = Duration::from_secs(5);
 
+// Codes by which servers refuse what they lack.
+const COMMAND_NOT_FOUND: i32 = 59;
+const COMMAND_NOT_SUPPORTED: i32 = 115;
+const NOT_IMPLEMENTED: i32 = 238;
+
 /// Operations that begin transactions.
 pub(crate) const TRANSACTIONS: [&str; 2] = ["startTransaction", "withTransaction"];
 
@@ -35,6 +40,8 @@ pub(crate) const TRANSACTIONS: [&str; 2] = ["startTransaction", "withTransaction
 #[derive(Debug)]
 pub(crate) struct TestRun {
     pub(crate) topology: Topology,
+    /// Whether the deployment is the one that `MONGODB_URI` names, which may lack features that tests need.
+    pub(crate) is_real: bool,
     pub(crate) uri: String,
     pub(crate) single_uri: String,
     pub(crate) member_uris: Vec<String>,
@@ -57,6 +64,7 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
     };
     let run = Arc::new(TestRun {
         topology: deployment.place.topology,
+        is_real: deployment.is_real(),
         uri: deployment.uri.clone(),
         single_uri: deployment.single_uri.clone(),
         member_uris: deployment.member_uris.clone(),
@@ -172,6 +180,20 @@ async fn operations(run: &Arc<TestRun>, test: &Test) -> Step {
 }
 
 impl TestRun {
+    /// How the test ends after an error that it does not expect: a deployment that does not support a command skips the test.
+    pub(crate) fn unexpected(&self, what: &str, error: &Error) -> Stop {
+        let is_unsupported = matches!(
+            error.code(),
+            Some(COMMAND_NOT_FOUND | COMMAND_NOT_SUPPORTED | NOT_IMPLEMENTED)
+        );
+        if self.is_real && is_unsupported {
+            return Stop::Skipped(format!(
+                "the deployment of MONGODB_URI does not support this: {error}"
+            ));
+        }
+        Stop::Failed(format!("{what}: {error}"))
+    }
+
     /// Remembers that a fail point is to be switched off.
     pub(crate) fn remember_fail_point(&self, name: &str) {
         let mut names = self.fail_points.lock().unwrap_or_else(PoisonError::into_inner);

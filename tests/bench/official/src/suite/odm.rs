@@ -138,7 +138,7 @@ impl<D: Subject> Body for Creation<D> {
 
     fn after(&mut self) -> Doing<'_> {
         Box::pin(async {
-            let stored = self.0.collection.estimated_document_count().await?;
+            let stored = self.0.collection.count_documents(doc! {}).await?;
             self.0.collection.drop().await?;
             expect("stored", stored, self.0.units)
         })

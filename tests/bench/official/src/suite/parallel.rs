@@ -71,7 +71,7 @@ impl Body for Import {
             for file in self.files.iter() {
                 lines += std::fs::read_to_string(file)?.lines().count();
             }
-            let stored = self.place.corpus.estimated_document_count().await?;
+            let stored = self.place.corpus.count_documents(doc! {}).await?;
             expect("stored", stored, lines as u64)
         })
     }
@@ -145,7 +145,7 @@ impl Body for Export {
         Box::pin(async {
             self.place.drop().await?;
             import(&self.place, &self.files).await?;
-            self.stored = self.place.corpus.estimated_document_count().await?;
+            self.stored = self.place.corpus.count_documents(doc! {}).await?;
             Ok(())
         })
     }

@@ -105,7 +105,7 @@ fn check(run: &TestRun, operation: &Document, done: Done) -> Step {
             Err(error) => expected_error::check(expected, &error, &run.entities).map_err(Stop::Failed),
         };
     }
-    let output = done.map_err(|error| format!("unexpected error: {error}"))?;
+    let output = done.map_err(|error| run.unexpected("unexpected error", &error))?;
     if let Some(expected) = operation.get("expectResult") {
         output
             .check(expected, &run.entities)

@@ -120,7 +120,7 @@ async fn fail_point(run: &TestRun, mut args: Args) -> Step {
     run.remember_fail_point(name);
     match client.client.database("admin").run_command(command).await {
         Ok(_) => Ok(()),
-        Err(error) => failed(format!("the fail point was not set: {error}")),
+        Err(error) => Err(run.unexpected("the fail point was not set", &error)),
     }
 }
 

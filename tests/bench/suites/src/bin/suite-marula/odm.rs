@@ -153,7 +153,12 @@ impl<D: Subject> Body for Creation<D> {
 
     fn after(&mut self) -> Doing<'_> {
         Box::pin(async {
-            let stored = self.0.collection.estimated_count().await?;
+            let stored = self
+                .0
+                .collection
+                .driver()
+                .count_documents(marula_driver::bson::Document::new())
+                .await?;
             self.0.collection.driver().drop().await?;
             expect("stored", stored, self.0.units)
         })
