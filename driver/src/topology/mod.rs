@@ -22,7 +22,7 @@ use crate::{
     error::ServerSelectionError,
     proto::{
         cmap::ConnectionKey,
-        description::{TopologyDescription, TopologyType},
+        description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
         server_selection::Criteria,
     },
     types::deadline::Deadline,
@@ -106,10 +106,18 @@ impl Topology {
 
     /// `timeout` is zero when there is nothing to wait for.
     fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
+        let description = self.description();
+        let cause = description.servers.values().find_map(ServerDescription::cause);
+        let summary = match cause {
+            None => description.to_string(),
+            Some(_) => description.without_first_cause().to_string(),
+        };
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
             wanted: criteria.to_string(),
             timeout,
-            topology: self.shared.snapshot.load().description.to_string(),
+            topology: description.to_string(),
+            cause: cause.cloned().map(Box::new),
+            summary,
         }))
     }
 
@@ -121,6 +129,13 @@ impl Topology {
     /// Draws the conclusions from an error on an established connection.
     pub(crate) fn handle_error(&self, server: &SelectedServer, key: ConnectionKey, error: &Error) {
         self.shared.handle_error(server.address(), key, error);
+    }
+
+    /// Whether the server is known to be on its own.
+    pub(crate) fn is_standalone(&self, server: &SelectedServer) -> bool {
+        let snapshot = self.shared.snapshot.load();
+        let server = snapshot.description.servers.get(server.address());
+        server.is_some_and(|server| server.server_type() == ServerType::Standalone)
     }
 
     /// How long servers keep unused sessions; `None` while none is known, or when one has no sessions.

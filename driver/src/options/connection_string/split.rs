@@ -173,6 +173,15 @@ mod tests {
         assert_eq!(hosts("mongodb://a,B:28000"), ["a:27017", "b:28000"]);
         assert_eq!(hosts("mongodb://[::1]:27018/"), ["[::1]:27018"]);
         assert_eq!(hosts("mongodb://%2Ftmp%2Fx.sock/db"), ["/tmp/x.sock"]);
+        assert_eq!(
+            hosts("mongodb://rel%2Fx.sock,%2fy.sock"),
+            ["rel/x.sock", "/y.sock"]
+        );
+        // Without a slash it is a host name like any other.
+        assert_eq!(
+            hosts("mongodb://mongodb-27017.sock,db.sock:1/x.sock"),
+            ["mongodb-27017.sock:27017", "db.sock:1"]
+        );
     }
 
     #[test]
