@@ -1,5 +1,6 @@
 //! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
 
+mod answering;
 mod deployment;
 pub mod dns;
 mod encrypted;
@@ -21,6 +22,7 @@ pub mod trickle;
 mod wire;
 mod witness;
 
+pub use answering::AnsweringServer;
 pub use deployment::{Deployment, replica_set, standalone};
 pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};
