@@ -302,12 +302,14 @@ fn breaks_structure(error: &Error, reply: &[u8]) -> bool {
         let Ok(elements) = RawElements::new(document) else {
             return false;
         };
-        elements.into_iter().all(|element| match element.map(|e| e.value) {
-            Ok(value) if matches!(value.kind(), ElementType::EmbeddedDocument | ElementType::Array) => {
-                levels == 0 || is_whole(value.bytes(), levels - 1)
-            }
-            read => read.is_ok(),
-        })
+        elements
+            .into_iter()
+            .all(|element| match element.map(|e| e.value) {
+                Ok(value) if matches!(value.kind(), ElementType::EmbeddedDocument | ElementType::Array) => {
+                    levels == 0 || is_whole(value.bytes(), levels - 1)
+                }
+                read => read.is_ok(),
+            })
     }
     matches!(error.kind(), ErrorKind::Decode(_)) && !is_whole(reply, CHECKED_LEVELS)
 }

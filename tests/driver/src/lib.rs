@@ -29,7 +29,7 @@ pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
 pub use pool_tally::{Counts, PoolTally};
-pub use proxied::Proxied;
+pub use proxied::{Proxied, Topology};
 pub use proxy::Proxy;
 pub use recorder::{CommandRecorder, Watched, watched};
 pub use wire::{read_request, reply_to};

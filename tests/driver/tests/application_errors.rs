@@ -148,7 +148,10 @@ impl Operation {
             Self::Count => things.count_documents(doc! {}).await.map(drop),
             Self::EstimatedCount => things.estimated_document_count().await.map(drop),
             Self::ListCollections => database.list_collection_names().await.map(drop),
-            Self::CreateIndex => things.create_index(IndexModel::new(doc! { "a": 1 })).await.map(drop),
+            Self::CreateIndex => things
+                .create_index(IndexModel::new(doc! { "a": 1 }))
+                .await
+                .map(drop),
             Self::Drop => things.drop().await,
             Self::TooLarge => {
                 let large = doc! { "_id": "x".repeat(MAX_MESSAGE_SIZE as usize) };
@@ -172,10 +175,14 @@ fn value() -> impl Strategy<Value = Bson> {
         Just(Bson::Double(0.5)),
         Just(Bson::from("text")),
         Just(Bson::from(doc! {})),
-        Just(Bson::from(doc! { "value": "text", "_id": 1, "index": 0, "code": 64, "errmsg": "why" })),
+        Just(Bson::from(
+            doc! { "value": "text", "_id": 1, "index": 0, "code": 64, "errmsg": "why" }
+        )),
         Just(Bson::Array(vec![])),
         Just(Bson::from(vec![Bson::Int32(1), Bson::Null])),
-        Just(Bson::from(vec![doc! { "index": 0, "code": 11000, "errmsg": "why" }])),
+        Just(Bson::from(vec![
+            doc! { "index": 0, "code": 11000, "errmsg": "why" }
+        ])),
         Just(Bson::from(vec![doc! { "index": "x", "code": "y" }])),
     ]
 }
@@ -263,7 +270,14 @@ async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError
         }
         server.forget_replies();
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-        prop_assert_eq!(watched.state(), before, "{:?} got {}: {:?}", operation, reply, outcome);
+        prop_assert_eq!(
+            watched.state(),
+            before,
+            "{:?} got {}: {:?}",
+            operation,
+            reply,
+            outcome
+        );
     }
     // The monitor's, and the one of the pool.
     prop_assert_eq!(server.connections(), 2);
@@ -298,18 +312,29 @@ fn no_mistake_of_the_application_changes_the_description_or_the_pool() {
 #[tokio::test]
 async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_were() {
     let deployment = standalone().await;
-    let separator = if deployment.server.uri().contains('?') { '&' } else { '?' };
+    let separator = if deployment.server.uri().contains('?') {
+        '&'
+    } else {
+        '?'
+    };
     let watched = Watched::new(&format!("{}{separator}maxPoolSize=1", deployment.server.uri()));
     let database = watched.client.database("d");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let before = watched.state();
-    for command in [doc! { "ping": 1 }, doc! { "buildInfo": 1 }, doc! { "count": "things" }] {
+    for command in [
+        doc! { "ping": 1 },
+        doc! { "buildInfo": 1 },
+        doc! { "count": "things" },
+    ] {
         let error = database
             .run_cursor_command(command)
             .await
             .expect_err("there is no cursor");
         assert!(matches!(error.kind(), ErrorKind::InvalidReply(_)), "{error}");
-        assert!(error.to_string().contains("cursor") && error.address().is_some(), "{error}");
+        assert!(
+            error.to_string().contains("cursor") && error.address().is_some(),
+            "{error}"
+        );
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     }
     assert_eq!(watched.state(), before);
@@ -342,14 +367,25 @@ async fn a_write_concern_error_of_any_command_that_tells_of_a_shutdown_clears_th
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         server.answer(reply.clone());
         let outcome = operation.run(&database).await;
-        assert_eq!(watched.tally.counts().cleared, 1, "{operation:?} got {reply}: {outcome:?}");
+        assert_eq!(
+            watched.tally.counts().cleared,
+            1,
+            "{operation:?} got {reply}: {outcome:?}"
+        );
         // Unknown, and known again.
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         assert_eq!(watched.state().0, 3, "{operation:?} got {reply}");
-        if matches!(operation, Operation::UpdateOne | Operation::InsertOne | Operation::InsertMany) {
+        if matches!(
+            operation,
+            Operation::UpdateOne | Operation::InsertOne | Operation::InsertMany
+        ) {
             let error = outcome.expect_err("the write failed");
             assert_eq!(error.write_concern_error().map(|concern| concern.code), Some(91));
-            assert_eq!(error.is_duplicate_key(), reply.contains_key("writeErrors"), "{error}");
+            assert_eq!(
+                error.is_duplicate_key(),
+                reply.contains_key("writeErrors"),
+                "{error}"
+            );
         }
     }
 }

@@ -17,7 +17,11 @@ async fn limited() -> (AnsweringServer, Client, PoolTally) {
     let tally = PoolTally::default();
     tally.listen(&mut options);
     let client = Client::with_options(options).expect("a client");
-    client.database("d").run_command(doc! { "ping": 1 }).await.expect("a reply");
+    client
+        .database("d")
+        .run_command(doc! { "ping": 1 })
+        .await
+        .expect("a reply");
     (server, client, tally)
 }
 
@@ -33,7 +37,10 @@ fn expect_refusal(error: &Error, limit: i32) {
         text.contains("maxMessageSizeBytes") && text.contains(&limit.to_string()) && text.contains("split"),
         "{text}"
     );
-    assert!(!error.is_network() && !error.is_unavailable() && error.labels().is_empty(), "{error:?}");
+    assert!(
+        !error.is_network() && !error.is_unavailable() && error.labels().is_empty(),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]
@@ -52,7 +59,10 @@ async fn no_operation_sends_a_message_over_the_limit() {
         things.insert_one(&filter()).await.map(drop),
         things.insert_many(&[filter(), doc! {}]).await.map(drop),
         things.update_one(doc! {}, set()).await.map(drop),
-        things.update_many(filter(), doc! { "$set": { "a": 1 } }).await.map(drop),
+        things
+            .update_many(filter(), doc! { "$set": { "a": 1 } })
+            .await
+            .map(drop),
         things.replace_one(doc! {}, &filter()).await.map(drop),
         things.delete_one(filter()).await.map(drop),
         things.find_one_and_update(doc! {}, set()).await.map(drop),
@@ -84,11 +94,17 @@ async fn a_message_of_exactly_the_limit_is_sent_and_one_byte_more_is_refused() {
     let database = client.database("d");
     let send = async |filling: usize| database.run_command(doc! { "x": "x".repeat(filling) }).await;
     send(0).await.expect("a reply");
-    let around = server.commands().last().and_then(|command| command.get_i32("(size)").ok());
+    let around = server
+        .commands()
+        .last()
+        .and_then(|command| command.get_i32("(size)").ok());
     let fitting = LIMIT as usize - around.expect("a command") as usize;
     send(fitting).await.expect("a reply");
     let sent = server.commands();
-    assert_eq!(sent.last().and_then(|command| command.get_i32("(size)").ok()), Some(LIMIT));
+    assert_eq!(
+        sent.last().and_then(|command| command.get_i32("(size)").ok()),
+        Some(LIMIT)
+    );
     expect_refusal(&send(fitting + 1).await.expect_err("one byte more"), LIMIT);
     assert_eq!(server.commands().len(), sent.len());
 }
@@ -101,7 +117,10 @@ async fn a_statement_over_the_limit_ends_a_bulk_write_after_those_before_it() {
     let update = |value: String| WriteModel::update_one(doc! {}, doc! { "$set": { "a": value } });
     server.answer(doc! { "ok": 1, "n": 1, "nModified": 1 });
     let models = [update(String::new()), update(large()), update(String::new())];
-    let error = things.bulk_write(models).await.expect_err("the second is too large");
+    let error = things
+        .bulk_write(models)
+        .await
+        .expect_err("the second is too large");
     let ErrorKind::BulkWrite(bulk) = error.kind() else {
         panic!("{error:?}");
     };

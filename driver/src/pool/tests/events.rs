@@ -178,7 +178,10 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
         let machine = &mut pool.lock().machine;
         let gone = oneshot::channel().0;
         let now = Instant::now();
-        assert!(matches!(machine.check_out(gone, now, |_| false), CheckOut::Waiting(_)));
+        assert!(matches!(
+            machine.check_out(gone, now, |_| false),
+            CheckOut::Waiting(_)
+        ));
         machine.check_in(key, connection, Ok(()), now);
     }
     pool.clear_quietly(&Error::protocol("nonsense"), None, false);
