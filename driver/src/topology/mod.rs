@@ -188,46 +188,4 @@ impl Drop for Topology {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{connection::ConnectionSettings, pool::PoolSettings, proto::handshake::client_metadata};
-
-    fn settings() -> TopologySettings {
-        TopologySettings {
-            seeds: vec![ServerAddress::tcp("127.0.0.1", 9)],
-            direct: false,
-            replica_set: None,
-            server_selection_timeout: Duration::from_secs(3600),
-            local_threshold: Duration::from_millis(15),
-            heartbeat_frequency: Duration::from_secs(10),
-            streaming: true,
-            connection: ConnectionSettings::new(Duration::from_secs(10), client_metadata(None).unwrap()),
-            srv: None,
-            pool: PoolSettings {
-                max_pool_size: 1,
-                max_connecting: 1,
-                ..PoolSettings::default()
-            },
-            listener: None,
-        }
-    }
-
-    #[tokio::test]
-    async fn nobody_waits_for_a_server_that_left() {
-        let topology = Topology::start(settings());
-        let gone = ServerAddress::tcp("gone", 1);
-        let error = topology
-            .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains("no part of the deployment"), "{error}");
-    }
-
-    #[tokio::test]
-    async fn a_selection_ends_when_the_client_does() {
-        let topology = Topology::start(settings());
-        let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER, |_| {});
-        let (selected, ()) = tokio::join!(waiting, async { topology.close() });
-        assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
-    }
-}
+mod tests;
