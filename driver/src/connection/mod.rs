@@ -125,8 +125,7 @@ impl Connection {
 
     /// The server's number of the connection, as it said in the handshake.
     pub fn server_connection_id(&self) -> Option<i64> {
-        // The server counts in integers, whatever type it sends them as.
-        self.hello.connection_id.map(|id| id as i64)
+        self.hello.connection_id
     }
 
     /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
@@ -162,10 +161,19 @@ impl Connection {
     pub fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
         self.write.clear();
         self.last_request = self.last_request.wrapping_add(1);
+        let limit = self.max_message_size();
         (
-            MessageWriter::begin(&mut self.write, self.last_request),
+            MessageWriter::begin(&mut self.write, self.last_request, limit),
             &self.hello,
         )
+    }
+
+    /// Gives up a request that was begun and cannot be sent. Nothing is outstanding.
+    pub fn discard_request(&mut self) {
+        self.write.clear();
+        if self.write.capacity() > KEPT_WRITE_CAPACITY {
+            self.write = Vec::new();
+        }
     }
 
     /// The request that was written last, until it is sent.
@@ -239,7 +247,7 @@ impl Connection {
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Range<usize>, bool)>> {
         let network = |error| Error::network(NetworkPhase::Read, error);
         ready!(self.read.poll_fill(cx, &mut self.stream, HEADER_LENGTH)).map_err(network)?;
-        let limit = self.max_message_size();
+        let limit = self.max_reply_size();
         let header = Header::parse(self.read.header(), limit)?;
         if header.response_to != self.last_request && !self.exhaust {
             return Poll::Ready(Err(Error::protocol(format!(
@@ -267,9 +275,15 @@ impl Connection {
         Ok((message.body, message.more_to_come))
     }
 
-    /// The largest message that the server takes, and that is taken from it.
+    /// The largest message that the server takes; before its hello is known, the default.
     fn max_message_size(&self) -> usize {
         self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE)
+    }
+
+    /// The largest message taken from the server, compressed and not. What the server claims to take may lower the limit, but
+    /// not raise it: it bounds the memory that a peer can make the driver allocate.
+    fn max_reply_size(&self) -> usize {
+        self.max_message_size().min(DEFAULT_MAX_MESSAGE_SIZE)
     }
 
     /// The bytes of the last reply, as far as `range`.

@@ -17,14 +17,14 @@ pub struct CommandError {
 impl CommandError {
     /// "not writable primary" and "node is recovering" errors of the SDAM specification.
     pub(crate) fn is_state_change(&self) -> bool {
-        is_state_change_code(self.code)
-            || (self.code == 0
-                && (self.message.contains("not master") || self.message.contains("node is recovering")))
+        is_state_change(self.code, &self.message)
     }
 }
 
-pub(super) fn is_state_change_code(code: i32) -> bool {
+/// The message counts only without a code, as servers before 4.2 may send it.
+pub(super) fn is_state_change(code: i32, message: &str) -> bool {
     matches!(code, 10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91)
+        || (code == 0 && (message.contains("not master") || message.contains("node is recovering")))
 }
 
 /// The node is going away, so its pool is useless whatever its version.

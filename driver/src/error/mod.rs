@@ -9,7 +9,7 @@ mod pool;
 mod selection;
 mod write;
 
-use std::{fmt, sync::Arc};
+use std::{error::Error as _, fmt, sync::Arc};
 
 pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use command::CommandError;
@@ -80,8 +80,12 @@ pub enum ErrorKind {
     ServerSelection(ServerSelectionError),
     /// No connection could be had from the pool.
     Pool(PoolError),
-    /// A server's bytes break the wire protocol or the rules for a reply. The connection was closed.
+    /// A server's bytes break the wire protocol. The connection was closed.
     Protocol(String),
+    /// A reply with `ok: 1` lacks a field that the operation needs, or holds it with another type; the text names it. The
+    /// command may not be one for this operation, e.g. one without a cursor in
+    /// [`run_cursor_command`](crate::Database::run_cursor_command). The connection stays in use.
+    InvalidReply(String),
     /// The server refused a command.
     Command(CommandError),
     /// The user could not be logged in on a new connection. A socket that failed meanwhile is a
@@ -121,6 +125,10 @@ impl Error {
 
     pub(crate) fn protocol(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Protocol(message.into()))
+    }
+
+    pub(crate) fn invalid_reply(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidReply(message.into()))
     }
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
@@ -198,8 +206,10 @@ impl Error {
         match &self.0.kind {
             ErrorKind::Command(e) => Some(e.code),
             ErrorKind::Authentication(e) => e.refusal().map(|e| e.code),
-            ErrorKind::Write(WriteFailure::Write(e)) => Some(e.code),
-            ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e.code),
+            ErrorKind::Write(e) => match (&e.write_error, &e.write_concern_error) {
+                (Some(write), _) => Some(write.code),
+                (None, concern) => concern.as_ref().map(|concern| concern.code),
+            },
             ErrorKind::BulkWrite(e) => e
                 .write_errors
                 .first()
@@ -216,7 +226,7 @@ impl Error {
         let name = match &self.0.kind {
             ErrorKind::Command(e) => &e.code_name,
             ErrorKind::Authentication(e) => &e.refusal()?.code_name,
-            ErrorKind::Write(WriteFailure::WriteConcern(e)) => &e.code_name,
+            ErrorKind::Write(e) if e.write_error.is_none() => &e.write_concern_error.as_ref()?.code_name,
             ErrorKind::BulkWrite(e) if e.write_errors.is_empty() => match &e.write_concern_error {
                 Some(concern) => &concern.code_name,
                 None => return e.interrupted_by.as_ref()?.code_name(),
@@ -230,7 +240,7 @@ impl Error {
     #[must_use]
     pub fn write_errors(&self) -> &[WriteError] {
         match &self.0.kind {
-            ErrorKind::Write(WriteFailure::Write(e)) => std::slice::from_ref(e),
+            ErrorKind::Write(e) => e.write_error.as_slice(),
             ErrorKind::BulkWrite(e) => &e.write_errors,
             _ => &[],
         }
@@ -272,9 +282,23 @@ impl Error {
     pub fn is_unavailable(&self) -> bool {
         /// HostUnreachable, HostNotFound, NetworkTimeout, SocketException: what a server met on its own network.
         const UNREACHABLE: [i32; 4] = [6, 7, 89, 9001];
+        const INTERNAL_ERROR: i32 = 1;
         match &self.0.kind {
+            // Only as good as the reason for which the pool was cleared: credentials stay wrong.
+            ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. })
+                if matches!(e.kind(), ErrorKind::Authentication(_)) =>
+            {
+                e.is_unavailable()
+            }
             ErrorKind::Network(_) | ErrorKind::ServerSelection(_) | ErrorKind::Pool(_) => true,
             ErrorKind::Command(e) if UNREACHABLE.contains(&e.code) => true,
+            // A login that the server could not judge: the credentials were not refused.
+            ErrorKind::Authentication(e)
+                if e.refusal()
+                    .is_some_and(|e| e.code == INTERNAL_ERROR || UNREACHABLE.contains(&e.code)) =>
+            {
+                true
+            }
             ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_unavailable) => true,
             _ => self.is_state_change() || self.contains_label(SYSTEM_OVERLOADED_ERROR),
         }
@@ -287,7 +311,7 @@ impl Error {
             ErrorKind::Authentication(e) => e.refusal().is_some_and(CommandError::is_state_change),
             _ => self
                 .write_concern_error()
-                .is_some_and(|e| command::is_state_change_code(e.code)),
+                .is_some_and(WriteConcernError::is_state_change),
         }
     }
 
@@ -306,7 +330,7 @@ impl Error {
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.0.kind {
-            ErrorKind::Write(WriteFailure::WriteConcern(e)) => Some(e),
+            ErrorKind::Write(e) => e.write_concern_error.as_ref(),
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
             _ => None,
         }
@@ -344,6 +368,7 @@ impl fmt::Display for ErrorKind {
             Self::ServerSelection(e) => write!(f, "{e}"),
             Self::Pool(e) => write!(f, "{e}"),
             Self::Protocol(message) => write!(f, "the server broke the wire protocol: {message}"),
+            Self::InvalidReply(message) => write!(f, "the reply does not fit the operation: {message}"),
             Self::Command(e) => write!(f, "{e}"),
             Self::Authentication(e) => write!(f, "{e}"),
             Self::Write(e) => write!(f, "{e}"),
@@ -354,6 +379,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// The error itself; with `{:#}`, followed by its sources.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
@@ -363,7 +389,10 @@ impl fmt::Display for Error {
         if !self.0.labels.is_empty() {
             write!(f, " [{}]", self.0.labels.join(", "))?;
         }
-        Ok(())
+        match self.source().filter(|_| f.alternate()) {
+            None => Ok(()),
+            Some(source) => write!(f, ": {source:#}"),
+        }
     }
 }
 
@@ -378,13 +407,15 @@ impl fmt::Debug for Error {
     }
 }
 
+/// An error's text never holds that of its source, so a chain can be printed without repetition.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            ErrorKind::Encode(e) => Some(e),
-            ErrorKind::Decode(e) => Some(e),
-            ErrorKind::Network(e) => std::error::Error::source(e),
-            ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. }) => Some(&**e),
+            ErrorKind::Encode(e) => e.source(),
+            ErrorKind::Decode(e) => e.source(),
+            ErrorKind::Network(e) => e.source(),
+            ErrorKind::ServerSelection(e) => e.source(),
+            ErrorKind::Pool(e) => e.source(),
             ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
             _ => None,
         }
@@ -392,46 +423,4 @@ impl std::error::Error for Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn command(code: i32) -> Error {
-        Error::new(ErrorKind::Command(CommandError {
-            code,
-            ..CommandError::default()
-        }))
-    }
-
-    #[test]
-    fn what_may_succeed_later_is_unavailable() {
-        let network = Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
-        let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
-            interrupted_by: Some(network.clone()),
-            ..BulkWriteError::default()
-        })));
-        let concern = Error::new(ErrorKind::Write(WriteFailure::WriteConcern(WriteConcernError {
-            code: 189,
-            ..WriteConcernError::default()
-        })));
-        let overloaded = command(462).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
-        for error in [
-            network,
-            interrupted,
-            concern,
-            overloaded,
-            command(10107),
-            command(6),
-        ] {
-            assert!(error.is_unavailable(), "{error}");
-        }
-        let refused = Error::new(ErrorKind::Write(WriteFailure::Write(WriteError::default())));
-        for error in [
-            refused,
-            command(11000),
-            command(50),
-            Error::new(ErrorKind::Shutdown),
-        ] {
-            assert!(!error.is_unavailable(), "{error}");
-        }
-    }
-}
+mod tests;

@@ -36,7 +36,7 @@ pub enum NetworkPhase {
     Read,
 }
 
-/// A failed socket, with the operating system's error as source.
+/// A failed socket. Its text holds that of the operating system's error, [`io_error`](Self::io_error).
 #[derive(Clone, Debug)]
 pub struct NetworkError {
     phase: NetworkPhase,
@@ -63,8 +63,16 @@ impl NetworkError {
         self.source.kind()
     }
 
+    /// The operating system's error.
+    #[must_use]
+    pub fn io_error(&self) -> &io::Error {
+        &self.source
+    }
+
+    /// Whether a time limit of the driver ended it. The operating system's ETIMEDOUT is none: it means that keepalive or
+    /// retransmission found the peer dead.
     pub(crate) fn is_timeout(&self) -> bool {
-        self.source.kind() == io::ErrorKind::TimedOut
+        self.source.kind() == io::ErrorKind::TimedOut && self.source.raw_os_error().is_none()
     }
 
     /// The server cannot have seen the command.
@@ -109,7 +117,8 @@ impl fmt::Display for NetworkError {
 
 impl std::error::Error for NetworkError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.source)
+        // The text of the operating system's error is part of this error's own.
+        self.source.source()
     }
 }
 

@@ -51,13 +51,10 @@ pub struct ConnectionsInUse {
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cleared { address, cause } => {
-                write!(
-                    f,
-                    "the connection pool of {address} was cleared because the server failed"
-                )?;
-                cause.as_ref().map_or(Ok(()), |cause| write!(f, ": {cause}"))
-            }
+            Self::Cleared { address, .. } => write!(
+                f,
+                "the connection pool of {address} was cleared because the server failed"
+            ),
             Self::Closed { address } => write!(f, "the connection pool of {address} is closed"),
             Self::WaitQueueTimeout {
                 address,
@@ -87,4 +84,11 @@ impl fmt::Display for PoolError {
     }
 }
 
-impl std::error::Error for PoolError {}
+impl std::error::Error for PoolError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Cleared { cause, .. } => cause.as_deref().map(|cause| cause as _),
+            _ => None,
+        }
+    }
+}

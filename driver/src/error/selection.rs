@@ -2,7 +2,11 @@
 
 use std::{fmt, time::Duration};
 
+use crate::Error;
+
 /// No server of the deployment was suitable within `serverSelectionTimeoutMS`.
+///
+/// The cause is the [source](std::error::Error::source) of the error, so the text of the error leaves it out.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerSelectionError {
@@ -12,6 +16,11 @@ pub struct ServerSelectionError {
     pub timeout: Duration,
     /// The deployment as last seen: each server with its type and last error.
     pub topology: String,
+    /// Why the first unknown server of the deployment is unknown: the error of its last check, or of the operation that
+    /// failed there. `None` when no server failed.
+    pub cause: Option<Box<Error>>,
+    /// The same as `topology`, without the text of the cause.
+    pub(crate) summary: String,
 }
 
 impl fmt::Display for ServerSelectionError {
@@ -22,8 +31,12 @@ impl fmt::Display for ServerSelectionError {
         } else {
             write!(f, " within {:?}", self.timeout)?;
         }
-        write!(f, "; the deployment as last seen: {}", self.topology)
+        write!(f, "; the deployment as last seen: {}", self.summary)
     }
 }
 
-impl std::error::Error for ServerSelectionError {}
+impl std::error::Error for ServerSelectionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use super::command::is_state_change;
 use crate::bson::{Bson, Document};
 
 /// One statement that failed.
@@ -36,14 +37,15 @@ pub struct WriteConcernError {
     pub details: Option<Document>,
 }
 
-/// The error of a write of one statement.
-#[derive(Clone, Debug, PartialEq)]
+/// The errors of a write of one statement (`WriteException` of the CRUD specification): at least one of the two. A server that
+/// refuses a statement while it shuts down or steps down may report both.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum WriteFailure {
-    /// The statement was not applied.
-    Write(WriteError),
-    /// The statement was applied, but its write concern was not met.
-    WriteConcern(WriteConcernError),
+pub struct WriteFailure {
+    /// Why the statement was not applied; `None` when it was.
+    pub write_error: Option<WriteError>,
+    /// Why the write concern was not met; `None` when it was.
+    pub write_concern_error: Option<WriteConcernError>,
 }
 
 /// The errors of a write of many statements, with what was done nevertheless.
@@ -69,6 +71,13 @@ pub struct BulkWriteError {
     pub interrupted_by: Option<crate::Error>,
 }
 
+impl WriteConcernError {
+    /// The same codes and messages count as for a failed command.
+    pub(crate) fn is_state_change(&self) -> bool {
+        is_state_change(self.code, &self.message)
+    }
+}
+
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -92,9 +101,11 @@ impl fmt::Display for WriteConcernError {
 
 impl fmt::Display for WriteFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Write(e) => e.fmt(f),
-            Self::WriteConcern(e) => e.fmt(f),
+        match (&self.write_error, &self.write_concern_error) {
+            (Some(write), Some(concern)) => write!(f, "{write}; {concern}"),
+            (Some(write), None) => write.fmt(f),
+            (None, Some(concern)) => concern.fmt(f),
+            (None, None) => f.write_str("the server reported no error"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{ops::Range, time::Instant};
 use super::{Executor, ExplicitSession, Tries, monitoring::CommandMonitor};
 use crate::{
     Error, ErrorKind, Result,
-    bson::{BinarySubtype, RawDocument, decode_document},
+    bson::{BinarySubtype, ElementType, RawDocument, RawElements},
     connection::Connection,
     operation::{Operation, ReplyContext, Retry},
     pool::PooledConnection,
@@ -21,6 +21,9 @@ use crate::{
         read_preference::{ReadPreference, ReadPreferenceMode},
     },
 };
+
+/// How deep documents are nested at most.
+const CHECKED_LEVELS: usize = 200;
 
 /// What is decided before the command is written.
 pub(super) struct Attempt<'a> {
@@ -94,7 +97,10 @@ impl<'a> Attempt<'a> {
         operation: &mut O,
         connection: &mut PooledConnection,
     ) -> Result<O::Output> {
-        self.write(operation, connection)?;
+        if let Err(error) = self.write(operation, connection) {
+            connection.discard_request();
+            return Err(error);
+        }
         let monitor = CommandMonitor::start(self, operation, connection);
         let body = match self.exchange(operation.expects_reply(), connection).await {
             Ok(Some(body)) => body,
@@ -112,7 +118,24 @@ impl<'a> Attempt<'a> {
             }
         };
         let bytes = connection.reply(body.clone());
-        let (accepted, parsed) = self.read(operation, connection.hello(), bytes);
+        let reply = match Reply::scan(bytes) {
+            Ok(reply) => reply,
+            // The body is no BSON document, so nothing else that comes from this connection can be trusted.
+            Err(error) => {
+                let error = connection.fail(error);
+                CommandMonitor::failed(monitor, &error);
+                return Err(error);
+            }
+        };
+        let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
+        let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
+        if let Some(error) = reply.state_change().filter(|_| !is_reported) {
+            // Whatever becomes of the operation: the specification wants the write concern error of any command checked.
+            let error = error.with_address(self.server.address());
+            self.executor
+                .topology
+                .handle_error(self.server, connection.key(), &error);
+        }
         match &parsed {
             Err(error) if !accepted => CommandMonitor::failed(monitor, error),
             _ => CommandMonitor::succeeded(monitor, Some(bytes)),
@@ -122,7 +145,7 @@ impl<'a> Attempt<'a> {
                 O::attach_reply(&mut output, || connection.take_reply(body));
                 Ok(output)
             }
-            Err(error) if breaks_protocol(&error, connection.reply(body)) => Err(connection.fail(error)),
+            Err(error) if breaks_structure(&error, connection.reply(body)) => Err(connection.fail(error)),
             Err(error) => Err(error.with_address(self.server.address())),
         }
     }
@@ -220,17 +243,13 @@ impl<'a> Attempt<'a> {
         &self,
         operation: &mut O,
         hello: &HelloReply,
-        body: &[u8],
+        reply: &Reply<'_>,
     ) -> (bool, Result<O::Output>) {
-        let reply = match Reply::scan(body) {
-            Ok(reply) => reply,
-            Err(error) => return (false, Err(error)),
-        };
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);
         }
         if let Some(explicit) = self.explicit {
-            remember(explicit, &reply);
+            remember(explicit, reply);
         }
         let context = ReplyContext {
             address: self.server.address(),
@@ -239,7 +258,7 @@ impl<'a> Attempt<'a> {
         let accepted = refusal.is_none();
         let result = match refusal {
             Some(error) => Err(error),
-            None => operation.parse(&reply, &context),
+            None => operation.parse(reply, &context),
         };
         let result = result.map_err(|error| {
             let error = match self.is_numbered() {
@@ -276,13 +295,23 @@ fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     }
 }
 
-/// Whether the reply is at fault, and not only the type it was to be read as. Then the connection cannot be trusted.
-fn breaks_protocol(error: &Error, reply: &[u8]) -> bool {
-    match error.kind() {
-        ErrorKind::Protocol(_) => true,
-        ErrorKind::Decode(_) => decode_document(reply).is_err(),
-        _ => false,
+/// Whether the structure of the reply is broken, so that the connection cannot be trusted. Data that some type cannot hold,
+/// such as text that is not UTF-8, breaks nothing.
+fn breaks_structure(error: &Error, reply: &[u8]) -> bool {
+    fn is_whole(document: &[u8], levels: usize) -> bool {
+        let Ok(elements) = RawElements::new(document) else {
+            return false;
+        };
+        elements
+            .into_iter()
+            .all(|element| match element.map(|e| e.value) {
+                Ok(value) if matches!(value.kind(), ElementType::EmbeddedDocument | ElementType::Array) => {
+                    levels == 0 || is_whole(value.bytes(), levels - 1)
+                }
+                read => read.is_ok(),
+            })
     }
+    matches!(error.kind(), ErrorKind::Decode(_)) && !is_whole(reply, CHECKED_LEVELS)
 }
 
 /// Standalone servers have no retryable writes.

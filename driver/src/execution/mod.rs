@@ -216,10 +216,15 @@ impl Executor {
         operation: &O,
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
+        // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        let is_retryable = self.settings.retry.writes
+            && operation.retry() == Retry::Write
+            && operation.expects_reply()
+            && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
-            let error = match operation.retry() {
-                Retry::Write => retry::label_write_failure(error),
-                _ => error,
+            let error = match is_retryable {
+                true => retry::label_write_failure(error),
+                false => error,
             };
             Failure::at(server, error)
         })

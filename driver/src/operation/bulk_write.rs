@@ -140,7 +140,7 @@ impl<C> BulkWriteBatch<'_, C> {
         RawElements::new(array)?
             .map(|element| {
                 let bytes = document_bytes(element?.value)
-                    .ok_or_else(|| Error::protocol("an entry of \"upserted\" is no document"))?;
+                    .ok_or_else(|| Error::invalid_reply("an entry of \"upserted\" is no document"))?;
                 let upserted: Upserted = decode_owned(bytes)?;
                 let index = usize::try_from(upserted.index).unwrap_or_default();
                 Ok((self.place(index), upserted.id))

@@ -81,7 +81,7 @@ impl Batch {
     /// As [`current`](Self::current), checked for its outer frame.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
         RawDocument::from_bytes(self.current())
-            .map_err(|e| Error::protocol(format!("a cursor's document is no BSON: {e}")))
+            .map_err(|e| Error::invalid_reply(format!("a cursor's document is no BSON: {e}")))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -102,7 +102,7 @@ fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
 
 #[cold]
 fn not_a_document() -> Error {
-    Error::protocol("a cursor's batch holds something else than documents")
+    Error::invalid_reply("a cursor's batch holds something else than documents")
 }
 
 /// Reads the `cursor` field. The batch gets its bytes by [`Batch::attach`].
@@ -127,7 +127,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
             _ => {}
         }
     }
-    let missing = |field| Error::protocol(format!("a cursor reply has no valid field \"{field}\""));
+    let missing = |field| Error::invalid_reply(format!("a cursor reply has no valid field \"{field}\""));
     let rest = batch.ok_or_else(|| missing("firstBatch"))?;
     Ok(CursorReply {
         id: id.ok_or_else(|| missing("id"))?,
@@ -153,7 +153,7 @@ pub(crate) fn attach(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffe
 pub(crate) fn first_document<'a>(reply: &Reply<'a>) -> Result<Option<&'a [u8]>> {
     let array = find_element(reply.cursor()?.0, "firstBatch")?
         .and_then(|element| array_bytes(element.value))
-        .ok_or_else(|| Error::protocol("a cursor reply has no first batch"))?;
+        .ok_or_else(|| Error::invalid_reply("a cursor reply has no first batch"))?;
     match RawElements::new(array)?.next_item()? {
         None => Ok(None),
         Some(first) => document_bytes(first).map(Some).ok_or_else(not_a_document),

@@ -67,7 +67,7 @@ impl Operation for Distinct<'_> {
             values: Vec<Bson>,
         }
         if find_element(reply.body, "values")?.is_none() {
-            return Err(Error::protocol("the reply to distinct has no values"));
+            return Err(Error::invalid_reply("the reply to distinct has no values"));
         }
         Ok(from_slice::<Values>(reply.body)?.values)
     }

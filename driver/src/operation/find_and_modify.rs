@@ -102,7 +102,7 @@ impl<T: DeserializeOwned + 'static> Operation for FindAndModify<'_, T> {
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {
         write_result::check_single(reply)?;
         let value = find_element(reply.body, "value")?
-            .ok_or_else(|| Error::protocol("the reply to findAndModify has no value"))?;
+            .ok_or_else(|| Error::invalid_reply("the reply to findAndModify has no value"))?;
         match document_bytes(value.value) {
             Some(bytes) => super::decode_owned(bytes).map(Some),
             None => Ok(None),

@@ -68,13 +68,13 @@ pub(super) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {
         return Ok(());
     }
-    let failure = match write_errors(reply, 0)?.into_iter().next() {
-        Some(error) => WriteFailure::Write(error),
-        None => match write_concern_error(reply)? {
-            Some(error) => WriteFailure::WriteConcern(error),
-            None => return Ok(()),
-        },
+    let failure = WriteFailure {
+        write_error: write_errors(reply, 0)?.into_iter().next(),
+        write_concern_error: write_concern_error(reply)?,
     };
+    if failure == WriteFailure::default() {
+        return Ok(());
+    }
     Err(reply.decorate(Error::new(ErrorKind::Write(failure))))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn upserted_id(reply: &Reply<'_>) -> Result<Option<Bson>> {
         None => Ok(None),
         Some(first) => {
             let bytes = document_bytes(first.value)
-                .ok_or_else(|| Error::protocol("an entry of \"upserted\" is no document"))?;
+                .ok_or_else(|| Error::invalid_reply("an entry of \"upserted\" is no document"))?;
             Ok(Some(crate::bson::from_slice::<Upserted>(bytes)?.id))
         }
     }

@@ -153,6 +153,18 @@ fn resolve(given: &Credential, default_database: Option<&str>) -> std::result::R
     Ok(credential)
 }
 
+/// The properties of all mechanisms.
+const PROPERTIES: [&str; 8] = [
+    "ALLOWED_HOSTS",
+    "AWS_SESSION_TOKEN",
+    "CANONICALIZE_HOST_NAME",
+    "ENVIRONMENT",
+    "SERVICE_HOST",
+    "SERVICE_NAME",
+    "SERVICE_REALM",
+    "TOKEN_RESOURCE",
+];
+
 /// The properties under the names that the specification gives them; their case does not matter.
 fn properties(given: &Credential, rules: &Rules) -> std::result::Result<BTreeMap<String, String>, String> {
     let mut properties = BTreeMap::new();
@@ -162,7 +174,19 @@ fn properties(given: &Credential, rules: &Rules) -> std::result::Result<BTreeMap
             .iter()
             .find(|known| known.eq_ignore_ascii_case(key));
         let Some(known) = known else {
-            return Err(format!("authentication by {} has no property {key}", rules.name));
+            // Any other name may be the rest of a secret that holds a comma.
+            let name = PROPERTIES.iter().find(|known| known.eq_ignore_ascii_case(key));
+            return Err(match name {
+                Some(name) => format!("authentication by {} has no property {name}", rules.name),
+                None => format!(
+                    "authentication by {} has no such property; it has {}",
+                    rules.name,
+                    match rules.properties {
+                        [] => "none".to_owned(),
+                        known => known.join(", "),
+                    }
+                ),
+            });
         };
         if properties.insert((*known).to_owned(), value.clone()).is_some() {
             return Err(format!("the property {known} is given twice"));

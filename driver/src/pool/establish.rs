@@ -1,10 +1,10 @@
 //! Establishing connections in the background.
 
-use std::{future::Future, sync::Arc, time::Instant};
+use std::{io, sync::Arc, time::Instant};
 
 use super::Pool;
 use crate::{
-    Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection,
+    Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection, error::NetworkPhase,
     proto::cmap::ConnectionKey, types::race::unless,
 };
 
@@ -17,12 +17,21 @@ impl Pool {
         let establishment = Establishment {
             pool: Arc::clone(self),
             key,
-            reported: false,
         };
-        // Made before the machine is asked, so that no clearing or closing in between is missed.
-        let unwanted = Arc::clone(&self.unwanted).notified_owned();
         if self.lock().machine.is_pending(key) {
-            self.runtime.spawn(establishment.run(unwanted));
+            self.runtime.spawn(establishment.run());
+        }
+    }
+
+    /// Ends once the machine has given up the establishment, because the pool was cleared or closed.
+    async fn given_up(self: Arc<Self>, key: ConnectionKey) {
+        loop {
+            // Made before the machine is asked, so that no clear or close in between is missed.
+            let woken = self.unwanted.notified();
+            if !self.lock().machine.is_pending(key) {
+                return;
+            }
+            woken.await;
         }
     }
 
@@ -63,11 +72,11 @@ impl Pool {
 struct Establishment {
     pool: Arc<Pool>,
     key: ConnectionKey,
-    reported: bool,
 }
 
 impl Establishment {
-    async fn run(mut self, unwanted: impl Future<Output = ()>) {
+    async fn run(mut self) {
+        let given_up = Arc::clone(&self.pool).given_up(self.key);
         let opening = async {
             let settings = &self.pool.connection;
             let greeted = Connection::greet(&self.pool.address, settings).await?;
@@ -77,10 +86,9 @@ impl Establishment {
             }
             greeted.log_in(settings).await
         };
-        let Some(outcome) = unless(unwanted, opening).await else {
+        let Some(outcome) = unless(given_up, opening).await else {
             return;
         };
-        self.reported = true;
         match outcome {
             Ok(connection) => self.pool.established(self.key, connection),
             Err(error) => self.pool.establish_failed(self.key, error),
@@ -90,11 +98,16 @@ impl Establishment {
 
 impl Drop for Establishment {
     fn drop(&mut self) {
-        if self.reported {
+        // Reporting an outcome ends this, and so does a clear or close of the pool.
+        if !self.pool.lock().machine.is_pending(self.key) {
             return;
         }
-        if self.pool.lock().machine.is_pending(self.key) {
-            // Nobody gave up this connection, so the runtime that was to establish it is gone, and the pool with it.
+        if std::thread::panicking() {
+            let panicked = io::Error::other("establishing the connection panicked");
+            let error = Error::network(NetworkPhase::Connect, panicked);
+            self.pool.establish_failed(self.key, error);
+        } else {
+            // The runtime that was to establish the connection has ended, so no connection of the pool works any more.
             self.pool.close();
         }
     }

@@ -5,7 +5,8 @@
 //! a connection.
 //!
 //! Events are queued under the same mutex and told after it is let go ([`EventQueue`]), before whoever waits is woken. The
-//! layer above calls [`Pool::clear_quietly`] and its like under a lock of its own, and tells the events afterwards.
+//! layer above calls [`Pool::clear_quietly`] and its like under a lock of its own: they change the machine and do nothing
+//! else. [`Pool::settle`], called after that lock is let go, performs the actions and emits the events.
 //!
 //! A connection is established by a task of its own and not by the request that asked for it, so that a request which is
 //! dropped wastes nothing: the connection goes to the next who waits, or becomes available. The same holds for a
@@ -94,11 +95,11 @@ impl Pool {
         listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
         let pool = Self::new_quietly(address, settings, connection, listener);
-        pool.tell_events();
+        pool.settle();
         pool
     }
 
-    /// Like [`new`](Self::new), without telling the events.
+    /// Like [`new`](Self::new), without emitting the event: [`settle`](Self::settle) must follow.
     pub fn new_quietly(
         address: ServerAddress,
         settings: PoolSettings,
@@ -134,14 +135,12 @@ impl Pool {
     /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
     pub fn ready(self: &Arc<Self>) {
         self.ready_quietly();
-        self.tell_events();
+        self.settle();
     }
 
-    /// Like [`ready`](Self::ready), without telling the events.
+    /// Like [`ready`](Self::ready), without its effects: [`settle`](Self::settle) must follow.
     pub fn ready_quietly(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.machine.ready() {
-            self.perform_quietly(state);
+        if self.lock().machine.ready() {
             self.maintenance.notify_one();
         }
     }
@@ -151,10 +150,10 @@ impl Pool {
     /// come back.
     pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
         self.clear_quietly(cause, service_id, interrupt_in_use);
-        self.tell_events();
+        self.settle();
     }
 
-    /// Like [`clear`](Self::clear), without telling the events.
+    /// Like [`clear`](Self::clear), without its effects: [`settle`](Self::settle) must follow.
     pub fn clear_quietly(
         self: &Arc<Self>,
         cause: &Error,
@@ -171,22 +170,23 @@ impl Pool {
             interrupt_in_use,
         };
         state.machine.clear(clear, Instant::now());
-        self.perform_quietly(state);
-        self.unwanted.notify_waiters();
+        drop(state);
+        // A clear of one service gives up no establishment: each learns its service, and its generation, later.
+        if service_id.is_none() {
+            self.unwanted.notify_waiters();
+        }
         self.maintenance.notify_one();
     }
 
     /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
     pub fn close(self: &Arc<Self>) {
         self.close_quietly();
-        self.tell_events();
+        self.settle();
     }
 
-    /// Like [`close`](Self::close), without telling the events.
+    /// Like [`close`](Self::close), without its effects: [`settle`](Self::settle) must follow.
     pub fn close_quietly(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.machine.close(Instant::now()) {
-            self.perform_quietly(state);
+        if self.lock().machine.close(Instant::now()) {
             self.unwanted.notify_waiters();
             self.maintenance.notify_one();
         }
@@ -217,17 +217,15 @@ impl Pool {
         self.perform(state);
     }
 
-    /// Does what the machine asks for, each action after letting go of the lock and after telling the events before it.
-    fn perform<'a>(self: &'a Arc<Self>, state: MutexGuard<'a, State>) {
-        self.act(state, true);
+    /// Performs the actions and emits the events of the `*_quietly` functions. To be called without any lock that a
+    /// listener might need.
+    pub fn settle(self: &Arc<Self>) {
+        self.perform(self.lock());
+        self.tell_events();
     }
 
-    /// The same, but the events are told later.
-    fn perform_quietly<'a>(self: &'a Arc<Self>, state: MutexGuard<'a, State>) {
-        self.act(state, false);
-    }
-
-    fn act<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, tell: bool) {
+    /// Performs the machine's actions, each after letting go of the lock and after emitting the events before it.
+    fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
         if !state.machine.has_actions() {
             return;
         }
@@ -252,7 +250,7 @@ impl Pool {
             }
             let more = state.machine.has_actions();
             drop(state);
-            if tell && std::mem::take(&mut untold) {
+            if std::mem::take(&mut untold) {
                 self.tell_events();
             }
             match action {

@@ -75,6 +75,16 @@ impl PooledConnection {
         }
     }
 
+    /// Takes the connection out, so that dropping this does nothing.
+    #[cfg(test)]
+    pub(super) fn give_away(&mut self) -> (ConnectionKey, Box<Connection>) {
+        let connection = self
+            .connection
+            .take()
+            .unwrap_or_else(|| unreachable!("it is taken once"));
+        (self.key, connection)
+    }
+
     /// Logs the client's user in once more, since the server wants that.
     pub async fn log_in_again(&mut self) -> Result<()> {
         let pool = Arc::clone(&self.pool);

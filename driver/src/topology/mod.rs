@@ -22,7 +22,7 @@ use crate::{
     error::ServerSelectionError,
     proto::{
         cmap::ConnectionKey,
-        description::{TopologyDescription, TopologyType},
+        description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
         server_selection::Criteria,
     },
     types::deadline::Deadline,
@@ -106,10 +106,18 @@ impl Topology {
 
     /// `timeout` is zero when there is nothing to wait for.
     fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
+        let description = self.description();
+        let cause = description.servers.values().find_map(ServerDescription::cause);
+        let summary = match cause {
+            None => description.to_string(),
+            Some(_) => description.without_first_cause().to_string(),
+        };
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
             wanted: criteria.to_string(),
             timeout,
-            topology: self.shared.snapshot.load().description.to_string(),
+            topology: description.to_string(),
+            cause: cause.cloned().map(Box::new),
+            summary,
         }))
     }
 
@@ -121,6 +129,13 @@ impl Topology {
     /// Draws the conclusions from an error on an established connection.
     pub(crate) fn handle_error(&self, server: &SelectedServer, key: ConnectionKey, error: &Error) {
         self.shared.handle_error(server.address(), key, error);
+    }
+
+    /// Whether the server is known to be on its own.
+    pub(crate) fn is_standalone(&self, server: &SelectedServer) -> bool {
+        let snapshot = self.shared.snapshot.load();
+        let server = snapshot.description.servers.get(server.address());
+        server.is_some_and(|server| server.server_type() == ServerType::Standalone)
     }
 
     /// How long servers keep unused sessions; `None` while none is known, or when one has no sessions.
@@ -173,46 +188,4 @@ impl Drop for Topology {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{connection::ConnectionSettings, pool::PoolSettings, proto::handshake::client_metadata};
-
-    fn settings() -> TopologySettings {
-        TopologySettings {
-            seeds: vec![ServerAddress::tcp("127.0.0.1", 9)],
-            direct: false,
-            replica_set: None,
-            server_selection_timeout: Duration::from_secs(3600),
-            local_threshold: Duration::from_millis(15),
-            heartbeat_frequency: Duration::from_secs(10),
-            streaming: true,
-            connection: ConnectionSettings::new(Duration::from_secs(10), client_metadata(None).unwrap()),
-            srv: None,
-            pool: PoolSettings {
-                max_pool_size: 1,
-                max_connecting: 1,
-                ..PoolSettings::default()
-            },
-            listener: None,
-        }
-    }
-
-    #[tokio::test]
-    async fn nobody_waits_for_a_server_that_left() {
-        let topology = Topology::start(settings());
-        let gone = ServerAddress::tcp("gone", 1);
-        let error = topology
-            .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains("no part of the deployment"), "{error}");
-    }
-
-    #[tokio::test]
-    async fn a_selection_ends_when_the_client_does() {
-        let topology = Topology::start(settings());
-        let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER, |_| {});
-        let (selected, ()) = tokio::join!(waiting, async { topology.close() });
-        assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
-    }
-}
+mod tests;

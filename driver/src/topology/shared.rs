@@ -54,7 +54,7 @@ pub(super) struct Shared {
     events: Option<Arc<EventQueue<SdamEvent>>>,
 }
 
-/// A change under way: proof of the lock, and whose events are to be told after it.
+/// A change under way: proof of the lock, and the pools that are to be settled after it.
 struct Change<'a> {
     _guard: MutexGuard<'a, ()>,
     pools: Vec<Arc<Pool>>,
@@ -96,7 +96,8 @@ impl Shared {
         self.update.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the work under the lock, and tells the listeners afterwards.
+    /// Does the work under the lock. Afterwards the listeners are called and the pools perform what the work asked of them:
+    /// both may run code of the application, which may drop the client.
     fn change(&self, work: impl FnOnce(&mut Change<'_>)) {
         let mut change = Change {
             _guard: self.lock(),
@@ -109,7 +110,7 @@ impl Shared {
             events.tell();
         }
         for pool in pools {
-            pool.tell_events();
+            pool.settle();
         }
     }
 
@@ -172,7 +173,7 @@ impl Shared {
 
     pub(super) fn handle_error(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         // Most errors say nothing about the server, so look before locking.
-        if error.code().is_none() || error.is_state_change() {
+        if sdam::concerns_server(error) {
             self.judge(address, key, Phase::AfterHandshakeCompletes, error);
         }
     }
@@ -211,7 +212,7 @@ impl Shared {
             .is_some_and(|server| server.kind.is_data_bearing() || (direct && !server.kind.is_unknown()));
         if usable && let Some(server) = self.snapshot.load().servers.get(&address) {
             server.pool.ready_quietly();
-            self.tell_later(change, &server.pool);
+            change.pools.push(Arc::clone(&server.pool));
         }
         let snapshot = self.publish(change, &next, || {
             told.map(|outcome| sdam::events::change(self.id, &previous, &next, Some(&outcome)))
@@ -247,19 +248,13 @@ impl Shared {
             server
                 .pool
                 .clear_quietly(error, service_id, verdict.interrupt_in_use);
-            self.tell_later(change, &server.pool);
+            change.pools.push(Arc::clone(&server.pool));
         }
         if verdict.cancel_check {
             server.watch.cancel_check();
         }
         if verdict.check_now {
             server.watch.request_check();
-        }
-    }
-
-    fn tell_later(&self, change: &mut Change<'_>, pool: &Arc<Pool>) {
-        if self.settings.pool.listener.is_some() {
-            change.pools.push(Arc::clone(pool));
         }
     }
 
@@ -308,7 +303,7 @@ impl Shared {
         for (address, server) in &before.servers {
             if !description.servers.contains_key(address) {
                 server.close();
-                self.tell_later(change, &server.pool);
+                change.pools.push(Arc::clone(&server.pool));
             }
         }
         self.queue(events);
@@ -346,7 +341,7 @@ impl Shared {
             self.settings.connection.clone(),
             listener,
         );
-        self.tell_later(change, &pool);
+        change.pools.push(Arc::clone(&pool));
         let watch = Watch::new(address, self.id, self.events.as_ref());
         let monitored = !self.settings.connection.load_balanced;
         let monitor = monitored.then(|| Monitor::start(&own, address.clone(), Arc::clone(&watch)));
@@ -365,7 +360,7 @@ impl Shared {
             let last = self.snapshot.swap(Arc::default());
             for server in last.servers.values() {
                 server.close();
-                self.tell_later(change, &server.pool);
+                change.pools.push(Arc::clone(&server.pool));
             }
             self.queue(|| sdam::events::closing(self.id, &last.description));
             self.changes.send_replace(());

@@ -73,13 +73,13 @@ impl ServerAddress {
         }
     }
 
-    /// Reads `host`, `host:port`, `[v6]`, `[v6]:port` or a path that ends in `.sock`.
+    /// Reads `host`, `host:port`, `[v6]`, `[v6]:port` or a path: a text that holds `/` and ends in `.sock`.
     pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
         let fail = |why: &str| Err(AddressError(format!("invalid server address \"{text}\": {why}")));
         if text.is_empty() {
             return fail("it is empty");
         }
-        if text.ends_with(".sock") {
+        if text.contains('/') && text.ends_with(".sock") {
             return Ok(Self::Unix { path: text.into() });
         }
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
@@ -153,6 +153,9 @@ mod tests {
         assert_eq!(text("[::1]").unwrap(), "[::1]:27017");
         assert_eq!(text("[::1]:5").unwrap(), "[::1]:5");
         assert_eq!(text("/tmp/mongodb.sock").unwrap(), "/tmp/mongodb.sock");
+        assert_eq!(text("run/mongodb.sock").unwrap(), "run/mongodb.sock");
+        assert_eq!(text("mongodb-27017.sock").unwrap(), "mongodb-27017.sock:27017");
+        assert_eq!(text("db.sock:1").unwrap(), "db.sock:1");
     }
 
     #[test]

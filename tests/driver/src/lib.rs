@@ -1,5 +1,6 @@
 //! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
 
+mod answering;
 mod deployment;
 pub mod dns;
 mod encrypted;
@@ -22,13 +23,14 @@ pub mod trickle;
 mod wire;
 mod witness;
 
+pub use answering::AnsweringServer;
 pub use deployment::{Deployment, replica_set, standalone};
 pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};
 pub use misbehaving::{Fault, MisbehavingServer};
 pub use mongos::MockMongos;
 pub use pool_tally::{Counts, PoolTally};
-pub use proxied::Proxied;
+pub use proxied::{Proxied, Topology};
 pub use proxy::Proxy;
 pub use recorder::{CommandRecorder, Watched, watched};
 pub use target::{Target, anywhere, with_logical_clock};

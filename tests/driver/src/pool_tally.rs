@@ -59,6 +59,8 @@ struct Shared {
 /// The connections there are.
 #[derive(Debug, Default)]
 struct Open {
+    /// What must not happen. The driver catches a panic of a listener, so this is looked at afterwards.
+    problems: Vec<String>,
     pending: BTreeSet<(ServerAddress, u32)>,
     all: BTreeSet<(ServerAddress, u32)>,
 }
@@ -112,6 +114,7 @@ impl PoolTally {
             "a connection was not closed: {counts:?}"
         );
         let open = self.lock();
+        assert!(open.problems.is_empty(), "{:?}", open.problems);
         assert!(open.all.is_empty() && open.pending.is_empty(), "{open:?}");
     }
 
@@ -129,15 +132,21 @@ impl PoolTally {
         let key = |id: u32| (event.address().clone(), id);
         match event {
             PoolEvent::ConnectionCreated { connection_id, .. } => {
-                assert!(open.all.insert(key(*connection_id)), "created twice: {event:?}");
+                if !open.all.insert(key(*connection_id)) {
+                    open.problems.push(format!("created twice: {event:?}"));
+                }
                 open.pending.insert(key(*connection_id));
             }
             PoolEvent::ConnectionReady { connection_id, .. } => {
-                assert!(open.pending.remove(&key(*connection_id)), "{event:?}");
+                if !open.pending.remove(&key(*connection_id)) {
+                    open.problems.push(format!("ready and not pending: {event:?}"));
+                }
             }
             PoolEvent::ConnectionClosed { connection_id, .. } => {
                 open.pending.remove(&key(*connection_id));
-                assert!(open.all.remove(&key(*connection_id)), "closed twice: {event:?}");
+                if !open.all.remove(&key(*connection_id)) {
+                    open.problems.push(format!("closed twice: {event:?}"));
+                }
             }
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! A server or replica set each of whose members has a proxy before it, under whose address the members know each other.
+//! A deployment of any topology each of whose members, routers or load balancers has a proxy before it. The members of a replica
+//! set know each other under the addresses of the proxies.
 
 use std::{fmt::Display, net::SocketAddr};
 
@@ -6,13 +7,63 @@ use marula_test_server::{TestServer, TestServerBuilder};
 
 use crate::Proxy;
 
+/// What a client is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// One server.
+    Standalone,
+    /// Three members.
+    ReplicaSet,
+    /// Routers of a sharded cluster.
+    Sharded,
+    /// A load balancer before two routers.
+    LoadBalanced,
+}
+
+impl Topology {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Standalone,
+        Self::ReplicaSet,
+        Self::Sharded,
+        Self::LoadBalanced,
+    ];
+
+    /// Whether servers are checked by monitors.
+    #[must_use]
+    pub fn is_monitored(self) -> bool {
+        self != Self::LoadBalanced
+    }
+
+    /// What the client's description of the deployment holds once it can serve operations.
+    #[must_use]
+    pub fn server_type(self) -> &'static str {
+        match self {
+            Self::Standalone => "Standalone",
+            Self::ReplicaSet => "RSPrimary",
+            Self::Sharded => "Mongos",
+            Self::LoadBalanced => "LoadBalancer",
+        }
+    }
+
+    fn options(self) -> &'static str {
+        match self {
+            Self::Standalone => "directConnection=true",
+            Self::ReplicaSet => "replicaSet=rs0",
+            Self::Sharded => "",
+            Self::LoadBalanced => "loadBalanced=true",
+        }
+    }
+}
+
 /// Clients of [`uri`](Self::uri) reach the members through the proxies only.
 #[derive(Debug)]
 pub struct Proxied {
     /// The deployment. Its own connection strings lead past the proxies, those of single members only.
     pub server: TestServer,
-    /// One for each member, in the order of [`TestServer::addresses`].
+    /// One for each member or router, in the order of [`TestServer::addresses`]; one for the load balancer.
     pub proxies: Vec<Proxy>,
+    topology: Topology,
 }
 
 impl Proxied {
@@ -23,7 +74,58 @@ impl Proxied {
     pub async fn standalone(builder: TestServerBuilder) -> Self {
         let server = builder.standalone().start().await.expect("a server");
         let proxies = vec![Proxy::start(server.addresses()[0]).await];
-        Self { server, proxies }
+        Self {
+            server,
+            proxies,
+            topology: Topology::Standalone,
+        }
+    }
+
+    /// A deployment of this topology. A sharded cluster has one router, so that every operation goes through the same proxy.
+    ///
+    /// # Panics
+    /// When it cannot start.
+    pub async fn start(topology: Topology, builder: TestServerBuilder) -> Self {
+        match topology {
+            Topology::Standalone => Self::standalone(builder).await,
+            Topology::ReplicaSet => Self::replica_set(builder).await,
+            Topology::Sharded => Self::sharded(builder, 1).await,
+            Topology::LoadBalanced => Self::load_balanced(builder).await,
+        }
+    }
+
+    /// A sharded cluster, one or both of whose two routers clients know.
+    ///
+    /// # Panics
+    /// When it cannot start.
+    pub async fn sharded(builder: TestServerBuilder, routers: usize) -> Self {
+        let server = builder.sharded().start().await.expect("a sharded cluster");
+        let mut proxies = Vec::new();
+        for address in server.addresses().into_iter().take(routers) {
+            proxies.push(Proxy::start(address).await);
+        }
+        Self {
+            server,
+            proxies,
+            topology: Topology::Sharded,
+        }
+    }
+
+    /// A load balancer before the two routers of a sharded cluster.
+    ///
+    /// # Panics
+    /// When it cannot start.
+    pub async fn load_balanced(builder: TestServerBuilder) -> Self {
+        let server = builder.load_balanced().start().await.expect("a load balancer");
+        let uri = server.uri();
+        let hosts = uri.trim_start_matches("mongodb://").split('/').next();
+        let host = hosts.and_then(|hosts| hosts.rsplit('@').next());
+        let balancer = host.and_then(|host| host.parse().ok()).expect("an address");
+        Self {
+            server,
+            proxies: vec![Proxy::start(balancer).await],
+            topology: Topology::LoadBalanced,
+        }
     }
 
     /// A replica set of three members.
@@ -45,7 +147,11 @@ impl Proxied {
         for (proxy, address) in proxies.iter().zip(server.addresses()) {
             proxy.set_target(address);
         }
-        Self { server, proxies }
+        Self {
+            server,
+            proxies,
+            topology: Topology::ReplicaSet,
+        }
     }
 
     /// A connection string through the proxies. `user` is empty, or ends with `@`.
@@ -56,10 +162,7 @@ impl Proxied {
             .iter()
             .map(|proxy| proxy.address().to_string())
             .collect();
-        let kind = match self.proxies.len() {
-            1 => "directConnection=true",
-            _ => "replicaSet=rs0",
-        };
+        let kind = self.topology.options();
         format!("mongodb://{user}{}/?{kind}&{options}", hosts.join(","))
     }
 
@@ -71,6 +174,18 @@ impl Proxied {
     pub fn primary(&self) -> usize {
         let primary = self.server.primary().expect("a primary");
         self.index_of(primary)
+    }
+
+    /// The proxy that writes go through.
+    ///
+    /// # Panics
+    /// When there is no primary.
+    #[must_use]
+    pub fn writable(&self) -> &Proxy {
+        match self.topology {
+            Topology::ReplicaSet => &self.proxies[self.primary()],
+            _ => &self.proxies[0],
+        }
     }
 
     /// The number of a member other than the primary.

@@ -1,4 +1,4 @@
-//! A replica set on its bad days, under load: elections, killed and restarted members, partitions, members that hang or are slow.
+//! Failover under load: elections, killed and restarted members and routers, partitions, members that hang or are slow.
 //! Every acknowledged write is stored exactly once, errors are of the kinds that such days explain, and the same client works
 //! again afterwards.
 
@@ -12,5 +12,7 @@ mod load;
 mod partitions;
 #[path = "bad_days/restarts.rs"]
 mod restarts;
+#[path = "bad_days/routers.rs"]
+mod routers;
 #[path = "bad_days/slowness.rs"]
 mod slowness;

@@ -254,7 +254,11 @@ async fn a_duplicate_key_names_code_index_and_value() {
         .expect_err("the id is taken");
     assert!(error.is_duplicate_key());
     assert_eq!(error.code(), Some(11000));
-    let ErrorKind::Write(WriteFailure::Write(write)) = error.kind() else {
+    let ErrorKind::Write(WriteFailure {
+        write_error: Some(write),
+        ..
+    }) = error.kind()
+    else {
         panic!("{error}")
     };
     if !deployment.is_in_process() && write.key_pattern.is_none() {

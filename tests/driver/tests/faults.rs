@@ -24,7 +24,7 @@ use std::time::Duration;
 use kinds::Mode;
 use ledger::Ledger;
 use marula_driver::{Client, bson::doc, options::ClientOptions};
-use marula_driver_tests::{Counts, PoolTally, Proxied, proxy::Fate, tasks};
+use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Fate, tasks};
 use marula_test_server::TestServer;
 use script::Script;
 use tokio::sync::watch;
@@ -42,20 +42,15 @@ const TIMEOUTS: &str =
 /// A user of the older hash: the handshake speculates on the newer one, so that every message of the login is sent.
 const USER: &str = "older:secret@";
 
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Standalone,
-    ReplicaSet,
-}
-
-async fn deploy(kind: Kind) -> Proxied {
+async fn deploy(kind: Topology) -> Proxied {
     // The fewest iterations that clients accept: what a login costs is tested elsewhere.
     let builder = TestServer::builder()
         .parameter("scramIterationCount", 4096)
         .auth("owner", "secret");
     let deployment = match kind {
-        Kind::Standalone => Proxied::standalone(builder).await,
-        Kind::ReplicaSet => Proxied::replica_set(builder).await,
+        // Both routers, so that retries go from one to the other.
+        Topology::Sharded => Proxied::sharded(builder, 2).await,
+        _ => Proxied::start(kind, builder).await,
     };
     let owner = Client::connect(deployment.direct_uri()).await.expect("a client");
     let create =
@@ -78,7 +73,7 @@ fn connect(deployment: &Proxied, mode: Mode) -> (Client, PoolTally) {
     (client, tally)
 }
 
-async fn survive(kind: Kind, mode: Mode, seed: u64) {
+async fn survive(kind: Topology, mode: Mode, seed: u64) {
     let deployment = deploy(kind).await;
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
@@ -168,7 +163,7 @@ fn there_are_a_thousand_faults() {
     assert!(4 * stream + 2 * poll >= 1000, "{stream} and {poll}");
 }
 
-async fn survive_in_time(kind: Kind, mode: Mode, seed: u64) {
+async fn survive_in_time(kind: Topology, mode: Mode, seed: u64) {
     let seed = seed + other_seeds();
     tokio::time::timeout(HANG, survive(kind, mode, seed))
         .await
@@ -177,30 +172,50 @@ async fn survive_in_time(kind: Kind, mode: Mode, seed: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_streamed_standalone_is_survived() {
-    survive_in_time(Kind::Standalone, Mode::Stream, 1).await;
+    survive_in_time(Topology::Standalone, Mode::Stream, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_polled_standalone_is_survived() {
-    survive_in_time(Kind::Standalone, Mode::Poll, 2).await;
+    survive_in_time(Topology::Standalone, Mode::Poll, 2).await;
 }
 
 #[tokio::test]
 async fn a_streamed_standalone_is_survived_on_one_thread() {
-    survive_in_time(Kind::Standalone, Mode::Stream, 3).await;
+    survive_in_time(Topology::Standalone, Mode::Stream, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_streamed_set_is_survived() {
-    survive_in_time(Kind::ReplicaSet, Mode::Stream, 4).await;
+    survive_in_time(Topology::ReplicaSet, Mode::Stream, 4).await;
 }
 
 #[tokio::test]
 async fn a_streamed_set_is_survived_on_one_thread() {
-    survive_in_time(Kind::ReplicaSet, Mode::Stream, 5).await;
+    survive_in_time(Topology::ReplicaSet, Mode::Stream, 5).await;
 }
 
 #[tokio::test]
 async fn a_polled_set_is_survived_on_one_thread() {
-    survive_in_time(Kind::ReplicaSet, Mode::Poll, 6).await;
+    survive_in_time(Topology::ReplicaSet, Mode::Poll, 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_streamed_sharded_cluster_is_survived() {
+    survive_in_time(Topology::Sharded, Mode::Stream, 7).await;
+}
+
+#[tokio::test]
+async fn a_polled_sharded_cluster_is_survived_on_one_thread() {
+    survive_in_time(Topology::Sharded, Mode::Poll, 8).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_load_balancer_is_survived() {
+    survive_in_time(Topology::LoadBalanced, Mode::Unmonitored, 9).await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_is_survived_on_one_thread() {
+    survive_in_time(Topology::LoadBalanced, Mode::Unmonitored, 10).await;
 }

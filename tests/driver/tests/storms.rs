@@ -1,5 +1,5 @@
-//! More tasks than connections: how many connections are made at once, who gets the next one, and who is told that there is
-//! none.
+//! More tasks than connections: how many connections are made at once, which request gets the next one, and which fails since
+//! there is none; at a standalone server, a replica set, a sharded cluster and a load balancer.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use marula_driver::{
     options::ClientOptions,
 };
 use marula_driver_tests::{
-    Counts, PoolTally, Proxy,
+    Counts, PoolTally, Proxied, Proxy, Topology,
     proxy::{Exchange, Fate},
 };
 use marula_test_server::TestServer;
@@ -27,10 +27,9 @@ use tokio::task::JoinHandle;
 const HANG: Duration = Duration::from_secs(120);
 const TASKS: i32 = 500;
 
-/// A server, and a client that knows it and has no connection yet.
+/// A deployment, and a client that knows it and has no connection yet.
 struct Storm {
-    server: TestServer,
-    proxy: Proxy,
+    deployment: Proxied,
     client: Client,
     tally: PoolTally,
     /// The tasks' numbers, in the order in which they got a connection and sent their command.
@@ -38,19 +37,12 @@ struct Storm {
 }
 
 impl Storm {
-    async fn gather(options: &str) -> Self {
-        let server = TestServer::builder()
-            .standalone()
+    async fn gather(topology: Topology, options: &str) -> Self {
+        let builder = TestServer::builder()
             .parameter("scramSHA256IterationCount", 4096)
-            .auth("user", "secret")
-            .start()
-            .await
-            .expect("a server");
-        let proxy = Proxy::start(server.addresses()[0]).await;
-        let uri = format!(
-            "mongodb://user:secret@{}/?directConnection=true&{options}",
-            proxy.address()
-        );
+            .auth("user", "secret");
+        let deployment = Proxied::start(topology, builder).await;
+        let uri = deployment.uri("user:secret@", options);
         let mut options = ClientOptions::parse(&uri).expect("a connection string");
         let tally = PoolTally::default();
         tally.listen(&mut options);
@@ -67,15 +59,19 @@ impl Storm {
             }
         }));
         let client = Client::with_options(options).expect("a client");
-        wait_for_description(&client, |text| text.contains("Standalone")).await;
+        wait_for_description(&client, |text| text.contains(topology.server_type())).await;
         assert_eq!(tally.counts().created, 0, "monitors use connections of their own");
         Self {
-            server,
-            proxy,
+            deployment,
             client,
             tally,
             served,
         }
+    }
+
+    /// The proxy that every operation goes through.
+    fn proxy(&self) -> &Proxy {
+        self.deployment.writable()
     }
 
     fn spawn(&self, task: i32) -> JoinHandle<Result<(), Error>> {
@@ -92,8 +88,8 @@ impl Storm {
         self.spawn(-1).await.expect("no panic").expect("a reply");
         self.client.shutdown().await;
         drop(self.client);
-        self.proxy.wait_for_at_most_open(0).await;
-        self.server.wait_for_open_connections(0).await;
+        self.deployment.wait_for_at_most_open(0).await;
+        self.deployment.server.wait_for_open_connections(0).await;
         self.tally.assert_nothing_left();
     }
 }
@@ -106,18 +102,18 @@ fn hold_logins(exchange: &Exchange<'_>) -> Fate {
 }
 
 /// All wait before the first connection is there; then each gets one in its turn.
-async fn storm() -> Vec<i32> {
-    let storm = Storm::gather("maxPoolSize=50&maxConnecting=2").await;
-    storm.proxy.set_rule(hold_logins);
+async fn storm(topology: Topology) -> Vec<i32> {
+    let storm = Storm::gather(topology, "maxPoolSize=50&maxConnecting=2").await;
+    storm.proxy().set_rule(hold_logins);
     let tasks: Vec<_> = (0..TASKS).map(|task| storm.spawn(task)).collect();
     storm
         .tally
         .until(|counts| counts.check_outs == TASKS as usize)
         .await;
-    storm.proxy.wait_for_requests("login", 2).await;
+    storm.proxy().wait_for_requests("login", 2).await;
     assert_eq!(storm.tally.counts().created, 2, "two are being established");
-    storm.proxy.pass_everything();
-    storm.proxy.end_waits();
+    storm.proxy().pass_everything();
+    storm.proxy().end_waits();
     for task in tasks {
         task.await.expect("no panic").expect("nobody starves");
     }
@@ -133,27 +129,42 @@ async fn storm() -> Vec<i32> {
 /// On one thread the order of arrival is the order in which the tasks were begun.
 #[tokio::test]
 async fn a_storm_is_served_in_the_order_of_arrival() {
-    let served = tokio::time::timeout(HANG, storm()).await.expect("nothing hangs");
-    assert_eq!(served, (0..TASKS).collect::<Vec<_>>());
+    for topology in Topology::ALL {
+        let served = tokio::time::timeout(HANG, storm(topology))
+            .await
+            .expect("nothing hangs");
+        assert_eq!(served, (0..TASKS).collect::<Vec<_>>(), "{topology:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_storm_on_many_threads_is_served() {
-    let mut served = tokio::time::timeout(HANG, storm()).await.expect("nothing hangs");
-    served.sort_unstable();
-    assert_eq!(served, (0..TASKS).collect::<Vec<_>>());
+    for topology in Topology::ALL {
+        let mut served = tokio::time::timeout(HANG, storm(topology))
+            .await
+            .expect("nothing hangs");
+        served.sort_unstable();
+        assert_eq!(served, (0..TASKS).collect::<Vec<_>>(), "{topology:?}");
+    }
 }
 
 /// Whoever waits too long hears which limit it was; the others are served.
 #[tokio::test]
 async fn who_waits_too_long_is_told_so() {
-    let storm = Storm::gather("maxPoolSize=1&waitQueueTimeoutMS=100").await;
-    storm.proxy.set_rule(|exchange| match exchange.command {
+    for topology in Topology::ALL {
+        let waiting = wait_too_long(topology);
+        tokio::time::timeout(HANG, waiting).await.expect("nothing hangs");
+    }
+}
+
+async fn wait_too_long(topology: Topology) {
+    let storm = Storm::gather(topology, "maxPoolSize=1&waitQueueTimeoutMS=100").await;
+    storm.proxy().set_rule(|exchange| match exchange.command {
         "ping" => Fate::Delay,
         _ => Fate::Pass,
     });
     let holder = storm.spawn(0);
-    storm.proxy.wait_for_requests("ping", 1).await;
+    storm.proxy().wait_for_requests("ping", 1).await;
     let waiting: Vec<_> = (1..50).map(|task| storm.spawn(task)).collect();
     for task in waiting {
         let error = task
@@ -174,8 +185,8 @@ async fn who_waits_too_long_is_told_so() {
             (Duration::from_millis(100), 1, 1)
         );
     }
-    storm.proxy.pass_everything();
-    storm.proxy.end_waits();
+    storm.proxy().pass_everything();
+    storm.proxy().end_waits();
     holder.await.expect("no panic").expect("a reply");
     assert_eq!(
         *storm.served.lock().expect("no panic"),
@@ -186,12 +197,12 @@ async fn who_waits_too_long_is_told_so() {
 }
 
 /// A server that ends every other new connection: operations are tried again, errors say why, and the pool is not cleared.
-async fn half_refused() {
-    let storm = Storm::gather("maxPoolSize=50&maxConnecting=2").await;
+async fn half_refused(topology: Topology) {
+    let storm = Storm::gather(topology, "maxPoolSize=50&maxConnecting=2").await;
     let seen = Arc::<AtomicUsize>::default();
     let refused = Arc::<AtomicUsize>::default();
     let (all, lost) = (Arc::clone(&seen), Arc::clone(&refused));
-    storm.proxy.set_rule(move |exchange| {
+    storm.proxy().set_rule(move |exchange| {
         if exchange.is_login() && all.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
             lost.fetch_add(1, Ordering::SeqCst);
             return Fate::Lose;
@@ -220,20 +231,24 @@ async fn half_refused() {
     assert!(failed < TASKS, "some connections were not refused");
     assert_eq!(counts.cleared, 0, "{counts:?}");
     assert!(counts.most_pending <= 2, "{counts:?}");
-    storm.proxy.pass_everything();
+    storm.proxy().pass_everything();
     storm.end().await;
 }
 
 #[tokio::test]
 async fn refused_connections_clear_no_pool() {
-    tokio::time::timeout(HANG, half_refused())
-        .await
-        .expect("nothing hangs");
+    for topology in Topology::ALL {
+        tokio::time::timeout(HANG, half_refused(topology))
+            .await
+            .unwrap_or_else(|_| panic!("{topology:?} hangs"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn refused_connections_clear_no_pool_on_many_threads() {
-    tokio::time::timeout(HANG, half_refused())
-        .await
-        .expect("nothing hangs");
+    for topology in Topology::ALL {
+        tokio::time::timeout(HANG, half_refused(topology))
+            .await
+            .unwrap_or_else(|_| panic!("{topology:?} hangs"));
+    }
 }

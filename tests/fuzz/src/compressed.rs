@@ -58,7 +58,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for body in [doc! { "ok": 1 }, doc! { "ok": 1, "text": "abc".repeat(100) }] {
         let mut message = Vec::new();
-        let writer = MessageWriter::begin(&mut message, 7);
+        let writer = MessageWriter::begin(&mut message, 7, LIMIT);
         writer.buffer.extend(to_vec(&body).expect("a document"));
         writer.finish().expect("a message");
         for compressor in ALL {

@@ -84,11 +84,10 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
 }
 
 fn single_failure(mut failures: BulkWriteError) -> ErrorKind {
-    let failure = match (failures.write_errors.pop(), failures.write_concern_error) {
-        (Some(error), _) => WriteFailure::Write(error),
-        (None, concern) => WriteFailure::WriteConcern(concern.unwrap_or_default()),
-    };
-    ErrorKind::Write(failure)
+    ErrorKind::Write(WriteFailure {
+        write_error: failures.write_errors.pop(),
+        write_concern_error: failures.write_concern_error,
+    })
 }
 
 impl<'a, T: Serialize> InsertMany<'a, T> {

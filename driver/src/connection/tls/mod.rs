@@ -157,7 +157,12 @@ impl TlsStream {
         cx: &mut Context<'_>,
         buffer: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
-        pin!(self.0.read_buf(buffer)).poll(cx)
+        match pin!(self.0.read_buf(buffer)).poll(cx) {
+            // Without close_notify. Every message of the protocol has a length, so a cut one is noticed; the end of the
+            // stream is the same as without encryption.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
+            outcome => outcome,
+        }
     }
 
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {

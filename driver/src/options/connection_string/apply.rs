@@ -32,25 +32,32 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
         state.auth.set_password(password);
     }
     let mut seen = HashSet::new();
-    for (key, value) in &parts.options {
+    for option in &parts.options {
+        let (key, value, name) = (&option.key, &option.value, option.name());
         if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
             if key.starts_with("proxy") {
-                return Err(format!("{key} is given more than once"));
+                return Err(format!("{name} is given more than once"));
             }
             state
                 .reader
                 .warnings
-                .push(format!("{key} is given more than once; the last value holds"));
+                .push(format!("{name} is given more than once; the last value holds"));
         }
         // Empty numbers and flags are ignored; an empty tag set means "any server".
         if value.is_empty() && !matches!(key.as_str(), "readpreferencetags" | "authsource" | "replicaset") {
             state
                 .reader
                 .warnings
-                .push(format!("{key} has no value and is ignored"));
+                .push(format!("{name} has no value and is ignored"));
             continue;
         }
-        state.option(key, value)?;
+        if !state.option(key, value)? {
+            let unknown = match option.follows_secret {
+                true => format!("{name} is unknown and ignored"),
+                false => format!("unknown option {key} is ignored"),
+            };
+            state.reader.warnings.push(unknown);
+        }
     }
     state.finish()
 }
@@ -63,15 +70,16 @@ struct State {
 }
 
 impl State {
-    fn option(&mut self, key: &str, value: &str) -> Result<(), String> {
+    /// Takes an option in. Returns whether there is one of this name.
+    fn option(&mut self, key: &str, value: &str) -> Result<bool, String> {
         if self.pool(key, value) || self.timing(key, value) || self.reads_and_writes(key, value) {
-            return Ok(());
+            return Ok(true);
         }
         if self.topology(key, value) {
-            return Ok(());
+            return Ok(true);
         }
         if self.tls(key, value)? || self.auth(key, value)? || self.proxy(key, value)? {
-            return Ok(());
+            return Ok(true);
         }
         match key {
             "appname" => self.options.app_name = Some(value.to_owned()),
@@ -79,12 +87,9 @@ impl State {
             "zlibcompressionlevel" => {
                 self.options.zlib_compression_level = self.reader.integer(key, value, -1, 9);
             }
-            _ => self
-                .reader
-                .warnings
-                .push(format!("unknown option {key} is ignored")),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn pool(&mut self, key: &str, value: &str) -> bool {

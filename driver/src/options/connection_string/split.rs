@@ -10,8 +10,36 @@ pub(super) struct Parts {
     pub(super) password: Option<Secret>,
     pub(super) hosts: Vec<ServerAddress>,
     pub(super) database: Option<String>,
-    /// Keys in lower case, in order.
-    pub(super) options: Vec<(String, String)>,
+    pub(super) options: Vec<Pair>,
+}
+
+/// One option, in the order of the connection string.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// In lower case.
+    pub(super) key: String,
+    pub(super) value: String,
+    /// An option before it holds a secret. If that one holds an unescaped `&` or `;`, this is the rest of it.
+    pub(super) follows_secret: bool,
+}
+
+impl Pair {
+    /// The name for errors and warnings.
+    pub(super) fn name(&self) -> &str {
+        if self.follows_secret {
+            "an option after a password or after authMechanismProperties (percent-encode '&' and ';' in values)"
+        } else {
+            &self.key
+        }
+    }
+}
+
+/// Whether the value of this option is a secret, or holds one. Misspelled names of such options count, too.
+fn holds_secret(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    ["passw", "pwd", "secret", "token", "authmechanismprop"]
+        .iter()
+        .any(|part| key.contains(part))
 }
 
 /// What is said instead of quoting a part that holds a password, or may hold one.
@@ -126,15 +154,28 @@ fn read_database(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-pub(super) fn split_query(text: &str) -> Result<Vec<(String, String)>, String> {
+pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, String> {
     let mut options = Vec::new();
+    let mut follows_secret = false;
     for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {
-            return Err(format!("the option \"{pair}\" has no value: write {pair}=…"));
+            return Err(match follows_secret {
+                true => "an option has no value; percent-encode '&' and ';' in passwords and other values"
+                    .to_owned(),
+                false => format!("the option \"{pair}\" has no value: write {pair}=…"),
+            });
         };
         let key = decode(key).ok_or("the name of an option is not percent-encoded correctly")?;
-        let value = decode(value).ok_or(format!("the value of {key} is not percent-encoded correctly"))?;
-        options.push((key.to_ascii_lowercase(), value));
+        let mut option = Pair {
+            key: key.to_ascii_lowercase(),
+            value: String::new(),
+            follows_secret,
+        };
+        let malformed =
+            |option: &Pair| format!("the value of {} is not percent-encoded correctly", option.name());
+        option.value = decode(value).ok_or_else(|| malformed(&option))?;
+        follows_secret |= holds_secret(&option.key);
+        options.push(option);
     }
     Ok(options)
 }
@@ -173,6 +214,15 @@ mod tests {
         assert_eq!(hosts("mongodb://a,B:28000"), ["a:27017", "b:28000"]);
         assert_eq!(hosts("mongodb://[::1]:27018/"), ["[::1]:27018"]);
         assert_eq!(hosts("mongodb://%2Ftmp%2Fx.sock/db"), ["/tmp/x.sock"]);
+        assert_eq!(
+            hosts("mongodb://rel%2Fx.sock,%2fy.sock"),
+            ["rel/x.sock", "/y.sock"]
+        );
+        // Without a slash it is a host name like any other.
+        assert_eq!(
+            hosts("mongodb://mongodb-27017.sock,db.sock:1/x.sock"),
+            ["mongodb-27017.sock:27017", "db.sock:1"]
+        );
     }
 
     #[test]
@@ -181,10 +231,26 @@ mod tests {
         assert_eq!(parts.username.as_deref(), Some("al:ice"));
         assert_eq!(parts.password, Some(Secret::new("p@ss")));
         assert_eq!(parts.database.as_deref(), Some("my.db"));
-        assert_eq!(
-            parts.options,
-            [("appname".into(), "a b".into()), ("w".into(), "1".into())]
-        );
+        let options: Vec<(&str, &str)> = parts
+            .options
+            .iter()
+            .map(|option| (option.key.as_str(), option.value.as_str()))
+            .collect();
+        assert_eq!(options, [("appname", "a b"), ("w", "1")]);
+    }
+
+    #[test]
+    fn an_option_is_named_unless_it_may_be_the_rest_of_a_secret() {
+        let error = |query: &str| split(&format!("mongodb://h/?{query}")).unwrap_err();
+        assert!(error("w").contains("\"w\""));
+        assert!(error("ssl=true&w=%").contains("of w "));
+        for query in ["proxyPassword=s3&cr3t", "proxyPassword=s3;cr3t=%", "pwd=s3&cr3t"] {
+            let error = error(query);
+            assert!(
+                !error.contains("cr3t") && error.contains("percent-encode"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

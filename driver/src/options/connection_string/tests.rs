@@ -9,8 +9,25 @@ const SECRET: &str = "s3cr3t";
 /// Nothing that users see holds the secret.
 fn check(uri: &str) {
     let shown = match ClientOptions::parse(uri) {
-        Ok(options) => format!("{options:?} {:?}", options.warnings()),
-        Err(error) => format!("{error} {error:?}"),
+        Ok(options) => format!("{options:?} {:?} {}", options.warnings(), refusal(&options)),
+        Err(error) => format!("{error} {error:#} {error:?}"),
+    };
+    assert!(!shown.to_lowercase().contains(SECRET), "{uri} shows {shown}");
+}
+
+/// What a client made with the options would say.
+fn refusal(options: &ClientOptions) -> String {
+    match options.check_supported() {
+        Ok(()) => String::new(),
+        Err(error) => format!("{error:#} {error:?}"),
+    }
+}
+
+/// The user's name is part of the options, and never of a text.
+fn check_texts(uri: &str) {
+    let shown = match ClientOptions::parse(uri) {
+        Ok(options) => format!("{:?} {}", options.warnings(), refusal(&options)),
+        Err(error) => format!("{error} {error:#} {error:?}"),
     };
     assert!(!shown.to_lowercase().contains(SECRET), "{uri} shows {shown}");
 }
@@ -60,18 +77,33 @@ proptest! {
     }
 
     #[test]
+    fn a_user_name_is_never_part_of_an_error_or_a_warning(before in PIECES, after in PIECES, rest in PIECES) {
+        check_texts(&format!("mongodb://{before}{SECRET}{after}@h/{rest}"));
+        check_texts(&format!("mongodb://{before}{SECRET}{after}:p@h:1/db?w=1&{rest}"));
+        check_texts(&format!("mongodb+srv://{before}{SECRET}{after}:p@h.example.com/?{rest}"));
+    }
+
+    #[test]
     fn secrets_in_options_are_never_shown(
+        first in prop_oneof![Just(""), Just("w=1&"), Just("x=1;"), Just("appName=a&")],
         option in prop_oneof![
             Just("tlsCertificateKeyFilePassword="),
+            Just("tls=true&tlsCertificateKeyFile=f&tlsCertificateKeyFilePassword="),
             Just("proxyPassword="),
             Just("proxyHost=p&proxyPassword="),
             Just("proxyHost=p&proxyUsername=u&proxyPassword="),
             Just("authMechanismProperties=AWS_SESSION_TOKEN:"),
             Just("authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:"),
+            Just("authMechanism=MONGODB-X509&authMechanismProperties=AWS_SESSION_TOKEN:"),
+            Just("authMechanismProperties=SERVICE_NAME:a,AWS_SESSION_TOKEN:"),
         ],
-        before in "[a-c:%@/=]{0,3}",
-        after in "[a-c:%@/=]{0,3}",
+        user in prop_oneof![Just(""), Just("u:p@")],
+        before in "[a-c:%@/=&;?#,]{0,4}",
+        after in "[a-c:%@/=&;?#,]{0,4}",
+        rest in prop_oneof![Just(""), Just("&w=1"), Just(";x=1"), Just("&nothing")],
     ) {
-        check(&format!("mongodb://h/?{option}{before}{SECRET}{after}"));
+        check(&format!("mongodb://{user}h/?{first}{option}{before}{SECRET}{after}{rest}"));
+        // Twice, so that a part of it may be an option that is given more than once.
+        check(&format!("mongodb://{user}h/?{first}{option}{before}{SECRET}{after}&{before}{SECRET}{after}{rest}"));
     }
 }

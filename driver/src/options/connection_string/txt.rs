@@ -8,7 +8,7 @@ impl ClientOptions {
     pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), String> {
         let mut reader = Reader::default();
         let (mut source, mut replica_set, mut load_balanced) = (None, None, None);
-        for (key, value) in split_query(text)? {
+        for super::split::Pair { key, value, .. } in split_query(text)? {
             match key.as_str() {
                 "authsource" if value.is_empty() => return Err("authSource is empty".into()),
                 "authsource" => source = Some(value),

@@ -1,7 +1,10 @@
 //! What listeners hear, and interruptions.
 
 use super::*;
-use crate::proto::event::{EventListener, PoolEvent};
+use crate::proto::{
+    cmap::CheckOut,
+    event::{EventListener, PoolEvent},
+};
 
 type Heard = Arc<Mutex<Vec<String>>>;
 
@@ -154,4 +157,50 @@ async fn a_pool_without_maintenance_keeps_its_connections_and_makes_none() {
         },
     );
     assert_eq!((tasks(), counts(&pool).total), (before, 0));
+}
+
+/// The deployment changes its pools under a lock of its own, which a listener may need: it may drop the client.
+#[tokio::test]
+async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled() {
+    let server = Server::start().await;
+    let (settings, heard) = listening(PoolSettings {
+        max_pool_size: 1,
+        ..SETTINGS
+    });
+    let pool = paused_pool(&server, settings, &Arc::default());
+    pool.ready();
+    let mut held = check_out(&pool).await.unwrap();
+    take(&heard);
+    // What another thread leaves behind between changing the machine and performing its actions: a connection for a request
+    // that is gone by then. Dropping it checks it in.
+    let (key, connection) = held.give_away();
+    {
+        let machine = &mut pool.lock().machine;
+        let gone = oneshot::channel().0;
+        let now = Instant::now();
+        assert!(matches!(
+            machine.check_out(gone, now, |_| false),
+            CheckOut::Waiting(_)
+        ));
+        machine.check_in(key, connection, Ok(()), now);
+    }
+    pool.clear_quietly(&Error::protocol("nonsense"), None, false);
+    pool.ready_quietly();
+    pool.close_quietly();
+    assert_eq!(take(&heard), [""; 0]);
+    pool.settle();
+    assert_eq!(
+        take(&heard),
+        [
+            "check-out",
+            "1 in",
+            "1 out",
+            "cleared false",
+            "ready",
+            "closed",
+            "1 in",
+            "1 closed: poolClosed, false",
+        ]
+    );
+    assert_eq!(counts(&pool).total, 0);
 }

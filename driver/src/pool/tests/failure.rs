@@ -1,7 +1,11 @@
 //! Servers that fail, pools that are cleared, runtimes that end.
 
 use super::*;
-use crate::{NetworkPhase, proto::command::CommandBuilder};
+use crate::{
+    NetworkPhase,
+    connection::{DnsLookup, Lookup},
+    proto::command::CommandBuilder,
+};
 
 #[tokio::test]
 async fn clearing_fails_those_who_wait_and_closes_what_comes_back() {
@@ -25,7 +29,8 @@ async fn clearing_fails_those_who_wait_and_closes_what_comes_back() {
             ),
             "{error}"
         );
-        assert!(error.to_string().contains("nonsense"));
+        assert!(!error.to_string().contains("nonsense"), "{error}");
+        assert!(format!("{error:#}").contains("nonsense"), "{error:#}");
     }
     // What is in use stays usable.
     held.run_hello(Deadline::NEVER).await.unwrap();
@@ -49,6 +54,85 @@ async fn clearing_gives_up_establishments_under_way() {
     pool.ready();
     server.answer_handshakes(1);
     assert_eq!(check_out(&pool).await.unwrap().generation(), 1);
+}
+
+/// Connection Monitoring and Pooling, "Clearing a load balanced pool": the pool stays ready and the wait queue stays.
+#[tokio::test]
+async fn clearing_a_service_gives_up_no_establishment() {
+    let server = Server::start_silent().await;
+    let pool = ready_pool(&server, SETTINGS);
+    for round in 1..=3 {
+        let waiting = queued(&pool).await;
+        server.greeting(1).await;
+        pool.clear(
+            &Error::protocol("nonsense"),
+            Some(ObjectId::from_bytes([round; 12])),
+            round == 2,
+        );
+        server.answer_handshakes(1);
+        let connection = waiting.await.unwrap().unwrap();
+        assert_eq!(connection.generation(), 0);
+        // The next round needs a new connection.
+        drop(connection);
+        server.kick_all().await;
+        while pool.try_check_out(Instant::now()).is_some() {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(counts(&pool).pending, 0);
+}
+
+/// Wakes that concern others do not end an establishment either.
+#[tokio::test]
+async fn an_establishment_goes_on_until_it_is_given_up() {
+    let server = Server::start_silent().await;
+    let pool = ready_pool(&server, SETTINGS);
+    let waiting = queued(&pool).await;
+    server.greeting(1).await;
+    for _ in 0..3 {
+        pool.unwanted.notify_waiters();
+        tokio::task::yield_now().await;
+    }
+    server.answer_handshakes(1);
+    waiting.await.unwrap().unwrap();
+}
+
+/// A lookup that panics, once.
+#[derive(Debug, Default)]
+struct PanickingLookup(std::sync::atomic::AtomicBool);
+
+impl DnsLookup for PanickingLookup {
+    fn srv<'a>(&'a self, _: &'a str) -> Lookup<'a, crate::proto::srv::SrvRecord> {
+        unreachable!("no SRV record is needed")
+    }
+
+    fn txt<'a>(&'a self, _: &'a str) -> Lookup<'a, crate::proto::srv::TxtRecord> {
+        unreachable!("no TXT record is needed")
+    }
+
+    fn addresses<'a>(&'a self, _: &'a str) -> Lookup<'a, std::net::IpAddr> {
+        let again = self.0.swap(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(again, "this panic is part of the test");
+        Box::pin(async { Ok(vec![std::net::IpAddr::from([127, 0, 0, 1])]) })
+    }
+}
+
+#[tokio::test]
+async fn an_establishment_that_panics_fails_one_request_and_the_pool_stays_open() {
+    let server = Server::start().await;
+    let address = ServerAddress::tcp("db.test", server.address.port().unwrap());
+    let mut connection = ConnectionSettings::new(Duration::ZERO, client_metadata(None).unwrap());
+    connection.dns = Arc::new(PanickingLookup::default());
+    let listener: Weak<Listener> = Weak::new();
+    let pool = Pool::new(address, SETTINGS, connection, listener);
+    pool.ready();
+    let error = check_out(&pool).await.unwrap_err();
+    assert!(
+        error.is_network() && error.to_string().contains("panicked"),
+        "{error}"
+    );
+    check_out(&pool).await.unwrap();
+    assert_eq!(counts(&pool).pending, 0);
 }
 
 #[tokio::test]

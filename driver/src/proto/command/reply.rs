@@ -6,7 +6,7 @@ use crate::{
         Document, RawDocument, RawElement, RawElements, RawValue, Timestamp, find_element, from_slice,
         spec::ElementType,
     },
-    error::{CommandError, WriteConcernError, WriteError},
+    error::{CommandError, WriteConcernError, WriteError, WriteFailure},
 };
 
 /// A reply's body with the places of the fields that drivers read.
@@ -111,7 +111,7 @@ impl<'a> Reply<'a> {
     /// `cursor`, and where it begins in the body.
     pub fn cursor(&self) -> Result<(&'a [u8], usize)> {
         self.cursor
-            .ok_or_else(|| Error::protocol("a reply that should have a cursor has none"))
+            .ok_or_else(|| Error::invalid_reply("a reply that should have a cursor has none"))
     }
 
     /// `upserted`, the bytes of an array of documents.
@@ -148,6 +148,21 @@ impl<'a> Reply<'a> {
             message: self.message.unwrap_or("(the server sent no message)").to_owned(),
         }));
         Some(self.decorate(error))
+    }
+
+    /// The write concern error, if it says that the server is not the primary, recovers or shuts down (Server Discovery and
+    /// Monitoring specification, `"not writable primary" and "node is recovering"`).
+    pub fn state_change(&self) -> Option<Error> {
+        self.write_concern_error?;
+        let concern = write_concern_error(self).ok().flatten()?;
+        if !concern.is_state_change() {
+            return None;
+        }
+        let failure = WriteFailure {
+            write_concern_error: Some(concern),
+            ..WriteFailure::default()
+        };
+        Some(self.decorate(Error::new(ErrorKind::Write(failure))))
     }
 
     /// Adds the labels and the whole reply to an error that comes from it.
@@ -198,7 +213,7 @@ pub fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>>
     let mut errors = Vec::new();
     for element in RawElements::new(array)? {
         let Some(bytes) = document_bytes(element?.value) else {
-            return Err(Error::protocol("a write error is not a document"));
+            return Err(Error::invalid_reply("a write error is not a document"));
         };
         let sent: Sent = from_slice(bytes)?;
         errors.push(WriteError {

@@ -39,7 +39,8 @@ pub struct HelloReply {
     pub logical_session_timeout_minutes: Option<i64>,
     pub topology_version: Option<TopologyVersion>,
     /// The server's number for this connection.
-    pub connection_id: Option<f64>,
+    #[serde(deserialize_with = "integer")]
+    pub connection_id: Option<i64>,
     pub service_id: Option<ObjectId>,
     /// Whether it is a mongocryptd, which stores nothing.
     pub iscryptd: bool,
@@ -103,6 +104,22 @@ impl HelloReply {
     pub fn is_replica_set_member(&self) -> bool {
         self.set_name.is_some()
     }
+}
+
+/// An integer of any BSON number type. Servers count in integers, whatever type they send them as.
+fn integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Integer(i64),
+        Double(f64),
+    }
+    Ok(
+        Option::<Number>::deserialize(deserializer)?.map(|number| match number {
+            Number::Integer(number) => number,
+            Number::Double(number) => number as i64,
+        }),
+    )
 }
 
 fn positive(value: Option<i64>) -> Option<usize> {

@@ -104,6 +104,8 @@ pub struct ServerDescription {
     pub(crate) address: ServerAddress,
     pub(crate) kind: ServerType,
     pub(crate) error: Option<String>,
+    /// The error that `error` is the text of, where there is one.
+    pub(crate) cause: Option<Error>,
     pub(crate) round_trip_time: Option<Duration>,
     pub(crate) minimum_round_trip_time: Option<Duration>,
     pub(crate) last_update: Option<Instant>,
@@ -123,6 +125,7 @@ impl ServerDescription {
             address,
             kind: ServerType::Unknown,
             error: None,
+            cause: None,
             round_trip_time: None,
             minimum_round_trip_time: None,
             last_update: None,
@@ -154,6 +157,7 @@ impl ServerDescription {
         Self {
             // The address stands before it, and labels are for programs.
             error: Some(error.kind().to_string()),
+            cause: Some(error.clone().with_address(&address)),
             last_update: Some(now),
             topology_version,
             ..Self::unknown(address)
@@ -172,6 +176,7 @@ impl ServerDescription {
         Self {
             kind: ServerType::of(&hello),
             error: None,
+            cause: None,
             round_trip_time: Some(round_trip_time),
             minimum_round_trip_time: None,
             last_update: Some(now),
@@ -206,6 +211,11 @@ impl ServerDescription {
     /// Why it is unknown, if there is a reason.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
+    }
+
+    /// The error of the check, or of the operation, that made it unknown.
+    pub fn cause(&self) -> Option<&Error> {
+        self.cause.as_ref()
     }
 
     /// The weighted average of the round trips of its checks. `None` while it is unknown.
@@ -338,11 +348,10 @@ fn same_members(a: &[ServerAddress], b: &[ServerAddress]) -> bool {
 
 impl fmt::Display for ServerDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}", self.address, self.kind)?;
-        if let Some(error) = &self.error {
-            write!(f, ": {error}")?;
+        match &self.error {
+            Some(error) => write!(f, "{} ({}: {error})", self.address, self.kind),
+            None => write!(f, "{} ({})", self.address, self.kind),
         }
-        f.write_str(")")
     }
 }
 

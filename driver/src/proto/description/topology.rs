@@ -52,6 +52,16 @@ pub struct TopologyDescription {
 }
 
 impl TopologyDescription {
+    /// The same without the text of the first server's error that has a [cause](ServerDescription::cause), for a message that
+    /// names the cause elsewhere.
+    pub(crate) fn without_first_cause(&self) -> Self {
+        let mut copy = self.clone();
+        if let Some(server) = copy.servers.values_mut().find(|server| server.cause.is_some()) {
+            server.error = None;
+        }
+        copy
+    }
+
     /// The description before any server was checked.
     pub fn initial(
         seeds: impl IntoIterator<Item = ServerAddress>,

@@ -1,11 +1,18 @@
-//! Who is told.
+//! The application's functions that receive events.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 /// A function that is told of events. Clones share it.
 ///
 /// It is called where the event happens, by the task that does the work: it must not block, and it must not wait for the
 /// client it listens to. What takes longer belongs into a channel.
+///
+/// A panic of the function ends neither the operation nor the background task that emits the event: it is caught after the
+/// panic hook has reported it, and the function is called for the events that follow.
 pub struct EventListener<E> {
     listen: Arc<dyn Fn(&E) + Send + Sync>,
     /// Asked before an event is made; `None`: always interested.
@@ -38,9 +45,14 @@ impl<E> EventListener<E> {
         self.interest.is_none_or(|interest| interest())
     }
 
-    /// Tells of an event.
+    /// Calls the function with an event.
     pub fn tell(&self, event: &E) {
-        (self.listen)(event);
+        // The driver shares nothing with the function that a panic could leave half-changed.
+        let listened = catch_unwind(AssertUnwindSafe(|| (self.listen)(event)));
+        if let Err(payload) = listened {
+            // A payload whose destructor panics would end the task after all.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an operation's error, or that of a check, says about the server it ran on.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, io};
 
 use super::compare_topology_versions;
 use crate::{
@@ -78,6 +78,12 @@ pub fn judge(
     }
 }
 
+/// Whether the error of an operation says anything about its server: a state change, a failed socket or broken wire protocol.
+/// No other error changes a description or clears a pool.
+pub fn concerns_server(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Network(_) | ErrorKind::Protocol(_)) || error.is_state_change()
+}
+
 fn judge_operation(error: &Error, reported: Option<TopologyVersion>) -> Verdict {
     if error.is_state_change() {
         return Verdict {
@@ -89,7 +95,8 @@ fn judge_operation(error: &Error, reported: Option<TopologyVersion>) -> Verdict 
         };
     }
     match error.kind() {
-        // A slow reply says nothing about the server.
+        // A reply that is not there within socketTimeoutMS says nothing about the server; a peer that the operating system
+        // found dead does.
         ErrorKind::Network(e) if !e.is_timeout() => LOST,
         // Bytes that make no sense: whatever answers there, it is no server to be trusted with more.
         ErrorKind::Protocol(_) => LOST,
@@ -114,7 +121,7 @@ fn judge_handshake(error: &Error, reported: Option<TopologyVersion>) -> Verdict 
 /// Judges the error of a check. If the server stopped answering, those who wait for it are released.
 pub fn judge_check(error: &Error) -> Verdict {
     Verdict {
-        interrupt_in_use: matches!(error.kind(), ErrorKind::Network(e) if e.is_timeout()),
+        interrupt_in_use: matches!(error.kind(), ErrorKind::Network(e) if e.io_kind() == io::ErrorKind::TimedOut),
         cancel_check: false,
         ..LOST
     }
@@ -155,7 +162,7 @@ mod tests {
         error::{CommandError, NetworkPhase},
         proto::description::ServerDescription,
     };
-    use std::{io, time::Instant};
+    use std::time::Instant;
 
     const ADDRESS: fn() -> ServerAddress = || ServerAddress::tcp("a", 1);
 
@@ -222,12 +229,19 @@ mod tests {
             code: 91,
             ..crate::WriteConcernError::default()
         };
-        let single = ErrorKind::Write(crate::WriteFailure::WriteConcern(concern.clone()));
+        let single = ErrorKind::Write(crate::WriteFailure {
+            write_concern_error: Some(concern.clone()),
+            ..crate::WriteFailure::default()
+        });
+        let both = ErrorKind::Write(crate::WriteFailure {
+            write_error: Some(crate::WriteError::default()),
+            write_concern_error: Some(concern.clone()),
+        });
         let many = ErrorKind::BulkWrite(Box::new(crate::BulkWriteError {
             write_concern_error: Some(concern),
             ..crate::BulkWriteError::default()
         }));
-        for kind in [single, many] {
+        for kind in [single, both, many] {
             let verdict = used(&Error::new(kind), None);
             assert!(verdict.mark_unknown && verdict.clear_pool && verdict.check_now);
         }
@@ -245,6 +259,10 @@ mod tests {
         let verdict = used(&network(io::ErrorKind::ConnectionReset), None);
         assert!(verdict.mark_unknown && verdict.clear_pool && verdict.cancel_check && !verdict.check_now);
         assert_eq!(used(&network(io::ErrorKind::TimedOut), None), Verdict::default());
+        let dead = Error::network(NetworkPhase::Read, io::Error::from_raw_os_error(110));
+        if cfg!(target_os = "linux") {
+            assert!(used(&dead, None).mark_unknown, "ETIMEDOUT comes from a dead peer");
+        }
         let other = Error::new(ErrorKind::Command(CommandError {
             code: 11000,
             ..CommandError::default()

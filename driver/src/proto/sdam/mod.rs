@@ -6,7 +6,7 @@ mod failure;
 mod hosts;
 mod update;
 
-pub use failure::{ApplicationError, Phase, Verdict, judge, judge_check};
+pub use failure::{ApplicationError, Phase, Verdict, concerns_server, judge, judge_check};
 pub use hosts::set_hosts;
 pub use update::apply;
 

@@ -11,7 +11,7 @@ mod whole_command;
 
 pub use compression::{Compression, CompressionSettings};
 pub use header::{HEADER_LENGTH, Header};
-pub use op_msg::{MessageWriter, parse_op_msg};
+pub use op_msg::{MessageTooLarge, MessageWriter, parse_op_msg};
 pub use reply_buffer::ReplyBuffer;
 pub use whole_command::whole_command;
 
@@ -25,5 +25,14 @@ pub struct WireError(pub String);
 impl From<WireError> for crate::Error {
     fn from(error: WireError) -> Self {
         Self::protocol(error.0)
+    }
+}
+
+impl From<MessageTooLarge> for crate::Error {
+    fn from(MessageTooLarge { size, limit }: MessageTooLarge) -> Self {
+        Self::invalid_argument(format!(
+            "the command needs a message of {size} bytes, and the server accepts at most {limit} (maxMessageSizeBytes); split it \
+             into several commands"
+        ))
     }
 }

@@ -15,11 +15,21 @@ pub(super) const KIND_SEQUENCE: u8 = 1;
 pub struct MessageWriter<'b> {
     pub buffer: &'b mut Vec<u8>,
     start: usize,
+    limit: usize,
+}
+
+/// The message is larger than the server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTooLarge {
+    /// Bytes of the message, without compression.
+    pub size: usize,
+    /// `maxMessageSizeBytes`.
+    pub limit: usize,
 }
 
 impl<'b> MessageWriter<'b> {
-    /// Begins a message; what is appended to `buffer` next must be the body document.
-    pub fn begin(buffer: &'b mut Vec<u8>, request_id: i32) -> Self {
+    /// Begins a message of at most `limit` bytes; what is appended to `buffer` next must be the body document.
+    pub fn begin(buffer: &'b mut Vec<u8>, request_id: i32, limit: usize) -> Self {
         let start = buffer.len();
         buffer.extend_from_slice(&0_i32.to_le_bytes());
         buffer.extend_from_slice(&request_id.to_le_bytes());
@@ -27,7 +37,7 @@ impl<'b> MessageWriter<'b> {
         buffer.extend_from_slice(&OP_MSG.to_le_bytes());
         buffer.extend_from_slice(&0_u32.to_le_bytes());
         buffer.push(KIND_BODY);
-        Self { buffer, start }
+        Self { buffer, start, limit }
     }
 
     /// Begins a document sequence (kind 1); documents are appended to `buffer` until [`end_sequence`](Self::end_sequence).
@@ -41,8 +51,8 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Ends the sequence that began at `start`.
-    pub fn end_sequence(&mut self, start: usize) -> Result<(), WireError> {
-        patch_length(self.buffer, start)
+    pub fn end_sequence(&mut self, start: usize) -> Result<(), MessageTooLarge> {
+        patch_length(self.buffer, start, self.limit)
     }
 
     /// Asks the server not to reply (`moreToCome`), for unacknowledged writes.
@@ -67,15 +77,19 @@ impl<'b> MessageWriter<'b> {
         self.buffer.len() - self.start
     }
 
-    /// Patches the length.
-    pub fn finish(self) -> Result<(), WireError> {
-        patch_length(self.buffer, self.start)
+    /// Patches the length. OP_MSG specification: a message must not exceed `maxMessageSizeBytes`. The limit concerns the
+    /// message before compression.
+    pub fn finish(self) -> Result<(), MessageTooLarge> {
+        patch_length(self.buffer, self.start, self.limit)
     }
 }
 
-fn patch_length(buffer: &mut [u8], start: usize) -> Result<(), WireError> {
-    let length = i32::try_from(buffer.len() - start)
-        .map_err(|_| WireError("the message is larger than 2 GiB".to_owned()))?;
+fn patch_length(buffer: &mut [u8], start: usize, limit: usize) -> Result<(), MessageTooLarge> {
+    let size = buffer.len() - start;
+    let length = match i32::try_from(size) {
+        Ok(length) if size <= limit => length,
+        _ => return Err(MessageTooLarge { size, limit }),
+    };
     if let Some(place) = buffer.get_mut(start..start + 4) {
         place.copy_from_slice(&length.to_le_bytes());
     }
@@ -171,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let mut buffer = vec![9, 9];
-        let mut writer = MessageWriter::begin(&mut buffer, 3);
+        let mut writer = MessageWriter::begin(&mut buffer, 3, 1000);
         writer.buffer.extend_from_slice(&EMPTY);
         let sequence = writer.begin_sequence("documents");
         writer.buffer.extend_from_slice(&EMPTY);
@@ -189,9 +203,29 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_the_limit_is_finished_and_one_byte_more_is_refused() {
+        const SIZE: usize = HEADER_LENGTH + 5 + EMPTY.len();
+        for (limit, outcome) in [
+            (SIZE, Ok(())),
+            (
+                SIZE - 1,
+                Err(MessageTooLarge {
+                    size: SIZE,
+                    limit: SIZE - 1,
+                }),
+            ),
+        ] {
+            let mut buffer = vec![7];
+            let writer = MessageWriter::begin(&mut buffer, 1, limit);
+            writer.buffer.extend_from_slice(&EMPTY);
+            assert_eq!(writer.finish(), outcome);
+        }
+    }
+
+    #[test]
     fn a_message_may_allow_further_replies() {
         let mut buffer = Vec::new();
-        let mut writer = MessageWriter::begin(&mut buffer, 1);
+        let mut writer = MessageWriter::begin(&mut buffer, 1, 1000);
         writer.buffer.extend_from_slice(&EMPTY);
         writer.allow_exhaust();
         writer.finish().unwrap();

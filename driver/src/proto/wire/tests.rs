@@ -72,7 +72,7 @@ pub fn apply(bytes: &mut Vec<u8>, damage: &[Damage]) {
 /// A message with the given flags and body, and a document sequence when asked for.
 fn message(flags: u32, body: &Document, sequence: bool) -> Vec<u8> {
     let mut buffer = Vec::new();
-    let mut writer = MessageWriter::begin(&mut buffer, 7);
+    let mut writer = MessageWriter::begin(&mut buffer, 7, usize::MAX);
     writer.buffer.extend(to_vec(body).unwrap());
     if sequence {
         let start = writer.begin_sequence("documents");

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn sequences_become_arrays_after_the_body() {
         let mut bytes = Vec::new();
-        let mut message = MessageWriter::begin(&mut bytes, 7);
+        let mut message = MessageWriter::begin(&mut bytes, 7, usize::MAX);
         let body = rawdoc! { "insert": "c", "$db": "d" };
         message.buffer.extend_from_slice(body.as_bytes());
         let start = message.begin_sequence("documents");

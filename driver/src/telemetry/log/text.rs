@@ -65,7 +65,7 @@ pub(super) fn error(error: &Error) -> String {
                 selection.wanted, selection.timeout
             )
         }
-        _ => error.to_string(),
+        _ => format!("{error:#}"),
     }
 }
 

@@ -14,7 +14,7 @@ use marula_driver::{
     event::{EventListener, SdamEvent},
     options::{ClientOptions, ReadPreference, ReadPreferenceMode},
 };
-use marula_driver_tests::{PoolTally, Proxied, tasks};
+use marula_driver_tests::{PoolTally, Proxied, Topology, tasks};
 use marula_test_server::TestServer;
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -26,7 +26,7 @@ const TASKS: i32 = 64;
 const OPTIONS: &str =
     "maxPoolSize=20&heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=5000";
 
-/// A set, a client through the proxies, and its load.
+/// A deployment, a client through the proxies, and its load.
 pub(crate) struct Day {
     pub(crate) deployment: Proxied,
     pub(crate) client: Client,
@@ -42,8 +42,13 @@ pub(crate) struct Day {
 
 /// Runs a day with its end: nothing is lost, nothing is left.
 pub(crate) async fn survive(day: impl AsyncFnOnce(&mut Day)) {
+    survive_at(Topology::ReplicaSet, day).await;
+}
+
+/// The same at a deployment of this topology.
+pub(crate) async fn survive_at(topology: Topology, day: impl AsyncFnOnce(&mut Day)) {
     let whole = async {
-        let mut begun = Day::begin().await;
+        let mut begun = Day::begin(topology).await;
         day(&mut begun).await;
         begun.end().await
     };
@@ -54,7 +59,7 @@ pub(crate) async fn survive(day: impl AsyncFnOnce(&mut Day)) {
 /// The same, and nobody noticed.
 pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
     let whole = async {
-        let mut begun = Day::begin().await;
+        let mut begun = Day::begin(Topology::ReplicaSet).await;
         day(&mut begun).await;
         begun.end().await
     };
@@ -79,8 +84,11 @@ fn check(error: &Error) {
 }
 
 impl Day {
-    async fn begin() -> Self {
-        let deployment = Proxied::replica_set(TestServer::builder()).await;
+    async fn begin(topology: Topology) -> Self {
+        let deployment = match topology {
+            Topology::Sharded => Proxied::sharded(TestServer::builder(), 2).await,
+            _ => Proxied::start(topology, TestServer::builder()).await,
+        };
         let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
         ledger::prepare(&direct, TASKS).await;
         direct.shutdown().await;

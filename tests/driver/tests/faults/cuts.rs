@@ -14,12 +14,12 @@ use marula_driver::{
     bson::{Document, doc},
 };
 use marula_driver_tests::{
-    Proxied, Proxy,
+    Proxied, Proxy, Topology,
     proxy::{Done, Exchange, Fate},
 };
 use tokio::sync::watch;
 
-use super::{Kind, USER, deploy, work};
+use super::{USER, deploy, work};
 
 /// Catches hangs only.
 const HANG: Duration = Duration::from_secs(120);
@@ -128,7 +128,7 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
 }
 
 async fn cut_everywhere(case: Case) {
-    let deployment = Arc::new(deploy(Kind::Standalone).await);
+    let deployment = Arc::new(deploy(Topology::Standalone).await);
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     let documents: Vec<Document> = (0..6).map(|id| doc! { "_id": id, "text": "some text" }).collect();
     things(&direct).insert_many(&documents).await.expect("stored");

@@ -1,8 +1,8 @@
 //! A client that ends while everything fails around it.
 
-use super::{HANG, Kind, Mode, Script, TASKS, connect, deploy, ledger, work};
+use super::{HANG, Mode, Script, TASKS, connect, deploy, ledger, work};
 use marula_driver::Client;
-use marula_driver_tests::tasks;
+use marula_driver_tests::{Topology, tasks};
 
 /// How the client ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ enum End {
 }
 
 /// Ends a client in the middle of the script. Nothing is left, and what was acknowledged is stored.
-async fn end_amid_faults(kind: Kind, mode: Mode, seed: u64, end: End) {
+async fn end_amid_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
     let deployment = deploy(kind).await;
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
@@ -51,7 +51,7 @@ async fn end_amid_faults(kind: Kind, mode: Mode, seed: u64, end: End) {
     ledger::compare(&direct, &ledgers).await;
 }
 
-async fn end_in_time(kind: Kind, mode: Mode, seed: u64, end: End) {
+async fn end_in_time(kind: Topology, mode: Mode, seed: u64, end: End) {
     let seed = seed + super::other_seeds();
     tokio::time::timeout(HANG, end_amid_faults(kind, mode, seed, end))
         .await
@@ -60,20 +60,40 @@ async fn end_in_time(kind: Kind, mode: Mode, seed: u64, end: End) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_set_is_left_amid_faults() {
-    end_in_time(Kind::ReplicaSet, Mode::Stream, 11, End::ShutDown).await;
+    end_in_time(Topology::ReplicaSet, Mode::Stream, 11, End::ShutDown).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_set_is_dropped_amid_faults() {
-    end_in_time(Kind::ReplicaSet, Mode::Stream, 12, End::Dropped).await;
+    end_in_time(Topology::ReplicaSet, Mode::Stream, 12, End::Dropped).await;
 }
 
 #[tokio::test]
 async fn a_standalone_is_left_amid_faults_on_one_thread() {
-    end_in_time(Kind::Standalone, Mode::Poll, 13, End::ShutDown).await;
+    end_in_time(Topology::Standalone, Mode::Poll, 13, End::ShutDown).await;
 }
 
 #[tokio::test]
 async fn a_standalone_is_dropped_amid_faults_on_one_thread() {
-    end_in_time(Kind::Standalone, Mode::Stream, 14, End::Dropped).await;
+    end_in_time(Topology::Standalone, Mode::Stream, 14, End::Dropped).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_sharded_cluster_is_left_amid_faults() {
+    end_in_time(Topology::Sharded, Mode::Stream, 15, End::ShutDown).await;
+}
+
+#[tokio::test]
+async fn a_sharded_cluster_is_dropped_amid_faults_on_one_thread() {
+    end_in_time(Topology::Sharded, Mode::Poll, 16, End::Dropped).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_load_balancer_is_left_amid_faults() {
+    end_in_time(Topology::LoadBalanced, Mode::Unmonitored, 17, End::ShutDown).await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_is_dropped_amid_faults_on_one_thread() {
+    end_in_time(Topology::LoadBalanced, Mode::Unmonitored, 18, End::Dropped).await;
 }

@@ -21,6 +21,8 @@ impl Random {
 pub(crate) enum Mode {
     Stream,
     Poll,
+    /// Not at all: there is a load balancer.
+    Unmonitored,
 }
 
 impl Mode {
@@ -28,6 +30,7 @@ impl Mode {
         match self {
             Self::Stream => "stream",
             Self::Poll => "poll",
+            Self::Unmonitored => "auto",
         }
     }
 }
@@ -138,7 +141,6 @@ impl Target {
     pub(crate) fn all(mode: Mode) -> Vec<Self> {
         let mut all = vec![
             Self::Connect,
-            Self::MonitorHello,
             Self::PoolHello,
             Self::SaslStart,
             Self::SaslContinue,
@@ -147,8 +149,9 @@ impl Target {
             Self::KillCursors,
         ];
         match mode {
-            Mode::Stream => all.extend([Self::MonitorStream, Self::RoundTrip]),
-            Mode::Poll => all.push(Self::MonitorPoll),
+            Mode::Stream => all.extend([Self::MonitorHello, Self::MonitorStream, Self::RoundTrip]),
+            Mode::Poll => all.extend([Self::MonitorHello, Self::MonitorPoll]),
+            Mode::Unmonitored => {}
         }
         all
     }
@@ -158,10 +161,12 @@ impl Target {
         Some(match exchange.command {
             _ if exchange.is_hello() => match mode {
                 _ if exchange.is_login() => Self::PoolHello,
-                _ if exchange.is_first => Self::MonitorHello,
+                Mode::Stream | Mode::Poll if exchange.is_first => Self::MonitorHello,
                 Mode::Stream if exchange.mentions("maxAwaitTimeMS") => Self::MonitorStream,
                 Mode::Stream => Self::RoundTrip,
                 Mode::Poll => Self::MonitorPoll,
+                // Every hello belongs to a login.
+                Mode::Unmonitored => return None,
             },
             "saslStart" => Self::SaslStart,
             "saslContinue" => Self::SaslContinue,

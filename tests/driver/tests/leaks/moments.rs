@@ -1,6 +1,6 @@
 //! The moments.
 
-use marula_driver_tests::{Proxy, proxy::Fate};
+use marula_driver_tests::{Proxy, Topology, proxy::Fate};
 use marula_test_server::TestServer;
 
 use super::place::{Place, Way, nothing_is_left};
@@ -19,7 +19,7 @@ async fn in_the_first_handshake() {
     let way = Way::new(PATIENT, |proxy| proxy.control().ignore(100));
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_at_least_open(1).await;
+        place.proxy().wait_for_at_least_open(1).await;
     })
     .await;
 }
@@ -30,7 +30,7 @@ async fn in_the_handshake_of_tls() {
     let way = Way::new(&options, |proxy| proxy.control().ignore(100));
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_at_least_open(1).await;
+        place.proxy().wait_for_at_least_open(1).await;
     })
     .await;
 }
@@ -40,17 +40,17 @@ async fn while_the_server_refuses() {
     let way = Way::new(PATIENT, |proxy| proxy.control().refuse(usize::MAX / 2));
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_refusals(2).await;
+        place.proxy().wait_for_refusals(2).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn while_the_server_streams() {
-    let way = Way::new(PATIENT, |_| {});
+    let way = Way::new(PATIENT, |_| {}).of_monitored();
     nothing_is_left(way, async |place: &mut Place| {
         // A stream, and a connection for round trips.
-        place.proxy.wait_for_at_least_open(2).await;
+        place.proxy().wait_for_at_least_open(2).await;
     })
     .await;
 }
@@ -65,7 +65,7 @@ async fn while_nobody_answers() {
     });
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_requests("ping", 5).await;
+        place.proxy().wait_for_requests("ping", 5).await;
     })
     .await;
 }
@@ -80,7 +80,7 @@ async fn in_the_wait_queue() {
     });
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_requests("ping", 1).await;
+        place.proxy().wait_for_requests("ping", 1).await;
         place.tally.until(|counts| counts.check_outs == 5).await;
     })
     .await;
@@ -88,7 +88,6 @@ async fn in_the_wait_queue() {
 
 fn with_user() -> marula_test_server::TestServerBuilder {
     TestServer::builder()
-        .standalone()
         .parameter("scramSHA256IterationCount", 4096)
         .auth("user", "secret")
 }
@@ -123,16 +122,17 @@ async fn while_keys_are_made() {
     let way = Way {
         server: || {
             TestServer::builder()
-                .standalone()
                 .parameter("scramSHA256IterationCount", HARD)
                 .auth("user", "secret")
         },
         user: "user:secret@",
+        // What is known of the deployment makes no difference, and the keys take long.
+        topologies: vec![Topology::Standalone, Topology::LoadBalanced],
         ..Way::new(PATIENT, |_| {})
     };
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_replies("login", 1).await;
+        place.proxy().wait_for_replies("login", 1).await;
         // Turns enough for the client to read the reply.
         for _ in 0..1000 {
             tokio::task::yield_now().await;
@@ -156,7 +156,7 @@ async fn during_the_login() {
     };
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
-        place.proxy.wait_for_requests("saslContinue", 1).await;
+        place.proxy().wait_for_requests("saslContinue", 1).await;
     })
     .await;
 }
@@ -193,7 +193,8 @@ async fn while_the_pool_is_paused() {
             }
             _ => Fate::Pass,
         });
-    });
+    })
+    .of_monitored();
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(1);
         place.tally.until(|counts| counts.cleared == 1).await;

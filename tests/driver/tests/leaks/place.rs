@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use marula_driver::{Client, Error, ErrorKind, bson::doc, options::ClientOptions};
-use marula_driver_tests::{PoolTally, Proxy, tasks};
+use marula_driver_tests::{PoolTally, Proxied, Proxy, Topology, tasks};
 use marula_test_server::{TestServer, TestServerBuilder};
 use tokio::task::JoinHandle;
 
@@ -19,18 +19,23 @@ enum End {
     ShutDown,
 }
 
-/// A server, a proxy before it, and a client through the proxy.
+/// A deployment behind proxies, and a client through them.
 pub(crate) struct Place {
-    pub(crate) proxy: Proxy,
+    deployment: Proxied,
     pub(crate) tally: PoolTally,
     client: Client,
     operations: Vec<JoinHandle<Result<(), Error>>>,
 }
 
 impl Place {
+    /// The proxy that operations go through.
+    pub(crate) fn proxy(&self) -> &Proxy {
+        self.deployment.writable()
+    }
+
     /// The client has not come so far.
     pub(crate) fn assert_no_request(&self, command: &str) {
-        assert_eq!(self.proxy.requests(command), 0, "{command} was sent already");
+        assert_eq!(self.proxy().requests(command), 0, "{command} was sent already");
     }
 
     /// The oldest ping ends with an error.
@@ -56,48 +61,55 @@ pub(crate) struct Way {
     /// Of the connection string; a user before `@` and options.
     pub(crate) user: &'static str,
     pub(crate) options: String,
-    /// Before the client is made.
+    /// Before the client is made, for each proxy.
     pub(crate) prepare: fn(&Proxy),
+    /// Where the moment exists.
+    pub(crate) topologies: Vec<Topology>,
 }
 
 impl Way {
     pub(crate) fn new(options: &str, prepare: fn(&Proxy)) -> Self {
         Self {
-            server: || TestServer::builder().standalone(),
+            server: TestServer::builder,
             user: "",
             options: options.to_owned(),
             prepare,
+            topologies: Topology::ALL.to_vec(),
         }
+    }
+
+    /// A moment that only monitors, or a pool that they can pause, come to.
+    pub(crate) fn of_monitored(mut self) -> Self {
+        self.topologies.retain(|topology| topology.is_monitored());
+        self
     }
 }
 
 /// Ends clients when they have reached the moment.
 pub(crate) async fn nothing_is_left(way: Way, reach: impl AsyncFn(&mut Place)) {
-    for end in [End::Dropped, End::ShutDown] {
-        let all = end_there(&way, &reach, end);
-        tokio::time::timeout(HANG, all)
-            .await
-            .unwrap_or_else(|_| panic!("{end:?}: something is left"));
+    for topology in &way.topologies {
+        for end in [End::Dropped, End::ShutDown] {
+            let all = end_there(&way, &reach, *topology, end);
+            tokio::time::timeout(HANG, all)
+                .await
+                .unwrap_or_else(|_| panic!("{topology:?}, {end:?}: something is left"));
+        }
     }
 }
 
-async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), end: End) {
-    let server = (way.server)().start().await.expect("a server");
-    let proxy = Proxy::start(server.addresses()[0]).await;
-    (way.prepare)(&proxy);
+async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), topology: Topology, end: End) {
+    let deployment = Proxied::start(topology, (way.server)()).await;
+    for proxy in &deployment.proxies {
+        (way.prepare)(proxy);
+    }
     let alive = tasks::alive();
-    let uri = format!(
-        "mongodb://{}{}/?directConnection=true&{}",
-        way.user,
-        proxy.address(),
-        way.options
-    );
+    let uri = deployment.uri(way.user, &way.options);
     let mut options = ClientOptions::parse(&uri).expect("a connection string");
     let tally = PoolTally::default();
     tally.listen(&mut options);
     let client = Client::with_options(options).expect("a client");
     let mut place = Place {
-        proxy,
+        deployment,
         tally,
         client,
         operations: Vec::new(),
@@ -105,7 +117,7 @@ async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), end: End) {
     reach(&mut place).await;
     assert!(tasks::alive() > alive, "the moment was missed");
     let Place {
-        proxy,
+        deployment,
         tally,
         client,
         operations,
@@ -114,15 +126,23 @@ async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), end: End) {
         End::Dropped => {
             for operation in operations {
                 operation.abort();
-                let error = operation.await.expect_err("it cannot have ended");
-                assert!(error.is_cancelled(), "{error}");
+                match operation.await {
+                    Err(error) => assert!(error.is_cancelled(), "{error}"),
+                    // Without a monitor that waits, an operation hears of each failure itself.
+                    Ok(outcome) => {
+                        assert!(!topology.is_monitored(), "it cannot have ended");
+                        outcome.expect_err("it cannot have succeeded");
+                    }
+                }
             }
         }
         End::ShutDown => {
             client.shutdown().await;
             // What was sent can be awaited to its end.
-            proxy.pass_everything();
-            proxy.end_waits();
+            for proxy in &deployment.proxies {
+                proxy.pass_everything();
+                proxy.end_waits();
+            }
             for operation in operations {
                 if let Err(error) = operation.await.expect("no panic") {
                     assert!(
@@ -137,8 +157,8 @@ async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), end: End) {
         }
     }
     drop(client);
-    proxy.wait_for_at_most_open(0).await;
-    server.wait_for_open_connections(0).await;
+    deployment.wait_for_at_most_open(0).await;
+    deployment.server.wait_for_open_connections(0).await;
     tasks::wait_for_at_most(alive).await;
     tally.assert_nothing_left();
 }

@@ -29,6 +29,8 @@ fn nowhere() -> Error {
         wanted: String::new(),
         timeout: Duration::ZERO,
         topology: String::new(),
+        cause: None,
+        summary: String::new(),
     }))
 }
 

@@ -35,7 +35,7 @@ mod tests {
 
     fn compressible(name: &str) -> bool {
         let mut buffer = Vec::new();
-        let message = MessageWriter::begin(&mut buffer, 1);
+        let message = MessageWriter::begin(&mut buffer, 1, usize::MAX);
         let mut body = rawdoc! {};
         body.append(crate::bson::raw::CString::try_from(name).unwrap(), 1);
         message.buffer.extend_from_slice(body.as_bytes());

@@ -34,7 +34,7 @@ fn all() -> Compression {
 /// A request `{ insert: … }` that holds these bytes.
 fn request(bytes: &[u8]) -> Vec<u8> {
     let mut buffer = Vec::new();
-    let message = MessageWriter::begin(&mut buffer, 77);
+    let message = MessageWriter::begin(&mut buffer, 77, usize::MAX);
     let binary = crate::bson::Binary {
         subtype: crate::bson::BinarySubtype::Generic,
         bytes: bytes.to_vec(),
@@ -92,7 +92,7 @@ fn requests_of_any_size_come_back_as_they_were() {
             vec![1; 50],
         ] {
             let message = request(&content);
-            let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+            let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
             assert_eq!(packed[12..16], 2012_i32.to_le_bytes());
             assert_eq!(packed[..4], (packed.len() as i32).to_le_bytes());
             assert_eq!((&packed[4..12], packed[24]), (&message[4..12], compressor.id()));
@@ -116,13 +116,13 @@ fn each_level_of_zlib_is_honoured() {
     for level in -1..=9 {
         let mut compression = Compression::new(CompressionSettings::new(&[Compressor::Zlib], Some(level)));
         compression.choose(Some(Compressor::Zlib));
-        let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+        let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
         assert!(target[..length] == message, "level {level}");
         sizes.push(packed.len());
         // Nothing that is hard to compress needs more room than there is.
         let hard = request(&noise(500_000));
-        assert!(compression.pack(&hard, LIMIT).is_ok(), "level {level}");
+        assert!(compression.pack(&hard, usize::MAX).is_ok(), "level {level}");
     }
     assert_eq!(sizes[0], sizes[7], "-1 is 6");
     assert!(sizes[1] > message.len(), "0 stores");
@@ -146,12 +146,12 @@ fn nothing_is_compressed_unless_agreed_on() {
     let message = request(b"x");
     for compressor in available() {
         let mut compression = Compression::new(CompressionSettings::new(&[compressor], None));
-        assert_eq!(compression.pack(&message, LIMIT).unwrap(), message);
+        assert_eq!(compression.pack(&message, usize::MAX).unwrap(), message);
         compression.choose(None);
-        assert_eq!(compression.pack(&message, LIMIT).unwrap(), message);
+        assert_eq!(compression.pack(&message, usize::MAX).unwrap(), message);
         for other in available().into_iter().filter(|other| *other != compressor) {
             compression.choose(Some(other));
-            assert_eq!(compression.pack(&message, LIMIT).unwrap(), message);
+            assert_eq!(compression.pack(&message, usize::MAX).unwrap(), message);
         }
     }
 }
@@ -197,7 +197,7 @@ fn the_checksum_of_the_message_inside_is_checked() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let mut target = Vec::new();
-        let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+        let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
         assert!(parse_op_msg(&target[..length]).is_ok());
         // Another request id, which the checksum covers.
@@ -256,7 +256,7 @@ fn contents_that_are_damaged_are_refused() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&[b"abcdefgh".repeat(50), noise(50)].concat());
-        let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+        let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         let size = i32::try_from(message.len() - HEADER_LENGTH).unwrap();
         let content = &packed[PACKED_HEADER_LENGTH..];
         let name = compressor.as_str();
@@ -284,7 +284,7 @@ fn a_few_bytes_take_no_memory_for_what_they_cannot_become() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(b"abc");
-        let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+        let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         let lie = frame(2013, 40_000_000, compressor.id(), &packed[PACKED_HEADER_LENGTH..]);
         let mut target = Vec::new();
         assert!(compression.unpack(&lie, LIMIT, &mut target).is_err());
@@ -297,7 +297,7 @@ fn a_bomb_is_stopped_at_its_claimed_size() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&vec![0; 30 << 20]);
-        let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+        let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         assert!(packed.len() < 3 << 20);
         let bomb = frame(2013, 1_000, compressor.id(), &packed[PACKED_HEADER_LENGTH..]);
         let mut target = Vec::new();
@@ -314,11 +314,11 @@ fn large_memory_is_given_back() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&vec![0; 2 << 20]);
-        compression.pack(&message, LIMIT).unwrap();
+        compression.pack(&message, usize::MAX).unwrap();
         assert!(compression.packed.capacity() > 1 << 20);
         compression.release(1 << 20);
         assert_eq!(compression.packed.capacity(), 0);
-        compression.pack(&request(b"x"), LIMIT).unwrap();
+        compression.pack(&request(b"x"), usize::MAX).unwrap();
         compression.release(1 << 20);
         assert!(compression.packed.capacity() > 0);
     }
@@ -353,7 +353,7 @@ proptest! {
         let mut target = Vec::new();
         for compressor in available() {
             let mut compression = offering(&[compressor]);
-            let packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+            let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
             let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
             prop_assert_eq!(&target[..length], &message[..]);
         }
@@ -367,12 +367,12 @@ proptest! {
         let message = request(&content);
         for compressor in available() {
             let mut compression = offering(&[compressor]);
-            let mut packed = compression.pack(&message, LIMIT).unwrap().to_vec();
+            let mut packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
             apply(&mut packed, &damage);
             let mut target = Vec::new();
             check(&mut compression, &packed, &mut target);
             // The same connection's memory takes the next message.
-            let good = compression.pack(&message, LIMIT).unwrap().to_vec();
+            let good = compression.pack(&message, usize::MAX).unwrap().to_vec();
             let length = compression.unpack(&good, LIMIT, &mut target).unwrap();
             prop_assert_eq!(&target[..length], &message[..]);
         }

@@ -1,0 +1,182 @@
+//! What errors say, and what can be asked of them.
+
+use super::*;
+
+fn command(code: i32) -> Error {
+    Error::new(ErrorKind::Command(CommandError {
+        code,
+        ..CommandError::default()
+    }))
+}
+
+#[test]
+fn what_may_succeed_later_is_unavailable() {
+    let network = Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
+    let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
+        interrupted_by: Some(network.clone()),
+        ..BulkWriteError::default()
+    })));
+    let concern = Error::new(ErrorKind::Write(WriteFailure {
+        write_concern_error: Some(WriteConcernError {
+            code: 189,
+            ..WriteConcernError::default()
+        }),
+        ..WriteFailure::default()
+    }));
+    let overloaded = command(462).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
+    for error in [
+        network,
+        interrupted,
+        concern,
+        overloaded,
+        command(10107),
+        command(6),
+    ] {
+        assert!(error.is_unavailable(), "{error}");
+    }
+    let refused = Error::new(ErrorKind::Write(WriteFailure {
+        write_error: Some(WriteError::default()),
+        ..WriteFailure::default()
+    }));
+    for error in [
+        refused,
+        command(11000),
+        command(50),
+        Error::new(ErrorKind::Shutdown),
+    ] {
+        assert!(!error.is_unavailable(), "{error}");
+    }
+}
+
+fn login(code: i32) -> Error {
+    let refusal = CommandError {
+        code,
+        ..CommandError::default()
+    };
+    AuthenticationError::new("SCRAM-SHA-256", AuthenticationFailure::Refused(refusal)).into()
+}
+
+fn cleared_by(cause: Error) -> Error {
+    Error::new(ErrorKind::Pool(PoolError::Cleared {
+        address: ServerAddress::tcp("a", 1),
+        cause: Some(Box::new(cause)),
+    }))
+}
+
+#[test]
+fn a_login_that_the_server_could_not_judge_may_succeed_later() {
+    for (code, expected) in [(1, true), (6, true), (91, true), (18, false), (8000, false)] {
+        assert_eq!(login(code).is_unavailable(), expected, "{code}");
+        assert_eq!(
+            cleared_by(login(code)).is_unavailable(),
+            expected,
+            "{code}, through the pool"
+        );
+    }
+    assert!(cleared_by(command(10107)).is_unavailable());
+}
+
+/// Each error with its sources.
+fn chain(error: &Error) -> Vec<String> {
+    let mut texts = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(error) = source {
+        texts.push(error.to_string());
+        source = error.source();
+    }
+    texts
+}
+
+#[test]
+fn no_text_holds_that_of_its_source() {
+    let io = || std::io::Error::new(std::io::ErrorKind::InvalidData, command(1));
+    let network = || Error::network(NetworkPhase::Connect, io()).with_address(&ServerAddress::tcp("a", 1));
+    let selection = Error::new(ErrorKind::ServerSelection(ServerSelectionError {
+        wanted: "a write".to_owned(),
+        timeout: std::time::Duration::from_secs(1),
+        topology: format!("Unknown with a:1 (Unknown: {})", network().kind()),
+        cause: Some(Box::new(network())),
+        summary: "Unknown with a:1 (Unknown)".to_owned(),
+    }));
+    let encode = crate::bson::to_vec(&1).unwrap_err();
+    let decode = crate::bson::from_slice::<u8>(&[]).unwrap_err();
+    for error in [
+        network(),
+        cleared_by(network()),
+        cleared_by(selection.clone()),
+        selection,
+        encode.into(),
+        decode.into(),
+        login(18),
+    ] {
+        let texts = chain(&error);
+        for pair in texts.windows(2) {
+            assert!(!pair[0].contains(&pair[1]), "{texts:#?}");
+        }
+        assert_eq!(format!("{error:#}"), texts.join(": "));
+    }
+}
+
+#[test]
+fn a_program_can_ask_why_no_server_was_found() {
+    let cause = |kind: std::io::ErrorKind| {
+        let network = Error::network(NetworkPhase::TlsHandshake, kind.into());
+        let error = Error::new(ErrorKind::ServerSelection(ServerSelectionError {
+            wanted: String::new(),
+            timeout: std::time::Duration::ZERO,
+            topology: String::new(),
+            cause: Some(Box::new(network)),
+            summary: String::new(),
+        }));
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<Error>())
+            .cloned();
+        match source.unwrap().kind() {
+            ErrorKind::Network(network) => network.io_kind(),
+            other => panic!("{other:?}"),
+        }
+    };
+    for kind in [
+        std::io::ErrorKind::InvalidData,
+        std::io::ErrorKind::ConnectionRefused,
+    ] {
+        assert_eq!(cause(kind), kind);
+    }
+}
+
+#[test]
+fn a_write_may_fail_by_both_errors() {
+    let error = Error::new(ErrorKind::Write(WriteFailure {
+        write_error: Some(WriteError {
+            code: 11000,
+            ..WriteError::default()
+        }),
+        write_concern_error: Some(WriteConcernError {
+            code: 91,
+            ..WriteConcernError::default()
+        }),
+    }));
+    assert_eq!((error.code(), error.code_name()), (Some(11000), None));
+    assert!(error.is_duplicate_key() && error.is_state_change() && error.is_server_shutdown());
+    assert_eq!(error.write_concern_error().map(|concern| concern.code), Some(91));
+    assert!(
+        error.to_string().contains("11000") && error.to_string().contains("91"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_write_concern_error_without_code_counts_by_its_message() {
+    let concern = |message: &str| {
+        Error::new(ErrorKind::Write(WriteFailure {
+            write_concern_error: Some(WriteConcernError {
+                message: message.to_owned(),
+                ..WriteConcernError::default()
+            }),
+            ..WriteFailure::default()
+        }))
+    };
+    assert!(concern("not master").is_state_change() && concern("node is recovering").is_state_change());
+    assert!(!concern("waiting for replication timed out").is_state_change());
+}

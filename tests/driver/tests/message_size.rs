@@ -1,0 +1,153 @@
+//! No message exceeds `maxMessageSizeBytes` (OP_MSG specification): a larger one is refused before anything is sent.
+
+use marula_driver::{
+    Client, Collection, Error, ErrorKind, WriteModel,
+    bson::{Binary, BinarySubtype, Document, doc},
+    options::ClientOptions,
+};
+use marula_driver_tests::{AnsweringServer, PoolTally};
+use marula_test_server::TestServer;
+
+const LIMIT: i32 = 10_000;
+
+async fn limited() -> (AnsweringServer, Client, PoolTally) {
+    let server = AnsweringServer::start(doc! { "maxMessageSizeBytes": LIMIT }).await;
+    let uri = server.uri("heartbeatFrequencyMS=3600000&maxPoolSize=1");
+    let mut options = ClientOptions::parse(&uri).expect("a connection string");
+    let tally = PoolTally::default();
+    tally.listen(&mut options);
+    let client = Client::with_options(options).expect("a client");
+    client
+        .database("d")
+        .run_command(doc! { "ping": 1 })
+        .await
+        .expect("a reply");
+    (server, client, tally)
+}
+
+fn large() -> String {
+    "x".repeat(LIMIT as usize)
+}
+
+fn expect_refusal(error: &Error, limit: i32) {
+    let ErrorKind::InvalidArgument(text) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert!(
+        text.contains("maxMessageSizeBytes") && text.contains(&limit.to_string()) && text.contains("split"),
+        "{text}"
+    );
+    assert!(
+        !error.is_network() && !error.is_unavailable() && error.labels().is_empty(),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn no_operation_sends_a_message_over_the_limit() {
+    let (server, client, tally) = limited().await;
+    let database = client.database("d");
+    let things: Collection<Document> = database.collection("things");
+    let filter = || doc! { "a": large() };
+    let set = || doc! { "$set": filter() };
+    let refused = [
+        things.find(filter()).await.map(drop),
+        things.find_one(filter()).await.map(drop),
+        things.aggregate([doc! { "$match": filter() }]).await.map(drop),
+        things.count_documents(filter()).await.map(drop),
+        things.distinct("a", filter()).await.map(drop),
+        things.insert_one(&filter()).await.map(drop),
+        things.insert_many(&[filter(), doc! {}]).await.map(drop),
+        things.update_one(doc! {}, set()).await.map(drop),
+        things
+            .update_many(filter(), doc! { "$set": { "a": 1 } })
+            .await
+            .map(drop),
+        things.replace_one(doc! {}, &filter()).await.map(drop),
+        things.delete_one(filter()).await.map(drop),
+        things.find_one_and_update(doc! {}, set()).await.map(drop),
+        things.find_one_and_replace(doc! {}, &filter()).await.map(drop),
+        things.find_one_and_delete(filter()).await.map(drop),
+        database.run_command(doc! { "x": large() }).await.map(drop),
+        database.run_cursor_command(doc! { "x": large() }).await.map(drop),
+        things
+            .bulk_write([WriteModel::delete_one(filter())])
+            .await
+            .map(drop),
+    ];
+    for (index, outcome) in refused.into_iter().enumerate() {
+        match outcome {
+            Ok(()) => panic!("number {index} was sent"),
+            Err(error) => expect_refusal(&error, LIMIT),
+        }
+    }
+    // Nothing was sent, no pool was cleared, and the connection is still used.
+    assert_eq!(server.commands().len(), 1, "the first ping");
+    database.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    let counts = tally.counts();
+    assert_eq!((counts.cleared, counts.created), (0, 1), "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_message_of_exactly_the_limit_is_sent_and_one_byte_more_is_refused() {
+    let (server, client, _) = limited().await;
+    let database = client.database("d");
+    let send = async |filling: usize| database.run_command(doc! { "x": "x".repeat(filling) }).await;
+    send(0).await.expect("a reply");
+    let around = server
+        .commands()
+        .last()
+        .and_then(|command| command.get_i32("(size)").ok());
+    let fitting = LIMIT as usize - around.expect("a command") as usize;
+    send(fitting).await.expect("a reply");
+    let sent = server.commands();
+    assert_eq!(
+        sent.last().and_then(|command| command.get_i32("(size)").ok()),
+        Some(LIMIT)
+    );
+    expect_refusal(&send(fitting + 1).await.expect_err("one byte more"), LIMIT);
+    assert_eq!(server.commands().len(), sent.len());
+}
+
+/// What was sent before is reported; what comes after it is not sent.
+#[tokio::test]
+async fn a_statement_over_the_limit_ends_a_bulk_write_after_those_before_it() {
+    let (server, client, _) = limited().await;
+    let things: Collection<Document> = client.database("d").collection("things");
+    let update = |value: String| WriteModel::update_one(doc! {}, doc! { "$set": { "a": value } });
+    server.answer(doc! { "ok": 1, "n": 1, "nModified": 1 });
+    let models = [update(String::new()), update(large()), update(String::new())];
+    let error = things
+        .bulk_write(models)
+        .await
+        .expect_err("the second is too large");
+    let ErrorKind::BulkWrite(bulk) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!((bulk.matched_count, bulk.modified_count), (1, 1));
+    expect_refusal(bulk.interrupted_by.as_ref().expect("the refusal"), LIMIT);
+    assert_eq!(server.commands().len(), 2, "the first ping, and one update");
+}
+
+/// The limit concerns the message before compression (Wire Compression specification).
+#[tokio::test]
+async fn compression_does_not_raise_the_limit() {
+    let server = TestServer::builder().start().await.expect("a server");
+    for compressors in ["", "compressors=zlib"] {
+        let uri = format!("{}?{compressors}&maxPoolSize=1", server.uri());
+        let client = Client::connect(uri).await.expect("a client");
+        let things: Collection<Document> = client.database("d").collection("things");
+        let large = Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: vec![0; 48_000_000],
+        };
+        let error = things
+            .find_one(doc! { "a": large })
+            .await
+            .expect_err("it is too large");
+        expect_refusal(&error, 48_000_000);
+        assert_eq!(server.commands_seen("find"), 0);
+        let id = doc! { "_id": compressors };
+        things.insert_one(&id).await.expect("the client works");
+    }
+}
