@@ -19,7 +19,8 @@ pub enum ViolationKind {
     /// A session is used by one command at a time. A command that the client has given up by closing its connection counts as
     /// running; it may be sent once more, and `killCursors`, `abortTransaction` and `endSessions` may follow it.
     SessionInUse,
-    /// A read concern belongs on reads that support it, and on the first command of a transaction.
+    /// The level of a read concern belongs on reads that support it, and on the first command of a transaction. (`afterClusterTime`
+    /// alone belongs on every command of a causally consistent session.)
     ReadConcern,
     /// A write concern belongs on writes, and on the last command of a transaction.
     WriteConcern,

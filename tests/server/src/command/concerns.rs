@@ -50,11 +50,13 @@ fn supports_read_concern(command: &Command, level: &str, body: &Document) -> boo
     }
 }
 
-/// Whether a command is one that drivers may give a read concern to. This is stricter than the server, which accepts the default
-/// level, and none, anywhere. That a snapshot session gives its read concern to a write is left to the server to refuse.
+/// Whether drivers may give a command this read concern. This is stricter than the server, which accepts the default level
+/// anywhere. A time alone is right on a write, too: causally consistent sessions give it to all commands. That a snapshot session
+/// gives its level to a write is left to the server to refuse.
 fn may_have_read_concern(command: &Command, concern: &Document, body: &Document) -> bool {
-    body.contains_key("startTransaction")
+    !concern.contains_key("level")
         || is_snapshot(concern)
+        || body.contains_key("startTransaction")
         || matches!(
             command.name,
             "find" | "aggregate" | "count" | "distinct" | "mapReduce" | "getMore" | "explain"
@@ -65,7 +67,7 @@ fn may_have_read_concern(command: &Command, concern: &Document, body: &Document)
 pub(crate) fn misplaced_read_concern(command: &Command, body: &Document) -> Option<&'static str> {
     match body.get("readConcern") {
         Some(Bson::Document(concern)) if !may_have_read_concern(command, concern, body) => {
-            Some("the command does not take a read concern")
+            Some("the command does not take the level of a read concern")
         }
         _ => None,
     }

@@ -111,8 +111,10 @@ pub(crate) async fn dispatch(
                 match failure {
                     None => run(body).await,
                     Some(failure) => {
-                        // Without statements there is nothing to run, which is an error of no interest.
-                        let result = run(&failure.body).await;
+                        let result = match &failure.body {
+                            Some(body) => run(body).await,
+                            None => Ok(Document::new()),
+                        };
                         match failure.point.before_commit {
                             _ if failure.point.close => return Outcome::Close,
                             Some(code) => Err(Error::new(

@@ -15,8 +15,8 @@ const INSERT_BYTES: usize = 256 * 1024;
 /// What the fail point does to a write.
 pub(super) struct Failure {
     pub(super) point: TransactionalWrite,
-    /// The command cut to the statements that are done.
-    pub(super) body: Document,
+    /// The command cut to the statements that are done; `None` if none is.
+    pub(super) body: Option<Document>,
 }
 
 /// Counts the statements of a retryable write against the fail point, until it fires.
@@ -36,9 +36,10 @@ pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) ->
             return None;
         }
         let point = member.fail_points.on_transactional_write()?;
+        let done = point.before_commit.is_none();
         return Some(Failure {
             point,
-            body: body.clone(),
+            body: done.then(|| body.clone()),
         });
     };
     let mut at = 0;
@@ -54,9 +55,15 @@ pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) ->
                 None if point.close => end,
                 None => statements.len(),
             };
-            let mut body = body.clone();
-            body.insert(name, statements[..done].to_vec());
-            return Some(Failure { point, body });
+            let cut = |done: usize| {
+                let mut body = body.clone();
+                body.insert(name, statements[..done].to_vec());
+                body
+            };
+            return Some(Failure {
+                point,
+                body: (done > 0).then(|| cut(done)),
+            });
         }
         at = end;
     }

@@ -233,6 +233,16 @@ async fn the_fail_point_of_retryable_writes_counts_storage_transactions() {
     let reply = client.run(body).await;
     assert_eq!(reply.get_array("retriedStmtIds").unwrap().len(), 3);
     assert_eq!(count(&mut client).await, 1 + 5);
+    // A findAndModify that fails before its end has done nothing.
+    let failing = doc! {"failBeforeCommitExceptionCode": 1, "closeConnection": false};
+    client.run(point(doc! {"times": 1}, failing)).await;
+    let mut modify = on(
+        "db",
+        doc! {"findAndModify": "c", "query": {"_id": 0}, "update": {"$inc": {"x": 5}}},
+    );
+    modify.extend(doc! {"lsid": {"id": bson::Uuid::new()}, "txnNumber": 1_i64});
+    assert_eq!(code(&client.run(modify).await), 1);
+    assert_eq!(x_of(&mut client, 0).await, 0);
     // Updates are counted one by one; the second is done, and its reply lost.
     client.run(point(doc! {"skip": 1}, doc! {})).await;
     let increment = doc! {"q": {"_id": 0}, "u": {"$inc": {"x": 1}}};
