@@ -40,6 +40,7 @@ pub struct TestServerBuilder {
     access: AccessSettings,
     tls: TlsSettings,
     unix_path: Option<PathBuf>,
+    print_violations: bool,
 }
 
 impl Default for TestServerBuilder {
@@ -57,6 +58,7 @@ impl Default for TestServerBuilder {
             access: AccessSettings::default(),
             tls: TlsSettings::default(),
             unix_path: None,
+            print_violations: false,
         }
     }
 }
@@ -162,6 +164,12 @@ impl TestServerBuilder {
         self
     }
 
+    /// Writes violations of the protocol to standard error as they happen. Default: `false`; see [`TestServer::violations`].
+    pub fn print_violations(mut self, print: bool) -> Self {
+        self.print_violations = print;
+        self
+    }
+
     /// The server version to claim, for example `"7.0.14"`; 4.2 to 9 are accepted.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -236,6 +244,7 @@ impl TestServerBuilder {
             access: self.access.clone(),
             tls: self.tls.config()?,
             unix_path: self.unix_path.clone(),
+            print_violations: self.print_violations,
         })
     }
 }

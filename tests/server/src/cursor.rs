@@ -4,8 +4,9 @@
 use crate::change_stream::ChangeStream;
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
-use crate::storage::Catalog;
+use crate::session_info::Owner;
 use crate::storage::collection::MAX_DOCUMENT_SIZE;
+use crate::storage::{Catalog, Namespace};
 use crate::tail::Tail;
 use crate::value::document_size;
 use bson::{Bson, Document, doc};
@@ -19,9 +20,45 @@ pub(crate) const DEFAULT_FIRST_BATCH: usize = 101;
 struct Cursor {
     namespace: String,
     rows: VecDeque<Arc<Document>>,
+    end: End,
+    owner: Owner,
+    source: Option<ReadFrom>,
     goes_on: GoesOn,
     /// getMore waits for data.
     awaits: bool,
+}
+
+/// When the server learns that a cursor has no further rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With the first batch, whatever is left: there is no cursor.
+    SingleBatch,
+    /// With the last row: a limit is reached, or the rows were sorted or listed in memory.
+    WithLastRow,
+    /// As [`End::WithLastRow`], except in the first batch: `aggregate` does not ask its plan for the end.
+    WithLastRowOfGetMore,
+    /// Only by reading on: a batch that the last row fills leaves the cursor open, and the next batch is empty.
+    PastLastRow,
+}
+
+/// The collection that a cursor reads, and the index by which it does.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadFrom {
+    pub(crate) namespace: Namespace,
+    pub(crate) uuid: bson::Uuid,
+    pub(crate) index: Option<String>,
+}
+
+/// What a first batch is made of.
+#[derive(Debug)]
+pub(crate) struct Opening<'o> {
+    pub(crate) namespace: &'o str,
+    pub(crate) rows: Vec<Arc<Document>>,
+    pub(crate) batch_size: Option<usize>,
+    pub(crate) end: End,
+    pub(crate) owner: Owner,
+    /// `None` where a dropped collection does not end the cursor.
+    pub(crate) source: Option<ReadFrom>,
 }
 
 /// Where a cursor's further rows come from.
@@ -46,27 +83,37 @@ pub(crate) struct Cursors {
 }
 
 impl Cursors {
-    /// The `cursor` field of a first reply; a cursor stays open if rows are left.
-    pub(crate) fn first_batch(
-        &self,
-        namespace: &str,
-        rows: Vec<Arc<Document>>,
-        batch_size: Option<usize>,
-        single_batch: bool,
-    ) -> Document {
+    /// The `cursor` field of a first reply; a cursor stays open if its end was not seen.
+    pub(crate) fn first_batch(&self, opening: Opening<'_>) -> Document {
+        let Opening {
+            namespace,
+            rows,
+            batch_size,
+            end,
+            owner,
+            source,
+        } = opening;
         let mut rows = VecDeque::from(rows);
-        let batch = take_batch(&mut rows, batch_size.unwrap_or(DEFAULT_FIRST_BATCH));
+        let count = batch_size.unwrap_or(DEFAULT_FIRST_BATCH);
+        let batch = take_batch(&mut rows, count);
         // A cursor with batch size 0 stays open even if it is empty, as nothing was looked at yet.
-        let keep = !single_batch && (!rows.is_empty() || batch_size == Some(0));
-        let id = if keep {
+        let ended = match end {
+            End::SingleBatch => true,
+            End::WithLastRow => rows.is_empty() && count > 0,
+            End::WithLastRowOfGetMore | End::PastLastRow => rows.is_empty() && batch.len() < count,
+        };
+        let id = if ended {
+            0
+        } else {
             self.keep(Cursor {
                 namespace: namespace.to_owned(),
                 rows,
+                end,
+                owner,
+                source,
                 goes_on: GoesOn::No,
                 awaits: false,
             })
-        } else {
-            0
         };
         doc! { "firstBatch": batch, "id": id, "ns": namespace }
     }
@@ -78,6 +125,7 @@ impl Cursors {
         origin: Origin<'_>,
         batch_size: Option<usize>,
         awaits: bool,
+        owner: Owner,
     ) -> Result<Document> {
         let namespace = tail.namespace.to_string();
         let alive = origin
@@ -91,6 +139,9 @@ impl Cursors {
             self.keep(Cursor {
                 namespace: namespace.clone(),
                 rows,
+                end: End::PastLastRow,
+                owner,
+                source: None,
                 goes_on: GoesOn::Tail(Box::new(tail)),
                 awaits,
             })
@@ -107,6 +158,7 @@ impl Cursors {
         mut stream: ChangeStream,
         origin: Origin<'_>,
         batch_size: Option<usize>,
+        owner: Owner,
     ) -> Result<Document> {
         let limit = batch_size.unwrap_or(DEFAULT_FIRST_BATCH);
         let batch = stream.next(origin.deployment, origin.catalog, limit)?;
@@ -116,6 +168,9 @@ impl Cursors {
             self.keep(Cursor {
                 namespace: namespace.to_owned(),
                 rows: VecDeque::new(),
+                end: End::PastLastRow,
+                owner,
+                source: None,
                 goes_on: GoesOn::Stream(Box::new(stream)),
                 awaits: true,
             })
@@ -153,6 +208,7 @@ impl Cursors {
         namespace: &str,
         batch_size: Option<usize>,
         origin: Origin<'_>,
+        asker: &Owner,
     ) -> Result<Document> {
         let mut open = lock(&self.open);
         let Some(cursor) = open.get_mut(&id) else {
@@ -170,6 +226,7 @@ impl Cursors {
                 ),
             ));
         }
+        cursor.owner.check(id, asker)?;
         let advanced = cursor.advance(batch_size.unwrap_or(usize::MAX), origin);
         let done = match &advanced {
             Ok((_, done)) => *done,
@@ -221,6 +278,9 @@ impl Cursors {
 impl Cursor {
     /// The next batch, and whether it is the last.
     fn advance(&mut self, count: usize, origin: Origin<'_>) -> Result<(Document, bool)> {
+        if let Some(source) = &self.source {
+            source.check(origin.catalog)?;
+        }
         if let GoesOn::Stream(stream) = &mut self.goes_on {
             let batch = stream.next(origin.deployment, origin.catalog, count)?;
             let reply = doc! { "nextBatch": batch.events, "postBatchResumeToken": batch.token };
@@ -232,8 +292,28 @@ impl Cursor {
             self.rows.extend(tail.next(origin.catalog, count)?);
         }
         let batch = take_batch(&mut self.rows, count);
-        let done = self.rows.is_empty() && matches!(self.goes_on, GoesOn::No);
+        let seen = self.end != End::PastLastRow || batch.len() < count;
+        let done = self.rows.is_empty() && seen && matches!(self.goes_on, GoesOn::No);
         Ok((doc! { "nextBatch": batch }, done))
+    }
+}
+
+impl ReadFrom {
+    /// Fails if the collection or the index was dropped.
+    fn check(&self, catalog: &Catalog) -> Result<()> {
+        let killed = |message: String| Err(Error::new(code::QUERY_PLAN_KILLED, message));
+        let Some(collection) = catalog
+            .get(&self.namespace)
+            .filter(|collection| collection.uuid == self.uuid)
+        else {
+            return killed(format!("collection dropped. UUID {}", self.uuid));
+        };
+        match &self.index {
+            Some(name) if collection.index(name).is_none() => {
+                killed(format!("query plan killed :: index '{name}' dropped"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -270,12 +350,24 @@ mod tests {
             access: crate::auth::AccessSettings::default(),
             tls: None,
             unix_path: None,
+            print_violations: false,
         };
         Deployment::new(settings, Vec::new())
     }
 
-    fn rows(count: i32) -> Vec<Arc<Document>> {
-        (0..count).map(|n| Arc::new(doc! {"_id": n})).collect()
+    fn opening(count: i32, batch_size: Option<usize>, end: End) -> Opening<'static> {
+        Opening {
+            namespace: "d.c",
+            rows: (0..count).map(|n| Arc::new(doc! {"_id": n})).collect(),
+            batch_size,
+            end,
+            owner: Owner::default(),
+            source: None,
+        }
+    }
+
+    fn id(cursor: &Document) -> i64 {
+        cursor.get_i64("id").unwrap()
     }
 
     #[test]
@@ -287,39 +379,33 @@ mod tests {
             deployment: &deployment,
             catalog: &catalog,
         };
-        let first = cursors.first_batch("d.c", rows(5), Some(3), false);
-        let id = first.get_i64("id").unwrap();
-        assert_ne!(id, 0);
-        assert_eq!(cursors.next_batch(id, "d.x", None, origin).unwrap_err().code, 13);
-        let next = cursors.next_batch(id, "d.c", Some(3), origin).unwrap();
-        assert_eq!(
-            (
-                next.get_array("nextBatch").unwrap().len(),
-                next.get_i64("id").unwrap()
-            ),
-            (2, 0)
-        );
-        assert_eq!(cursors.next_batch(id, "d.c", None, origin).unwrap_err().code, 43);
+        let next = |id, namespace, count| cursors.next_batch(id, namespace, count, origin, &Owner::default());
+        let first = id(&cursors.first_batch(opening(5, Some(3), End::PastLastRow)));
+        assert_ne!(first, 0);
+        assert_eq!(next(first, "d.x", None).unwrap_err().code, 13);
+        let second = next(first, "d.c", Some(2)).unwrap();
+        assert_eq!(second.get_array("nextBatch").unwrap().len(), 2);
+        assert_eq!(id(&second), first, "the end was not seen");
+        let last = next(first, "d.c", Some(2)).unwrap();
+        assert_eq!((last.get_array("nextBatch").unwrap().len(), id(&last)), (0, 0));
+        assert_eq!(next(first, "d.c", None).unwrap_err().code, 43);
+        for end in [End::WithLastRow, End::WithLastRowOfGetMore] {
+            let first = id(&cursors.first_batch(opening(5, Some(3), end)));
+            assert_eq!(id(&next(first, "d.c", Some(2)).unwrap()), 0, "{end:?}");
+        }
     }
 
     #[test]
-    fn single_batches_leave_no_cursor() {
+    fn first_batches_that_the_last_row_fills() {
         let cursors = Cursors::default();
-        assert_eq!(
-            cursors
-                .first_batch("d.c", rows(5), Some(3), true)
-                .get_i64("id")
-                .unwrap(),
-            0
-        );
+        let open = |rows, size, end| id(&cursors.first_batch(opening(rows, size, end))) != 0;
+        assert!(!open(5, Some(3), End::SingleBatch));
         assert_eq!(cursors.len(), 0);
-        assert_ne!(
-            cursors
-                .first_batch("d.c", rows(0), Some(0), false)
-                .get_i64("id")
-                .unwrap(),
-            0
-        );
+        for end in [End::PastLastRow, End::WithLastRowOfGetMore] {
+            assert!(open(3, Some(3), end) && open(101, None, end) && open(0, Some(0), end));
+            assert!(!open(2, Some(3), end) && !open(0, None, end));
+        }
+        assert!(!open(3, Some(3), End::WithLastRow) && open(0, Some(0), End::WithLastRow));
     }
 
     #[test]

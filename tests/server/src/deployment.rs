@@ -10,6 +10,7 @@ use crate::settings::{self, Kind, Settings};
 use crate::storage::Catalog;
 use crate::storage::change::Oplog;
 use crate::version::Version;
+use crate::violation::Violations;
 use crate::wire::compress::Compressor;
 use bson::{Binary, Document, Timestamp, doc};
 use std::collections::VecDeque;
@@ -17,7 +18,7 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio_rustls::rustls::ServerConfig;
 
@@ -102,6 +103,7 @@ pub(crate) struct Deployment {
     pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
+    pub(crate) violations: Violations,
     /// How connections are encrypted; `None`: not at all.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
@@ -137,6 +139,7 @@ impl Deployment {
             parameters: Mutex::new(parameters),
             events: Events::new(),
             sessions: Sessions::default(),
+            violations: Violations::new(settings.print_violations),
             tls: settings.tls,
             users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
@@ -270,6 +273,16 @@ impl Deployment {
     /// The server parameters.
     pub(crate) fn parameters(&self) -> MutexGuard<'_, Document> {
         lock(&self.parameters)
+    }
+
+    /// How long a transaction may be open.
+    pub(crate) fn transaction_lifetime(&self) -> Duration {
+        let seconds = self
+            .parameters()
+            .get("transactionLifetimeLimitSeconds")
+            .and_then(crate::value::number::Number::from_bson)
+            .map_or(60, |seconds| seconds.to_saturated_i64().clamp(1, 86_400));
+        Duration::from_secs(seconds as u64)
     }
 
     /// Whether a boolean server parameter is on.

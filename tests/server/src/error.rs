@@ -1,5 +1,6 @@
 //! Command errors: the server's numeric codes, their names, and the reply document made of them.
 
+use crate::violation::ViolationKind;
 use bson::{Bson, Document, doc};
 
 /// What a command handler returns.
@@ -16,6 +17,8 @@ pub(crate) struct Error {
     pub(crate) labels: Option<Vec<String>>,
     /// Further fields of the error, such as `keyPattern`.
     pub(crate) extra: Box<Document>,
+    /// The rule that no driver may break, if the error refuses such a command.
+    pub(crate) violation: Option<ViolationKind>,
 }
 
 macro_rules! codes {
@@ -90,6 +93,14 @@ codes! {
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
     API_DEPRECATION_ERROR = 324 "APIDeprecationError";
+    MAX_TIME_MS_EXPIRED = 50 "MaxTimeMSExpired";
+    MAX_STALENESS_OUT_OF_RANGE = 160 "MaxStalenessOutOfRange";
+    QUERY_PLAN_KILLED = 175 "QueryPlanKilled";
+    CLIENT_METADATA_MISSING_FIELD = 183 "ClientMetadataMissingField";
+    CLIENT_METADATA_APP_NAME_TOO_LARGE = 184 "ClientMetadataAppNameTooLarge";
+    CLIENT_METADATA_DOCUMENT_TOO_LARGE = 185 "ClientMetadataDocumentTooLarge";
+    CLIENT_METADATA_CANNOT_BE_MUTATED = 186 "ClientMetadataCannotBeMutated";
+    INVALID_UUID = 207 "InvalidUUID";
     MECHANISM_UNAVAILABLE = 334 "MechanismUnavailable";
     LOAD_BALANCER_SUPPORT_MISMATCH = 354 "LoadBalancerSupportMismatch";
     CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
@@ -109,11 +120,9 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (8, "UnknownError"),
     (16, "InvalidLength"),
     (24, "LockTimeout"),
-    (50, "MaxTimeMSExpired"),
     (54, "NotSingleValueField"),
     (133, "FailedToSatisfyReadPreference"),
     (136, "CappedPositionLost"),
-    (175, "QueryPlanKilled"),
     (462, "IngressRequestRateLimitExceeded"),
     (89, "NetworkTimeout"),
     (91, "ShutdownInProgress"),
@@ -154,6 +163,7 @@ impl Error {
             message: message.into(),
             labels: None,
             extra: Box::default(),
+            violation: None,
         }
     }
 
@@ -183,6 +193,12 @@ impl Error {
     /// Adds a field to the error document.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Bson>) -> Self {
         self.extra.insert(name, value);
+        self
+    }
+
+    /// Marks the refused command as one that no driver may send.
+    pub(crate) fn violating(mut self, kind: ViolationKind) -> Self {
+        self.violation = Some(kind);
         self
     }
 

@@ -133,7 +133,12 @@ impl FailPoints {
             .find_map(|point| point.on_command(command, app_name, namespace))
     }
 
-    /// What `onPrimaryTransactionalWrite` does to a retryable write, counting it.
+    /// Whether `onPrimaryTransactionalWrite` is on.
+    pub(crate) fn watches_writes(&self) -> bool {
+        lock(&self.0).transactional_write.is_some()
+    }
+
+    /// What `onPrimaryTransactionalWrite` does to the next storage transaction of a retryable write, counting it.
     pub(crate) fn on_transactional_write(&self) -> Option<TransactionalWrite> {
         let mut state = lock(&self.0);
         let (mode, effect) = state.transactional_write.as_mut()?;

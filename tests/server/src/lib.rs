@@ -6,6 +6,9 @@
 //! Where it answers it behaves as MongoDB does; what it does not have it refuses with a typed error, never with a silent
 //! wrong answer. Nothing is stored on disk.
 //!
+//! It records what no driver may send, such as a session in two commands at a time or a message that is too large, and dropping the
+//! server fails a test in which that happened: see [`TestServer::violations`].
+//!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
 //! let server = marula_test_server::TestServer::builder().replica_set().version("8.2.0").start().await?;
@@ -32,6 +35,7 @@ mod query;
 mod replica_set;
 mod server;
 mod session;
+mod session_info;
 mod settings;
 mod storage;
 mod tail;
@@ -39,9 +43,11 @@ mod transaction;
 mod update;
 mod value;
 mod version;
+mod violation;
 mod wire;
 
 pub use builder::TestServerBuilder;
 pub use net::certificates::{CertificateFiles, SelfMadeCertificates};
 pub use net::tls::TlsIdentity;
 pub use server::TestServer;
+pub use violation::{Violation, ViolationKind};

@@ -10,8 +10,9 @@ use tokio::io::AsyncReadExt;
 const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
     [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--compressors NAME,NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]... \
     [--unix-socket PATH] [--tls-certificate-key-file FILE [--tls-ca-file FILE [--tls-allow-connections-without-certificates]]] \
-    [--tls-self-made DIRECTORY]\n\
+    [--tls-self-made DIRECTORY] [--fail-on-violation]\n\
     prints the connection string, then that of a single mongos, then those of the processes\n\
+    violations of the protocol by clients are written to standard error; with --fail-on-violation the exit status is 1 if there were some\n\
     --tls-self-made encrypts with certificates made on the spot, and writes ca.pem and client.pem, which the connection strings name";
 
 #[tokio::main]
@@ -26,7 +27,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let mut builder = TestServer::builder();
+    let mut builder = TestServer::builder().print_violations(true);
+    let mut fail_on_violation = false;
     let mut client_options = String::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -92,6 +94,10 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
                     .client_authority(certificates.authority_pem)
                     .allow_connections_without_certificates()
             }
+            "--fail-on-violation" => {
+                fail_on_violation = true;
+                builder
+            }
             "--help" => {
                 println!("{USAGE}");
                 return Ok(());
@@ -115,10 +121,26 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     tokio::select! {
         () = input_ended => {}
         interrupted = tokio::signal::ctrl_c() => interrupted?,
+        terminated = terminated() => terminated?,
     }
+    let violations = server.take_violations();
     server.stop().await;
     // Reading standard input blocks a thread that cannot be interrupted.
-    std::process::exit(0);
+    std::process::exit(i32::from(fail_on_violation && !violations.is_empty()));
+}
+
+/// Returns when the process is to end.
+#[cfg(unix)]
+async fn terminated() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    signal(SignalKind::terminate())?.recv().await;
+    Ok(())
+}
+
+/// Other platforms end the process at once.
+#[cfg(not(unix))]
+async fn terminated() -> std::io::Result<()> {
+    std::future::pending().await
 }
 
 fn read(path: &str) -> Result<String, String> {

@@ -4,12 +4,18 @@ use crate::balancer::Balancer;
 use crate::builder::{Started, TestServerBuilder};
 use crate::deployment::Deployment;
 use crate::member::Member;
+use crate::violation::{Violation, ViolationKind};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// A running server. Dropping it closes its ports and connections.
+///
+/// # Panics
+///
+/// Dropping or stopping it panics if a client broke a rule that every driver must keep (see [`violations`](Self::violations)),
+/// unless the thread is panicking already.
 #[derive(Debug)]
 pub struct TestServer {
     runtime: Option<Runtime>,
@@ -199,6 +205,36 @@ impl TestServer {
         self.deployment.events.commands_seen(name)
     }
 
+    /// What clients have sent that no driver may send, oldest first, without the kinds that are
+    /// [allowed](Self::allow_violations) and without what was [taken](Self::take_violations).
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        self.deployment.violations.all()
+    }
+
+    /// As [`violations`](Self::violations), and forgets them.
+    #[must_use]
+    pub fn take_violations(&self) -> Vec<Violation> {
+        self.deployment.violations.take()
+    }
+
+    /// Does not record violations of these kinds, for tests that break the rules on purpose. Earlier ones are forgotten.
+    pub fn allow_violations(&self, kinds: impl IntoIterator<Item = ViolationKind>) {
+        for kind in kinds {
+            self.deployment.violations.allow(kind);
+        }
+    }
+
+    /// Fails the test if a client broke a rule.
+    fn check_violations(&self) {
+        let violations = self.take_violations();
+        if violations.is_empty() || std::thread::panicking() {
+            return;
+        }
+        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        panic!("a client broke the protocol:\n{}", list.join("\n"));
+    }
+
     /// Waits until at least `count` commands of this name have arrived.
     pub async fn wait_for_command(&self, name: &str, count: usize) {
         self.deployment
@@ -251,5 +287,6 @@ impl Drop for TestServer {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+        self.check_violations();
     }
 }

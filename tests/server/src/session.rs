@@ -3,10 +3,13 @@
 
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
+use crate::session_info::{session_id, transaction_id, transaction_number};
 use crate::transaction::{Transaction, no_such_transaction};
 use bson::{Bson, Document};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
 
 #[derive(Debug, Default)]
 struct Session {
@@ -26,7 +29,10 @@ enum State {
 
 /// The sessions of one deployment.
 #[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<HashMap<Vec<u8>, Session>>);
+pub(crate) struct Sessions {
+    known: Mutex<HashMap<Vec<u8>, Session>>,
+    transaction_ended: Arc<watch::Sender<()>>,
+}
 
 /// The history that one write command reads and adds to; of a command without a transaction number it is empty and stays so.
 pub(crate) struct History<'s> {
@@ -58,7 +64,7 @@ impl Sessions {
                 "Transaction number requires a session ID to also be specified",
             )
         })?;
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.known);
         let session = sessions.entry(id.clone()).or_insert_with(|| Session {
             txn_number: number,
             ..Session::default()
@@ -95,19 +101,9 @@ impl Sessions {
         })
     }
 
-    /// Whether something was done already under a command's transaction number.
-    pub(crate) fn has_done(&self, body: &Document) -> bool {
-        let Ok((id, number)) = transaction_id(body) else {
-            return false;
-        };
-        lock(&self.0)
-            .get(&id)
-            .is_some_and(|session| session.txn_number == number && !session.statements.is_empty())
-    }
-
     /// Forgets sessions, or only aborts their transactions.
     pub(crate) fn end(&self, ids: &[Bson], forget: bool) {
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.known);
         for id in ids {
             if let Bson::Document(id) = id
                 && let Some(Bson::Binary(binary)) = id.get("id")
@@ -123,7 +119,33 @@ impl Sessions {
 
     /// Aborts every transaction in progress.
     pub(crate) fn abort_all(&self) {
-        lock(&self.0).values_mut().for_each(Session::abort);
+        lock(&self.known).values_mut().for_each(Session::abort);
+    }
+
+    /// Receives the ends of transactions from now on.
+    pub(crate) fn transaction_ends(&self) -> watch::Receiver<()> {
+        self.transaction_ended.subscribe()
+    }
+
+    /// The transactions in progress.
+    pub(crate) fn open(&self) -> Vec<Arc<Transaction>> {
+        lock(&self.known)
+            .values()
+            .filter_map(|session| match &session.transaction {
+                Some(State::InProgress(transaction)) => Some(Arc::clone(transaction)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Aborts the transactions that are older than `transactionLifetimeLimitSeconds` allows.
+    pub(crate) fn abort_expired(&self, limit: Duration) {
+        for session in lock(&self.known).values_mut() {
+            if matches!(&session.transaction, Some(State::InProgress(open)) if open.began.elapsed() >= limit)
+            {
+                session.abort();
+            }
+        }
     }
 
     /// The transaction that a command begins or goes on with.
@@ -135,7 +157,7 @@ impl Sessions {
     ) -> Result<Arc<Transaction>> {
         let (id, number) = transaction_id(body)?;
         let starts = body.contains_key("startTransaction");
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.known);
         if starts {
             let known = sessions
                 .get(&id)
@@ -164,13 +186,14 @@ impl Sessions {
             }
             drop(sessions);
             // The storage is locked before the sessions, never after them.
-            let transaction = Arc::new(Transaction::begin(deployment, member));
+            let ended = Arc::clone(&self.transaction_ended);
+            let transaction = Arc::new(Transaction::begin(deployment, member, ended));
             let session = Session {
                 txn_number: number,
                 transaction: Some(State::InProgress(Arc::clone(&transaction))),
                 ..Session::default()
             };
-            lock(&self.0).insert(id, session);
+            lock(&self.known).insert(id, session);
             return Ok(transaction);
         }
         let session = sessions
@@ -196,7 +219,8 @@ impl Sessions {
         transaction: &Arc<Transaction>,
         result: Result<Document>,
     ) -> Result<Document> {
-        let others = self.in_progress(transaction);
+        let mut others = self.open();
+        others.retain(|other| !Arc::ptr_eq(other, transaction));
         let result = result.and_then(|reply| {
             transaction.check(deployment, &others)?;
             Ok(reply)
@@ -213,19 +237,9 @@ impl Sessions {
         result
     }
 
-    fn in_progress(&self, except: &Arc<Transaction>) -> Vec<Arc<Transaction>> {
-        lock(&self.0)
-            .values()
-            .filter_map(|session| match &session.transaction {
-                Some(State::InProgress(other)) if !Arc::ptr_eq(other, except) => Some(Arc::clone(other)),
-                _ => None,
-            })
-            .collect()
-    }
-
     fn finish(&self, body: &Document, transaction: &Arc<Transaction>, state: State) -> Result<()> {
         let (id, _) = transaction_id(body)?;
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.known);
         if let Some(session) = sessions.get_mut(&id)
             && matches!(&session.transaction, Some(State::InProgress(current)) if Arc::ptr_eq(current, transaction))
         {
@@ -237,7 +251,7 @@ impl Sessions {
     /// `commitTransaction`.
     pub(crate) fn commit(&self, deployment: &Deployment, member: usize, body: &Document) -> Result<()> {
         let (id, number) = transaction_id(body)?;
-        let transaction = match lock(&self.0)
+        let transaction = match lock(&self.known)
             .get_mut(&id)
             .filter(|session| session.txn_number == number)
         {
@@ -273,7 +287,7 @@ impl Sessions {
     /// `abortTransaction`.
     pub(crate) fn abort(&self, member: usize, body: &Document) -> Result<()> {
         let (id, number) = transaction_id(body)?;
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.known);
         let session = sessions
             .get_mut(&id)
             .filter(|session| session.txn_number == number)
@@ -305,38 +319,6 @@ impl Session {
     }
 }
 
-fn transaction_number(body: &Document) -> Result<Option<i64>> {
-    match body.get("txnNumber") {
-        None => Ok(None),
-        Some(Bson::Int64(number)) => Ok(Some(*number)),
-        Some(_) => Err(Error::type_mismatch(
-            "BSON field 'OperationSessionInfo.txnNumber' is the wrong type, expected type 'long'",
-        )),
-    }
-}
-
-/// The session and the number of a command in a transaction.
-fn transaction_id(body: &Document) -> Result<(Vec<u8>, i64)> {
-    let invalid = |message: &str| Error::new(code::INVALID_OPTIONS, message);
-    let number = transaction_number(body)?
-        .ok_or_else(|| invalid("'autocommit' and 'startTransaction' need a 'txnNumber'"))?;
-    let id = session_id(body)?
-        .ok_or_else(|| invalid("Transaction number requires a session ID to also be specified"))?;
-    Ok((id, number))
-}
-
-/// The id of a command's `lsid`.
-fn session_id(body: &Document) -> Result<Option<Vec<u8>>> {
-    match body.get("lsid") {
-        None => Ok(None),
-        Some(Bson::Document(lsid)) => match lsid.get("id") {
-            Some(Bson::Binary(binary)) if binary.bytes.len() == 16 => Ok(Some(binary.bytes.clone())),
-            _ => Err(Error::type_mismatch("BSON field 'lsid.id' must be a UUID")),
-        },
-        Some(_) => Err(Error::type_mismatch("BSON field 'lsid' must be an object")),
-    }
-}
-
 impl History<'_> {
     /// Whether the command is a retryable write.
     pub(crate) fn is_retryable(&self) -> bool {
@@ -354,7 +336,7 @@ impl History<'_> {
     /// What the statement gave when it was done before.
     pub(crate) fn find(&self, index: usize) -> Option<Document> {
         let id = self.id.as_ref()?;
-        lock(&self.sessions.0)
+        lock(&self.sessions.known)
             .get(id)?
             .statements
             .get(&self.statement_id(index))
@@ -364,7 +346,7 @@ impl History<'_> {
     /// Remembers what a statement gave.
     pub(crate) fn record(&self, index: usize, result: Document) {
         let Some(id) = &self.id else { return };
-        if let Some(session) = lock(&self.sessions.0).get_mut(id) {
+        if let Some(session) = lock(&self.sessions.known).get_mut(id) {
             session.statements.insert(self.statement_id(index), result);
         }
     }

@@ -57,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<Arc<ServerConfig>>,
     /// Where the first process listens besides its port.
     pub(crate) unix_path: Option<PathBuf>,
+    /// Write violations of the protocol to standard error as they happen.
+    pub(crate) print_violations: bool,
 }
 
 /// The server parameters with their defaults.

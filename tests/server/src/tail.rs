@@ -1,6 +1,6 @@
 //! Tailable cursors: a query over a capped collection that goes on with what is inserted later.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::query::projection::Projection;
 use crate::query::{Env, Filter};
 use crate::storage::{Catalog, Namespace, RecordId};
@@ -17,6 +17,10 @@ pub(crate) struct Tail {
     pub(crate) env: Env,
     /// The last record that was looked at.
     pub(crate) position: RecordId,
+    /// How many matching documents are still to be left out.
+    pub(crate) skip: usize,
+    /// How many documents may still be given.
+    pub(crate) left: usize,
 }
 
 impl Tail {
@@ -27,7 +31,7 @@ impl Tail {
             .filter(|collection| collection.uuid == self.uuid)
             .ok_or_else(|| {
                 Error::new(
-                    175,
+                    code::QUERY_PLAN_KILLED,
                     format!("collection dropped between getMore calls: {}", self.namespace),
                 )
             })?;
@@ -39,11 +43,16 @@ impl Tail {
         }
         let mut found = Vec::new();
         for (id, document) in collection.records_after(self.position) {
-            if found.len() == count {
+            if found.len() == count || self.left == 0 {
                 break;
             }
             self.position = id;
             if self.filter.matches(document, &self.env)? {
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    continue;
+                }
+                self.left -= 1;
                 found.push(match &self.projection {
                     Some(projection) => {
                         Arc::new(projection.apply_matched(document, &self.filter, &self.env)?)

@@ -1,13 +1,14 @@
 //! `aggregate`.
 
 use super::Call;
+use super::find::read_from;
 use super::list::cursor_batch_size;
 use super::plan::{Scan, select};
 use super::view;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
 use crate::change_stream::ChangeStream;
-use crate::cursor::Origin;
+use crate::cursor::{End, Opening, Origin};
 use crate::error::{Error, Result, code};
 use crate::query::Filter;
 use crate::storage::collection::MAX_DOCUMENT_SIZE;
@@ -66,7 +67,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         }
         let target = output.namespace(call.db)?;
         view::refuse(&catalog, &target)?;
-        if call.isolated.is_some() && !call.body.contains_key("autocommit") {
+        if !call.in_transaction() && super::concerns::snapshot_time(call.body).is_some() {
             return Err(Error::new(
                 code::INVALID_OPTIONS,
                 "$out and $merge cannot be used with a 'snapshot' read concern level",
@@ -123,12 +124,47 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         )?;
         call.wrote();
     }
+    // A pipeline of these stages becomes a query, which ends as a find does, and with its collection.
+    let is_query = pipeline.output.is_none()
+        && pipeline.stages.iter().all(|stage| {
+            matches!(
+                stage,
+                Stage::Match(_) | Stage::Sort(_) | Stage::Skip(_) | Stage::Limit(_)
+            )
+        });
+    let ends_at_once = pipeline.stages.iter().any(|stage| match stage {
+        Stage::Sort(_) => true,
+        Stage::Limit(limit) => *limit == rows.len(),
+        _ => false,
+    });
+    let source = match namespace
+        .as_ref()
+        .map(|namespace| (namespace, catalog.get(namespace)))
+    {
+        Some((namespace, Some(collection)))
+            if is_query && collection.view.is_none() && call.isolated.is_none() =>
+        {
+            Some(read_from(namespace, collection, args.get("hint"))?)
+        }
+        _ => None,
+    };
     let shown = namespace.map_or_else(
         || format!("{}.$cmd.aggregate", call.db),
         |namespace| namespace.to_string(),
     );
-    let rows = rows.into_iter().map(Arc::new).collect();
-    Ok(doc! { "cursor": call.member.cursors.first_batch(&shown, rows, batch_size, false) })
+    let cursor = call.member.cursors.first_batch(Opening {
+        namespace: &shown,
+        rows: rows.into_iter().map(Arc::new).collect(),
+        batch_size,
+        end: if is_query && ends_at_once {
+            End::WithLastRowOfGetMore
+        } else {
+            End::PastLastRow
+        },
+        owner: call.owner()?,
+        source,
+    });
+    Ok(doc! { "cursor": cursor })
 }
 
 /// An aggregate that begins with `$changeStream`.
@@ -138,7 +174,7 @@ fn change_stream(
     stages: &[Bson],
     batch_size: Option<usize>,
 ) -> Result<Document> {
-    if call.isolated.is_some() {
+    if call.in_transaction() || super::concerns::snapshot_time(call.body).is_some() {
         return Err(Error::new(
             code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
             "Operation not permitted in transaction :: caused by :: $changeStream cannot be used in a transaction",
@@ -167,7 +203,7 @@ fn change_stream(
     let cursor = call
         .member
         .cursors
-        .first_of_stream(&shown, stream, origin, batch_size)?;
+        .first_of_stream(&shown, stream, origin, batch_size, call.owner()?)?;
     Ok(doc! { "cursor": cursor })
 }
 

@@ -78,17 +78,14 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
                 }
                 row.extend((*error.extra).clone());
                 rows.push(Arc::new(row));
-                if ordered {
+                if ordered || call.in_transaction() {
                     break;
                 }
             }
         }
     }
     drop(catalog);
-    let cursor = call
-        .member
-        .cursors
-        .first_batch("admin.$cmd.bulkWrite", rows, batch_size, false);
+    let cursor = super::list::listed(call, "admin.$cmd.bulkWrite", rows, batch_size)?;
     let mut reply = doc! {
         "cursor": cursor,
         "nErrors": summary.errors,

@@ -16,8 +16,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         // Creating the same again is no error outside of a transaction.
-        if call.isolated.is_none()
-            && crate::value::identical_documents(&existing.options, &collection.options)
+        if !call.in_transaction() && crate::value::identical_documents(&existing.options, &collection.options)
         {
             return Ok(Document::new());
         }

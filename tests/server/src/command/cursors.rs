@@ -36,7 +36,7 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
     let cursor = call
         .member
         .cursors
-        .next_batch(id, &namespace, batch_size, origin)?;
+        .next_batch(id, &namespace, batch_size, origin, &call.owner()?)?;
     Ok(doc! { "cursor": cursor })
 }
 

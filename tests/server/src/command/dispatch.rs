@@ -1,13 +1,20 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
-use super::{Call, api_version, generic, hello, labels, older, sasl, table, waiting};
+use super::waiting::{self, Ran};
+use super::{
+    Call, api_version, client_metadata, concerns, generic, hello, labels, older, read_preference, sasl,
+    table, transactional_write,
+};
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::member::Member;
-use crate::storage::Catalog;
+use crate::session_info::Owner;
+use crate::storage::{Catalog, Namespace};
+use crate::transaction;
+use crate::violation::ViolationKind;
 use crate::wire::connection::Client;
 use bson::{Bson, Document, doc};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use table::{Access, Command};
 
 /// What to do with the connection after a command.
@@ -26,6 +33,7 @@ pub(crate) async fn dispatch(
 ) -> Outcome {
     let key = body.keys().next().map_or("", String::as_str);
     deployment.events.command_seen(key);
+    let _session_use = deployment.violations.enter(body, client.id);
     if hello::is_hello(key) {
         hello::note_client(deployment, client, body);
     }
@@ -78,55 +86,51 @@ pub(crate) async fn dispatch(
             code::COMMAND_NOT_FOUND,
             format!("no such command: '{key}'"),
         )),
-        Some(command) if hello::is_hello(command.name) => {
-            match prepare(command, deployment, member, client, key, db, body) {
-                Ok(()) => {
-                    let answered = hello::run(deployment, member, client, body, key).await;
-                    client.greeted |= answered.is_ok();
-                    answered
-                }
-                Err(error) => Err(error),
+        Some(command) => match prepare(command, deployment, member, client, key, db, body) {
+            Err(error) => Err(error),
+            Ok(()) if hello::is_hello(command.name) => {
+                let answered = hello::run(deployment, member, client, body, key).await;
+                client.greeted |= answered.is_ok();
+                answered
             }
-        }
-        Some(command) => {
-            // A repeated write that was done before writes nothing now.
-            let write_point = if command.retryable_write
-                && generic::is_retryable_write(body)
-                && !deployment.sessions.has_done(body)
-            {
-                member.fail_points.on_transactional_write()
-            } else {
-                None
-            };
-            if let Some(point) = write_point
-                && let Some(code) = point.before_commit
-            {
-                if point.close {
-                    return Outcome::Close;
-                }
-                let error = Error::new(code, "Failing write via 'onPrimaryTransactionalWrite' failpoint");
-                return Outcome::Reply(finish(deployment, member, body, Err(error)));
-            }
-            let result = match prepare(command, deployment, member, client, key, db, body) {
-                Ok(()) => {
-                    let target = Target {
-                        command,
-                        deployment,
-                        member,
-                        client,
-                    };
+            Ok(()) => {
+                let target = Target {
+                    command,
+                    deployment,
+                    member,
+                    client,
+                };
+                let failure = if command.retryable_write {
+                    transactional_write::plan(deployment, member, body)
+                } else {
+                    None
+                };
+                let run = async |body: &Document| {
                     waiting::run(body, |body| target.run(key, db, body), deployment, member).await
+                };
+                match failure {
+                    None => run(body).await,
+                    Some(failure) => {
+                        let result = match &failure.body {
+                            Some(body) => run(body).await,
+                            None => Ok(Document::new()),
+                        };
+                        match failure.point.before_commit {
+                            _ if failure.point.close => return Outcome::Close,
+                            Some(code) => Err(Error::new(
+                                code,
+                                "Failing write via 'onPrimaryTransactionalWrite' failpoint",
+                            )),
+                            None => result,
+                        }
+                    }
                 }
-                Err(error) => Err(error),
-            };
-            if write_point.is_some_and(|point| point.close) {
-                return Outcome::Close;
             }
-            result
-        }
+        },
     };
+    note_violations(deployment, client, command, body, &result);
     let ran = result.is_ok();
-    let writes = command.is_some_and(|command| command.access == Access::Write)
+    let writes = command.is_some_and(|command| concerns::supports_write_concern(command, body))
         && (!body.contains_key("autocommit") || labels::ends_transaction(body));
     let mut reply = finish(deployment, member, body, result);
     if ran
@@ -138,11 +142,42 @@ pub(crate) async fn dispatch(
         labels::add_write_concern_error(deployment, &mut reply, error, body, given);
     } else if ran
         && writes
-        && let Some(error) = generic::unsatisfied_write_concern(deployment, body)
+        && let Some(error) = concerns::unsatisfied_write_concern(deployment, body)
     {
         labels::add_write_concern_error(deployment, &mut reply, error, body, None);
     }
     Outcome::Reply(reply)
+}
+
+/// Records what no driver may send: refused, or accepted by the server all the same.
+fn note_violations(
+    deployment: &Deployment,
+    client: &Client,
+    command: Option<&Command>,
+    body: &Document,
+    result: &Result<Document>,
+) {
+    let note = |kind: ViolationKind, detail: &str| {
+        deployment
+            .violations
+            .record_command(kind, body, client.id, detail);
+    };
+    if let Err(error) = result
+        && let Some(kind) = error.violation
+    {
+        note(kind, &error.message);
+        return;
+    }
+    let Some(command) = command else { return };
+    if let Some(detail) = concerns::misplaced_read_concern(command, body) {
+        note(ViolationKind::ReadConcern, detail);
+    }
+    if hello::is_hello(command.name) && client_metadata::is_too_long_for_drivers(body) {
+        note(
+            ViolationKind::ClientMetadata,
+            "the client metadata document has more than 512 bytes",
+        );
+    }
 }
 
 /// A command and where it runs.
@@ -155,27 +190,70 @@ struct Target<'t> {
 
 impl Target<'_> {
     /// Runs the command on the storage that it belongs to: that of its transaction, of a snapshot, or the shared one.
-    fn run(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
+    fn run(&self, key: &str, db: &str, body: &Document) -> Ran {
+        if let Some(ran) = self.run_beside_transactions(key, db, body) {
+            return ran;
+        }
+        Ran::Done(self.run_at_once(key, db, body))
+    }
+
+    fn call(
+        &self,
+        key: &str,
+        db: &str,
+        body: &Document,
+        isolated: Option<&Mutex<Catalog>>,
+    ) -> Result<Document> {
+        (self.command.run)(&Call {
+            deployment: self.deployment,
+            member: self.member,
+            client: self.client,
+            name: self.command.name,
+            key,
+            db,
+            body,
+            isolated,
+        })
+    }
+
+    /// Runs a write outside of transactions while there are open ones, unless it has to wait for one of them. `None` if the command
+    /// is no such write.
+    fn run_beside_transactions(&self, key: &str, db: &str, body: &Document) -> Option<Ran> {
+        let deployment = self.deployment;
+        let is_such = !body.contains_key("autocommit")
+            && !labels::ends_transaction(body)
+            && (self.command.access == Access::Write || concerns::supports_write_concern(self.command, body));
+        if !is_such || deployment.sessions.open().is_empty() {
+            return None;
+        }
+        let mut shared = deployment.catalog();
+        // What the command would change is tried on a copy, without a trace in its session.
+        let mut trial_body = body.clone();
+        for field in ["lsid", "txnNumber"] {
+            trial_body.remove(field);
+        }
+        let trial = Mutex::new(shared.clone());
+        let _ = self.call(key, db, &trial_body, Some(&trial));
+        let trial = trial.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if transaction::must_wait(&shared, &trial, &deployment.sessions.open()) {
+            return Some(Ran::Blocked);
+        }
+        let changed = Mutex::new(shared.clone());
+        let result = self.call(key, db, body, Some(&changed));
+        *shared = changed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(Ran::Done(result))
+    }
+
+    fn run_at_once(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
         let Target {
-            command,
-            deployment,
-            member,
-            client,
+            deployment, member, ..
         } = *self;
-        let run = |isolated: Option<&Mutex<Catalog>>| {
-            (command.run)(&Call {
-                deployment,
-                member,
-                client,
-                name: command.name,
-                key,
-                db,
-                body,
-                isolated,
-            })
-        };
+        let run = |isolated: Option<&Mutex<Catalog>>| self.call(key, db, body, isolated);
         if body.contains_key("autocommit") && !labels::ends_transaction(body) {
             let transaction = deployment.sessions.enter(deployment, member.index, body)?;
+            if let Ok(namespace) = Namespace::of_command(db, key, body) {
+                transaction.uses(namespace);
+            }
             let result = run(Some(&transaction.catalog));
             let mut result = deployment.sessions.leave(deployment, body, &transaction, result);
             if let Ok(reply) = &mut result
@@ -185,7 +263,7 @@ impl Target<'_> {
             }
             return result;
         }
-        let Some(time) = generic::snapshot_time(body) else {
+        let Some(time) = concerns::snapshot_time(body) else {
             return run(None);
         };
         let (time, catalog) = match time {
@@ -219,6 +297,11 @@ fn prepare(
     db: &str,
     body: &Document,
 ) -> Result<()> {
+    if let Some(Bson::Document(time)) = body.get("$clusterTime")
+        && let Some(Bson::Timestamp(time)) = time.get("clusterTime")
+    {
+        deployment.gossip(*time);
+    }
     sasl::check_user(deployment, client, command.name)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
@@ -229,12 +312,12 @@ fn prepare(
             format!("{} may only be run against the admin database.", command.name),
         ));
     }
+    Owner::of(body)?;
+    read_preference::check(body)?;
     generic::check_transaction(command, deployment, body)?;
-    generic::check_concerns(command, deployment, body)?;
-    if let Some(Bson::Document(time)) = body.get("$clusterTime")
-        && let Some(Bson::Timestamp(time)) = time.get("clusterTime")
-    {
-        deployment.gossip(*time);
+    concerns::check_concerns(command, deployment, body)?;
+    if hello::is_hello(command.name) {
+        client_metadata::check(deployment, client, body)?;
     }
     let call = Call {
         deployment,

@@ -3,14 +3,16 @@
 use super::Call;
 use super::plan::{Hint, Scan, resolve, select};
 use super::view;
-use crate::cursor::Origin;
+use crate::cursor::{End, Opening, Origin, ReadFrom};
 use crate::error::{Error, Result};
 use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
+use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
@@ -52,7 +54,17 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         .map(|p| Projection::parse_find(p, &env))
         .transpose()?;
     if tailable {
-        return tail(call, &catalog, namespace, filter, projection, env, await_data);
+        let tail = Tail {
+            uuid: bson::Uuid::default(),
+            namespace,
+            filter,
+            projection,
+            env,
+            position: 0,
+            skip,
+            left: limit.unwrap_or(usize::MAX),
+        };
+        return open_tail(call, &catalog, tail, await_data);
     }
     let rows = match collection {
         None => Vec::new(),
@@ -80,23 +92,108 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             rows
         }
     };
-    let cursor = call
-        .member
-        .cursors
-        .first_batch(&namespace.to_string(), rows, batch_size, single_batch);
+    let is_view = catalog.get(&namespace).is_some_and(|found| found.view.is_some());
+    let end = match collection {
+        _ if single_batch => End::SingleBatch,
+        None => End::SingleBatch,
+        // A view is read by a pipeline.
+        Some(_) if is_view => End::PastLastRow,
+        Some(_) if limit == Some(rows.len()) => End::WithLastRow,
+        Some(collection) => end_of(call, collection, &filter, &env)?,
+    };
+    let source = collection.filter(|_| !is_view && call.isolated.is_none());
+    let cursor = call.member.cursors.first_batch(Opening {
+        namespace: &namespace.to_string(),
+        rows,
+        batch_size,
+        end,
+        owner: call.owner()?,
+        source: source
+            .map(|collection| read_from(&namespace, collection, hint))
+            .transpose()?,
+    });
     Ok(doc! { "cursor": cursor })
 }
 
+/// When the server sees the end of a query without a limit: a lookup of one `_id` or unique key, and rows sorted in memory, end with
+/// the last row.
+fn end_of(call: &Call<'_>, collection: &Collection, filter: &Filter, env: &Env) -> Result<End> {
+    let args = call.args();
+    let fields = args.document("filter")?;
+    let sort = args.document("sort")?.filter(|sort| !sort.is_empty());
+    let plain = args.get("hint").is_none() && args.count("skip")?.unwrap_or(0) == 0;
+    if plain
+        && let Some(fields) = fields.filter(|fields| fields.len() == 1)
+        && let Some(path) = fields.keys().next()
+        && filter.equal_values(path).is_some_and(|values| values.len() == 1)
+        && !matches!(fields.get(path), Some(Bson::Document(operators)) if operators.keys().any(|name| name == "$in"))
+    {
+        let unique = |index: &Index| {
+            let pattern = index.key_pattern();
+            let express = sort.is_none() && call.deployment.version.at_least(8, 0);
+            index.unique
+                && !index.sparse
+                && !index.hidden
+                && index.partial.is_none()
+                && index.collation == env.collation
+                && pattern.len() == 1
+                && pattern.contains_key(path)
+                && (path == "_id" || express)
+        };
+        if collection.indexes.iter().any(unique) {
+            return Ok(End::WithLastRow);
+        }
+    }
+    let sorted = |sort: &Document| {
+        sort.contains_key("$natural") || collection.indexes.iter().any(|index| provides(index, sort, env))
+    };
+    Ok(match sort {
+        Some(sort) if !sorted(sort) => End::WithLastRow,
+        _ => End::PastLastRow,
+    })
+}
+
+/// Whether an index has its entries in the order of a sort, or in the opposite one.
+fn provides(index: &Index, sort: &Document, env: &Env) -> bool {
+    let usable = index.kind == Kind::Ordered
+        && !index.hidden
+        && !index.sparse
+        && index.partial.is_none()
+        && index.collation == env.collation;
+    let direction = |value: Option<&Bson>| {
+        value
+            .and_then(Number::from_bson)
+            .map(|number| number.to_f64() > 0.0)
+    };
+    let pattern = index.key_pattern();
+    let along = |forward: bool| {
+        sort.len() <= pattern.len()
+            && sort.iter().zip(&pattern).all(|((field, wanted), (path, kept))| {
+                field == path && direction(Some(wanted)) == direction(Some(kept)).map(|up| up == forward)
+            })
+    };
+    usable && (along(true) || along(false))
+}
+
+/// The collection that a cursor needs, and the index if it was named.
+pub(crate) fn read_from(
+    namespace: &Namespace,
+    collection: &Collection,
+    hint: Option<&Bson>,
+) -> Result<ReadFrom> {
+    let index = match hint.map(|hint| resolve(collection, hint)).transpose()? {
+        Some(Hint::Index(index)) => Some(index.name.clone()),
+        Some(Hint::Natural(_)) | None => None,
+    };
+    Ok(ReadFrom {
+        namespace: namespace.clone(),
+        uuid: collection.uuid,
+        index,
+    })
+}
+
 /// A tailable cursor, which only capped collections have.
-fn tail(
-    call: &Call<'_>,
-    catalog: &Catalog,
-    namespace: Namespace,
-    filter: Filter,
-    projection: Option<Projection>,
-    env: Env,
-    await_data: bool,
-) -> Result<Document> {
+fn open_tail(call: &Call<'_>, catalog: &Catalog, tail: Tail, await_data: bool) -> Result<Document> {
     let args = call.args();
     let natural = |sort: &Document| sort.keys().all(|field| field == "$natural");
     if args.document("sort")?.is_some_and(|sort| !natural(sort)) {
@@ -109,12 +206,8 @@ fn tail(
             "cannot use tailable option with the 'singleBatch' option",
         ));
     }
-    let Some(collection) = catalog.get(&namespace) else {
-        let rows = Vec::new();
-        let cursor = call
-            .member
-            .cursors
-            .first_batch(&namespace.to_string(), rows, None, true);
+    let Some(collection) = catalog.get(&tail.namespace) else {
+        let cursor = doc! { "firstBatch": [], "id": 0_i64, "ns": tail.namespace.to_string() };
         return Ok(doc! { "cursor": cursor });
     };
     if collection.capped.is_none() {
@@ -124,11 +217,7 @@ fn tail(
     }
     let tail = Tail {
         uuid: collection.uuid,
-        namespace,
-        filter,
-        projection,
-        env,
-        position: 0,
+        ..tail
     };
     let origin = Origin {
         deployment: call.deployment,
@@ -138,7 +227,7 @@ fn tail(
     let cursor = call
         .member
         .cursors
-        .first_of_tail(tail, origin, batch_size, await_data)?;
+        .first_of_tail(tail, origin, batch_size, await_data, call.owner()?)?;
     Ok(doc! { "cursor": cursor })
 }
 

@@ -3,8 +3,10 @@
 use super::table::Command;
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
+use crate::session_info::{session_id, transaction_number};
 use crate::value::number::Number;
-use bson::{Bson, Document, doc};
+use crate::violation::ViolationKind;
+use bson::{Bson, Document};
 
 /// Fields that any command may have.
 const GENERIC_FIELDS: [&str; 26] = [
@@ -78,12 +80,14 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
 /// The fields that say that a command is part of a transaction.
 pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let invalid = |message: &str| Err(Error::new(code::INVALID_OPTIONS, message));
+    let misplaced =
+        |kind: ViolationKind, message: &str| Err(Error::new(code::INVALID_OPTIONS, message).violating(kind));
     let (starts, autocommit) = (body.get("startTransaction"), body.get("autocommit"));
     match (starts, autocommit) {
         (None, None) if matches!(command.name, "commitTransaction" | "abortTransaction") => {
             return invalid("commitTransaction and abortTransaction must be part of a transaction");
         }
-        (None, None) => return Ok(()),
+        (None, None) => return check_transaction_number(command, deployment, body),
         (Some(_), None) => {
             return invalid("'startTransaction' field requires 'autocommit' field to also be specified");
         }
@@ -108,12 +112,16 @@ pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body
         ));
     }
     if body.contains_key("writeConcern") && !ends {
-        return invalid("writeConcern is not allowed within a multi-statement transaction");
+        return misplaced(
+            ViolationKind::WriteConcern,
+            "writeConcern is not allowed within a multi-statement transaction",
+        );
     }
     match body.get("readConcern") {
-        Some(_) if starts.is_none() => {
-            invalid("Only the first command in a transaction may specify a readConcern")
-        }
+        Some(_) if starts.is_none() => misplaced(
+            ViolationKind::ReadConcern,
+            "Only the first command in a transaction may specify a readConcern",
+        ),
         Some(Bson::Document(concern)) => match concern.get_str("level") {
             Ok("local" | "majority" | "snapshot") | Err(_) => Ok(()),
             Ok(_) => invalid(
@@ -124,168 +132,37 @@ pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body
     }
 }
 
+/// Outside of transactions only writes that can be retried are numbered.
+fn check_transaction_number(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
+    if transaction_number(body)?.is_none() || command.retryable_write {
+        return Ok(());
+    }
+    let refused = if !deployment.is_replicated() {
+        Error::new(
+            code::ILLEGAL_OPERATION,
+            "Transaction numbers are only allowed on a replica set member or mongos",
+        )
+    } else if session_id(body)?.is_none() {
+        Error::new(
+            code::INVALID_OPTIONS,
+            "Transaction number requires a session ID to also be specified",
+        )
+    } else {
+        Error::new(
+            50768,
+            format!(
+                "txnNumber may only be provided for multi-document transactions and retryable write commands. \
+                 autocommit:false was not provided, and {} is not a retryable write command.",
+                command.name
+            ),
+        )
+    };
+    Err(refused.violating(ViolationKind::SessionFields))
+}
+
 /// Whether a command is a retryable write by its fields: it has a transaction number and is not part of a transaction.
 pub(crate) fn is_retryable_write(body: &Document) -> bool {
     body.contains_key("txnNumber") && !body.contains_key("autocommit")
-}
-
-fn is_snapshot(concern: &Document) -> bool {
-    concern.get_str("level").is_ok_and(|level| level == "snapshot")
-}
-
-/// For a read with read concern `snapshot`: the time that it asks for, if it does.
-pub(crate) fn snapshot_time(body: &Document) -> Option<Option<bson::Timestamp>> {
-    match body.get("readConcern") {
-        Some(Bson::Document(concern)) if is_snapshot(concern) => {
-            Some(concern.get_timestamp("atClusterTime").ok())
-        }
-        _ => None,
-    }
-}
-
-/// The read concern and the write concern must be ones that the server can give.
-pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
-    match body.get("readConcern") {
-        None => {}
-        Some(Bson::Document(concern)) if concern.contains_key("atClusterTime") && !is_snapshot(concern) => {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "readConcern.atClusterTime is only allowed with level snapshot",
-            ));
-        }
-        Some(Bson::Document(concern))
-            if concern.contains_key("afterClusterTime") && !deployment.is_replicated() =>
-        {
-            return Err(Error::new(
-                code::NOT_A_REPLICA_SET,
-                "node needs to be a replica set member to use read concern with afterClusterTime",
-            ));
-        }
-        Some(Bson::Document(concern)) => match concern.get("level") {
-            None => {}
-            Some(Bson::String(level)) => match level.as_str() {
-                "local" | "available" | "majority" | "linearizable" => {}
-                "snapshot" if !deployment.is_replicated() => {
-                    return Err(Error::new(
-                        code::NOT_A_REPLICA_SET,
-                        "readConcern level snapshot requires a replica set",
-                    ));
-                }
-                "snapshot" if body.contains_key("autocommit") => {}
-                "snapshot"
-                    if !matches!(command.name, "find" | "aggregate" | "distinct")
-                        || !deployment.version.at_least(5, 0) =>
-                {
-                    return Err(Error::new(
-                        code::INVALID_OPTIONS,
-                        format!(
-                            "command {} does not support readConcern level snapshot",
-                            command.name
-                        ),
-                    ));
-                }
-                "snapshot" => {}
-                other => {
-                    return Err(Error::bad_value(format!(
-                        "Enumeration value '{other}' for field 'readConcern.level' is not a valid value."
-                    )));
-                }
-            },
-            Some(_) => {
-                return Err(Error::type_mismatch(
-                    "BSON field 'readConcern.level' must be a string",
-                ));
-            }
-        },
-        Some(_) => return Err(Error::type_mismatch("BSON field 'readConcern' must be an object")),
-    }
-    match body.get("writeConcern") {
-        None => Ok(()),
-        Some(Bson::Document(concern)) => check_write_concern(deployment, concern),
-        Some(_) => Err(Error::type_mismatch(
-            "BSON field 'writeConcern' must be an object",
-        )),
-    }
-}
-
-fn check_write_concern(deployment: &Deployment, concern: &Document) -> Result<()> {
-    if let Some(field) = concern.keys().find(|field| {
-        !matches!(
-            field.as_str(),
-            "w" | "j" | "fsync" | "wtimeout" | "getLastError" | "provenance" | "wTimeoutMS"
-        )
-    }) {
-        return Err(Error::new(
-            code::UNKNOWN_FIELD,
-            format!("BSON field 'writeConcern.{field}' is an unknown field."),
-        ));
-    }
-    match concern.get("w") {
-        None => Ok(()),
-        Some(Bson::String(mode)) if mode == "majority" || deployment.is_replicated() => Ok(()),
-        Some(Bson::String(mode)) => Err(Error::bad_value(format!(
-            "cannot use non-majority 'w' mode \"{mode}\" when a host is not a member of a replica set"
-        ))),
-        Some(value) => match Number::from_bson(value).and_then(Number::to_exact_i64) {
-            Some(nodes) if !(0..=50).contains(&nodes) => Err(Error::failed_to_parse(
-                "w has to be a non-negative number and not greater than 50",
-            )),
-            Some(nodes) if nodes > 1 && !deployment.is_replicated() => Err(Error::bad_value(
-                "cannot use 'w' > 1 when a host is not replicated",
-            )),
-            Some(_) => Ok(()),
-            None => Err(Error::failed_to_parse("w has to be a number, string, or object")),
-        },
-    }
-}
-
-/// The `writeConcernError` of a write that was done but cannot be acknowledged as asked.
-pub(crate) fn unsatisfied_write_concern(deployment: &Deployment, body: &Document) -> Option<Document> {
-    let Some(Bson::Document(concern)) = body.get("writeConcern") else {
-        return None;
-    };
-    if !deployment.is_replicated() {
-        return None;
-    }
-    let mut shown = concern.clone();
-    shown.insert("provenance", "clientSupplied");
-    let running = if deployment.is_replica_set() {
-        deployment.topology(|t| t.members.iter().filter(|member| member.running).count() as i64)
-    } else {
-        // The members of a shard, which run as long as the cluster does.
-        deployment.data_members() as i64
-    };
-    let error = |code: i32, message: String, info: Document| {
-        Some(
-            doc! { "code": code, "codeName": crate::error::code_name(code), "errmsg": message, "errInfo": info },
-        )
-    };
-    match concern.get("w")? {
-        Bson::String(mode) if mode == "majority" => None,
-        Bson::String(mode) => error(
-            code::UNKNOWN_REPL_WRITE_CONCERN,
-            format!("No write concern mode named '{mode}' found in replica set configuration"),
-            doc! { "writeConcern": shown },
-        ),
-        value => {
-            let nodes = Number::from_bson(value)?.to_exact_i64()?;
-            if nodes > deployment.data_members() as i64 {
-                error(
-                    code::UNSATISFIABLE_WRITE_CONCERN,
-                    "Not enough data-bearing nodes".to_owned(),
-                    doc! { "writeConcern": shown },
-                )
-            } else if nodes > running {
-                error(
-                    code::WRITE_CONCERN_FAILED,
-                    "waiting for replication timed out".to_owned(),
-                    doc! { "wtimeout": true, "writeConcern": shown },
-                )
-            } else {
-                None
-            }
-        }
-    }
 }
 
 /// Whether the command allows to be read from a secondary.

@@ -31,7 +31,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     }
     let mut catalog = call.catalog();
     let created = catalog.get(&namespace).is_none();
-    if call.isolated.is_some() && call.deployment.catalog().get(&namespace).is_some() {
+    if call.in_transaction() && call.deployment.catalog().get(&namespace).is_some() {
         return Err(Error::new(
             code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
             format!(

@@ -1,6 +1,7 @@
 //! `listCollections`, `listDatabases`, `listIndexes`.
 
 use super::Call;
+use crate::cursor::{End, Opening};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::Collection;
@@ -28,7 +29,24 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
         }
     }
     let namespace = format!("{}.$cmd.listCollections", call.db);
-    Ok(doc! { "cursor": call.member.cursors.first_batch(&namespace, rows, batch_size, false) })
+    Ok(doc! { "cursor": listed(call, &namespace, rows, batch_size)? })
+}
+
+/// The `cursor` field of a reply that lists rows.
+pub(crate) fn listed(
+    call: &Call<'_>,
+    namespace: &str,
+    rows: Vec<Arc<Document>>,
+    batch_size: Option<usize>,
+) -> Result<Document> {
+    Ok(call.member.cursors.first_batch(Opening {
+        namespace,
+        rows,
+        batch_size,
+        end: End::WithLastRow,
+        owner: call.owner()?,
+        source: None,
+    }))
 }
 
 fn describe(name: &str, collection: &Collection) -> Document {
@@ -109,5 +127,5 @@ pub(crate) fn list_indexes(call: &Call<'_>) -> Result<Document> {
         .iter()
         .map(|index| Arc::new(index.spec.clone()))
         .collect();
-    Ok(doc! { "cursor": call.member.cursors.first_batch(&namespace.to_string(), rows, batch_size, false) })
+    Ok(doc! { "cursor": listed(call, &namespace.to_string(), rows, batch_size)? })
 }

@@ -5,6 +5,8 @@ pub(crate) mod aggregate;
 pub(crate) mod api_version;
 pub(crate) mod args;
 pub(crate) mod bulk_write;
+pub(crate) mod client_metadata;
+pub(crate) mod concerns;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod cursors;
@@ -21,6 +23,7 @@ pub(crate) mod list;
 pub(crate) mod map_reduce;
 pub(crate) mod older;
 pub(crate) mod plan;
+pub(crate) mod read_preference;
 pub(crate) mod rename;
 pub(crate) mod repl_set;
 pub(crate) mod sasl;
@@ -28,6 +31,7 @@ pub(crate) mod search_index;
 pub(crate) mod sharding;
 pub(crate) mod table;
 pub(crate) mod table_more;
+pub(crate) mod transactional_write;
 pub(crate) mod update;
 pub(crate) mod users;
 pub(crate) mod view;
@@ -39,6 +43,7 @@ use crate::deployment::{CatalogGuard, Deployment};
 use crate::error::Result;
 use crate::member::Member;
 use crate::query::Env;
+use crate::session_info::Owner;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
 use crate::wire::connection::Client;
@@ -75,6 +80,16 @@ impl<'c> Call<'c> {
     /// The namespace of a cursor, which may be a pseudo-collection such as `$cmd.aggregate`.
     pub(crate) fn namespace_or_any(&self) -> Result<String> {
         self.namespace().map(|namespace| namespace.to_string())
+    }
+
+    /// Whether the command is part of a transaction.
+    pub(crate) fn in_transaction(&self) -> bool {
+        self.body.contains_key("autocommit")
+    }
+
+    /// The session and the transaction that the command's cursor belongs to.
+    pub(crate) fn owner(&self) -> Result<Owner> {
+        Owner::of(self.body)
     }
 
     /// The environment of the command's expressions: its `let`, its collation or that of the collection.

@@ -56,5 +56,5 @@ pub(crate) fn check_metadata(call: &Call<'_>) -> Result<Document> {
         _ => format!("{}.$cmd.aggregate", call.db),
     };
     let batch_size = cursor_batch_size(call)?;
-    Ok(doc! { "cursor": call.member.cursors.first_batch(&namespace, Vec::new(), batch_size, false) })
+    Ok(doc! { "cursor": super::list::listed(call, &namespace, Vec::new(), batch_size)? })
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             }
             Err(error) => {
                 batch.errors.push(Bson::Document(error.to_write_error(index)));
-                if ordered {
+                if ordered || call.in_transaction() {
                     break;
                 }
             }

@@ -1,20 +1,30 @@
-//! Commands that wait: `getMore` on a cursor that awaits data, and a filter that sleeps. Nothing is locked meanwhile.
+//! Commands that wait: `getMore` on a cursor that awaits data, a write of what an open transaction has written, and a filter that
+//! sleeps. Nothing is locked meanwhile.
 
 use crate::deployment::Deployment;
-use crate::error::Result;
+use crate::error::{Error, Result, code};
 use crate::member::Member;
+use crate::value::number::Number;
 use bson::{Bson, Document};
 use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
 
 /// How long a getMore waits for data unless it says how long.
 const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
 /// The longest sleep that a filter may ask for.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
-/// Runs a command, again and again as long as it awaits data and there is none.
+/// What running a command gave.
+pub(super) enum Ran {
+    Done(Result<Document>),
+    /// It would write what an open transaction has written; nothing was done.
+    Blocked,
+}
+
+/// Runs a command, again and again as long as it awaits data and there is none, or waits for a transaction.
 pub(super) async fn run(
     body: &Document,
-    run: impl Fn(&Document) -> Result<Document>,
+    run: impl Fn(&Document) -> Ran,
     deployment: &Deployment,
     member: &Member,
 ) -> Result<Document> {
@@ -25,29 +35,62 @@ pub(super) async fn run(
         Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id) == Some(true),
         _ => false,
     };
+    let limit = time_limit(body);
     if !awaits {
-        return run(body);
+        return run_unblocked(body, run, deployment, limit).await;
     }
-    let limit = match body
-        .get("maxTimeMS")
-        .and_then(crate::value::number::Number::from_bson)
-    {
-        Some(limit) => Duration::from_millis(limit.to_saturated_i64().clamp(0, i64::from(i32::MAX)) as u64),
-        None => DEFAULT_AWAIT,
-    };
-    let deadline = tokio::time::Instant::now() + limit;
+    let deadline = Instant::now() + limit.unwrap_or(DEFAULT_AWAIT);
     // Subscribed before looking, so that no change is missed.
     let mut changes = deployment.data_changes();
     loop {
-        let reply = run(body)?;
+        let reply = run_unblocked(body, &run, deployment, None).await?;
         if !is_empty_batch(&reply) {
             return Ok(reply);
         }
         tokio::select! {
-            () = tokio::time::sleep_until(deadline) => return Ok(reply),
+            () = sleep_until(deadline) => return Ok(reply),
             changed = changes.changed() => if changed.is_err() { return Ok(reply) },
         }
     }
+}
+
+/// Runs a command when no open transaction is in its way.
+async fn run_unblocked(
+    body: &Document,
+    run: impl Fn(&Document) -> Ran,
+    deployment: &Deployment,
+    limit: Option<Duration>,
+) -> Result<Document> {
+    let deadline = limit
+        .filter(|limit| !limit.is_zero())
+        .map(|limit| Instant::now() + limit);
+    loop {
+        // Subscribed before looking, so that no end is missed.
+        let mut ends = deployment.sessions.transaction_ends();
+        if let Ran::Done(result) = run(body) {
+            return result;
+        }
+        let lifetime = deployment.transaction_lifetime();
+        let expiry = Instant::now() + lifetime;
+        let until = deadline.map_or(expiry, |deadline| deadline.min(expiry));
+        tokio::select! {
+            _ = ends.changed() => {}
+            () = sleep_until(until) => {
+                if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    return Err(Error::new(code::MAX_TIME_MS_EXPIRED, "operation exceeded time limit"));
+                }
+                deployment.sessions.abort_expired(lifetime);
+            }
+        }
+    }
+}
+
+/// The command's `maxTimeMS`.
+fn time_limit(body: &Document) -> Option<Duration> {
+    let limit = Number::from_bson(body.get("maxTimeMS")?)?;
+    Some(Duration::from_millis(
+        limit.to_saturated_i64().clamp(0, i64::from(i32::MAX)) as u64,
+    ))
 }
 
 fn is_empty_batch(reply: &Document) -> bool {

@@ -94,6 +94,16 @@ pub(crate) fn negotiate(available: &[Compressor], hello: &Document) -> Option<Ve
     )
 }
 
+/// Whether a frame says that the message in it is longer than a message may be.
+pub(crate) fn is_too_large(frame: &[u8]) -> bool {
+    let size = || {
+        let mut reader = Reader::new(frame);
+        reader.take(HEADER_SIZE + 4).ok()?;
+        usize::try_from(reader.i32().ok()?).ok()
+    };
+    size().is_some_and(|size| size > MAX_MESSAGE_SIZE - HEADER_SIZE)
+}
+
 /// Takes a message out of its frame and gives it a header again. `None` for a frame that breaks a rule, or whose compressor was
 /// not agreed on: such a client is cut off, as it is for any other message that cannot be read.
 pub(crate) fn unpack(frame: &[u8], agreed: &[Compressor]) -> Option<(Vec<u8>, Compressor)> {

@@ -2,16 +2,21 @@
 
 use super::compress::{self, Compressor, OP_COMPRESSED};
 use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
-use super::{HEADER_SIZE, Header, OP_MSG, OP_QUERY, legacy};
+use super::{HEADER_SIZE, Header, MAX_MESSAGE_SIZE, OP_MSG, OP_QUERY, is_too_large, legacy};
 use crate::auth::Session;
 use crate::command::{Outcome, dispatch};
 use crate::deployment::Deployment;
 use crate::member::Member;
 use crate::net::{Accepted, Socket, Stream};
+use crate::violation::{Violation, ViolationKind};
 use bson::Document;
 use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
+
+/// How long the end of a connection may take to arrive that the client has closed already.
+const CLOSING: Duration = Duration::from_secs(1);
 
 /// What the server knows of a connection.
 #[derive(Debug)]
@@ -81,6 +86,9 @@ impl Connection {
             let mut head = [0; HEADER_SIZE];
             self.reader.read_exact(&mut head).await?;
             let Some(mut header) = Header::parse(head) else {
+                if is_too_large(head) {
+                    self.note_too_large(deployment, "the message");
+                }
                 return Ok(());
             };
             // Memory grows with what arrives, not with what the header claims.
@@ -95,6 +103,9 @@ impl Connection {
             }
             self.compressor = None;
             if header.op_code == OP_COMPRESSED {
+                if compress::is_too_large(&bytes) {
+                    self.note_too_large(deployment, "the decompressed message");
+                }
                 let Some((message, compressor)) = compress::unpack(&bytes, &self.client.compressors) else {
                     return Ok(());
                 };
@@ -151,7 +162,7 @@ impl Connection {
                 return Ok(!lost_primary);
             }
             let next_body = if exhaust {
-                next_streaming_hello(&body, &reply)
+                next_streamed(&body, &reply, deployment)
             } else {
                 None
             };
@@ -185,6 +196,16 @@ impl Connection {
         Ok(go_on)
     }
 
+    fn note_too_large(&self, deployment: &Deployment, what: &str) {
+        deployment.violations.record(Violation {
+            kind: ViolationKind::MessageTooLarge,
+            command: String::new(),
+            session: None,
+            connection: self.client.id,
+            detail: format!("{what} is longer than maxMessageSizeBytes ({MAX_MESSAGE_SIZE})"),
+        });
+    }
+
     /// Runs a command, which may wait; `None` when the client hung up meanwhile.
     async fn run_command(
         &mut self,
@@ -192,19 +213,32 @@ impl Connection {
         deployment: &Arc<Deployment>,
         member: &Arc<Member>,
     ) -> io::Result<Option<Outcome>> {
-        let command = dispatch(deployment, member, &mut self.client, body);
-        tokio::pin!(command);
-        tokio::select! {
-            biased;
-            outcome = &mut command => return Ok(Some(outcome)),
-            buffered = self.reader.fill_buf() => {
-                if buffered?.is_empty() {
-                    return Ok(None);
+        let id = self.client.id;
+        let violations = &deployment.violations;
+        let outcome = {
+            let command = dispatch(deployment, member, &mut self.client, body);
+            tokio::pin!(command);
+            tokio::select! {
+                biased;
+                outcome = &mut command => outcome,
+                buffered = self.reader.fill_buf() => {
+                    if buffered.as_ref().map_or(true, |bytes| bytes.is_empty()) {
+                        violations.abandon(id);
+                    }
+                    if buffered?.is_empty() {
+                        return Ok(None);
+                    }
+                    // The next request is here already; it is read when this one is answered.
+                    command.await
                 }
             }
+        };
+        if violations.is_repeated(id) {
+            let buffered = tokio::time::timeout(CLOSING, self.reader.fill_buf()).await;
+            let closed = buffered.is_ok_and(|read| read.map_or(true, |bytes| bytes.is_empty()));
+            violations.settle(id, body, closed);
         }
-        // The next request is here already; it is read when this one is answered.
-        Ok(Some(command.await))
+        Ok(Some(outcome))
     }
 
     /// Encrypted bytes may wait for the socket until they are flushed.
@@ -220,13 +254,20 @@ impl Connection {
     }
 }
 
-/// The request that the server makes for itself to go on streaming: the same hello from the version just sent.
-fn next_streaming_hello(body: &Document, reply: &Document) -> Option<Document> {
+/// The request that the server makes for itself to go on streaming: the same hello from the version just sent, or the same getMore
+/// while the cursor is open. A mongos streams no cursors.
+fn next_streamed(body: &Document, reply: &Document, deployment: &Deployment) -> Option<Document> {
+    reply.get("ok").filter(|ok| crate::value::truthy(ok))?;
+    if body.keys().next().is_some_and(|name| name == "getMore") {
+        let open = reply
+            .get_document("cursor")
+            .is_ok_and(|cursor| cursor.get_i64("id").is_ok_and(|id| id != 0));
+        return (open && !deployment.is_mongos()).then(|| body.clone());
+    }
     if !body.contains_key("maxAwaitTimeMS") || !body.contains_key("topologyVersion") {
         return None;
     }
-    let ok = crate::value::truthy(reply.get("ok")?);
-    let version = reply.get("topologyVersion").filter(|_| ok)?.clone();
+    let version = reply.get("topologyVersion")?.clone();
     let mut next = body.clone();
     next.insert("topologyVersion", version);
     Some(next)

@@ -28,6 +28,12 @@ pub(crate) struct Header {
     pub(crate) op_code: i32,
 }
 
+/// Whether a header says that its message is longer than [`MAX_MESSAGE_SIZE`].
+pub(crate) fn is_too_large(bytes: [u8; HEADER_SIZE]) -> bool {
+    let length = i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    usize::try_from(length).is_ok_and(|length| length > MAX_MESSAGE_SIZE)
+}
+
 impl Header {
     /// Reads a header; a length that no message can have is `None`.
     pub(crate) fn parse(bytes: [u8; HEADER_SIZE]) -> Option<Header> {

@@ -287,7 +287,7 @@ async fn fail_points_hit_the_handshake_of_an_application() {
     let greeting = |name: &str| {
         on(
             "admin",
-            doc! {"hello": 1, "client": {"application": {"name": name}}},
+            doc! {"hello": 1, "client": {"application": {"name": name}, "driver": {"name": "d", "version": "1"}, "os": {"type": "Linux"}}},
         )
     };
     let mut victim = Client::connect(server.primary().unwrap()).await;

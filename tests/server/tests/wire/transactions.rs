@@ -2,7 +2,7 @@
 
 use crate::client::{Client, code, on, replica_set};
 use bson::{Bson, Document, doc};
-use marula_test_server::TestServer;
+use marula_test_server::{TestServer, ViolationKind};
 
 struct Session {
     id: bson::Uuid,
@@ -115,6 +115,7 @@ async fn conflicting_writes_abort_the_later_one() {
 #[tokio::test]
 async fn what_transactions_may_not_do() {
     let server = replica_set().await;
+    server.allow_violations([ViolationKind::ReadConcern, ViolationKind::WriteConcern]);
     let mut client = primary(&server).await;
     let session = Session::new();
     let refused = client.run(session.begin(on("db", doc! {"count": "c"}))).await;

@@ -147,6 +147,21 @@ impl Deployment {
         })
     }
 
+    /// Fails if a client broke a rule of the protocol that every driver must keep. Real deployments do not say.
+    pub(crate) fn check_violations(&self) -> Step {
+        let violations = match &self.server {
+            Some(server) => server.take_violations(),
+            None => Vec::new(),
+        };
+        match violations.first() {
+            None => Ok(()),
+            Some(first) => failed(format!(
+                "the driver broke the protocol {} time(s): {first}",
+                violations.len()
+            )),
+        }
+    }
+
     /// Gives an in-process deployment back for the next test.
     pub(crate) fn release(self) {
         if self.server.is_none() {

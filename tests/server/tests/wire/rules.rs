@@ -1,0 +1,360 @@
+//! What no driver may send: refused with the server's errors, recorded, and failing the test.
+
+use crate::client::{Client, code, on, replica_set, standalone};
+use bson::{Bson, Document, doc};
+use marula_test_server::{TestServer, ViolationKind};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+async fn primary(server: &TestServer) -> Client {
+    Client::connect(server.primary().unwrap()).await
+}
+
+fn kinds(server: &TestServer) -> Vec<ViolationKind> {
+    server
+        .take_violations()
+        .iter()
+        .map(|violation| violation.kind)
+        .collect()
+}
+
+/// Runs commands and compares their codes, and that those with an error were recorded as this kind.
+async fn check(
+    server: &TestServer,
+    kind: ViolationKind,
+    commands: impl IntoIterator<Item = (i32, Document)>,
+) {
+    for (expected, body) in commands {
+        let mut client = primary(server).await;
+        let reply = client.run(on("db", body.clone())).await;
+        assert_eq!(code(&reply), expected, "{body}: {reply}");
+        let wanted = if expected == 0 { vec![] } else { vec![kind] };
+        assert_eq!(kinds(server), wanted, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn write_concerns_belong_on_writes() {
+    let server = replica_set().await;
+    let concern = doc! {"w": 1};
+    check(
+        &server,
+        ViolationKind::WriteConcern,
+        [
+            (72, doc! {"find": "c", "writeConcern": &concern}),
+            (72, doc! {"count": "c", "writeConcern": &concern}),
+            (72, doc! {"distinct": "c", "key": "a", "writeConcern": &concern}),
+            (
+                72,
+                doc! {"aggregate": "c", "pipeline": [], "cursor": {}, "writeConcern": &concern},
+            ),
+            (72, doc! {"listCollections": 1, "writeConcern": &concern}),
+            (72, doc! {"ping": 1, "writeConcern": &concern}),
+            (72, doc! {"hello": 1, "writeConcern": &concern}),
+            (
+                72,
+                doc! {"getMore": 1_i64, "collection": "c", "writeConcern": &concern},
+            ),
+            (
+                0,
+                doc! {"insert": "c", "documents": [{}], "writeConcern": &concern},
+            ),
+            (
+                0,
+                doc! {"aggregate": "c", "pipeline": [{"$out": "d"}], "cursor": {}, "writeConcern": &concern},
+            ),
+            (0, doc! {"create": "e", "writeConcern": &concern}),
+            (0, doc! {"drop": "e", "writeConcern": &concern}),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_aggregate_that_writes_answers_write_concern_errors() {
+    let server = replica_set().await;
+    let mut client = primary(&server).await;
+    for stage in [doc! {"$out": "d"}, doc! {"$merge": "d"}] {
+        let body = doc! {"aggregate": "c", "pipeline": [stage], "cursor": {}, "writeConcern": {"w": 4, "wtimeout": 1}};
+        let reply = client.run(on("db", body)).await;
+        assert_eq!(reply.get_f64("ok").unwrap(), 1.0);
+        let error = reply.get_document("writeConcernError").unwrap();
+        assert_eq!(error.get_i32("code").unwrap(), 100);
+    }
+}
+
+#[tokio::test]
+async fn read_concerns_belong_on_reads() {
+    let server = replica_set().await;
+    let concern = doc! {"level": "majority"};
+    let mut client = primary(&server).await;
+    client
+        .run(on("db", doc! {"insert": "c", "documents": [{}, {}, {}]}))
+        .await;
+    check(
+        &server,
+        ViolationKind::ReadConcern,
+        [
+            (72, doc! {"insert": "c", "documents": [{}], "readConcern": &concern}),
+            (72, doc! {"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}], "readConcern": &concern}),
+            (72, doc! {"delete": "c", "deletes": [{"q": {}, "limit": 1}], "readConcern": &concern}),
+            (72, doc! {"findAndModify": "c", "remove": true, "readConcern": &concern}),
+            (72, doc! {"create": "e", "readConcern": &concern}),
+            (72, doc! {"drop": "e", "readConcern": &concern}),
+            (72, doc! {"listCollections": 1, "readConcern": &concern}),
+            (72, doc! {"ping": 1, "readConcern": &concern}),
+            (0, doc! {"find": "c", "readConcern": &concern}),
+            (0, doc! {"count": "c", "readConcern": &concern}),
+            (0, doc! {"distinct": "c", "key": "a", "readConcern": &concern}),
+            (0, doc! {"aggregate": "c", "pipeline": [], "cursor": {}, "readConcern": &concern}),
+        ],
+    )
+    .await;
+    // The server takes the default level anywhere; drivers must not send it all the same.
+    let accepted = doc! {"insert": "c", "documents": [{}], "readConcern": {"level": "local"}};
+    assert_eq!(code(&client.run(on("db", accepted)).await), 0);
+    assert_eq!(kinds(&server), [ViolationKind::ReadConcern]);
+    // A getMore may have any.
+    let reply = client.run(on("db", doc! {"find": "c", "batchSize": 1})).await;
+    let id = reply.get_document("cursor").unwrap().get_i64("id").unwrap();
+    let time = reply.get_timestamp("operationTime").unwrap();
+    for concern in [
+        doc! {"level": "snapshot", "atClusterTime": time},
+        doc! {"level": "majority"},
+    ] {
+        let body = doc! {"getMore": id, "collection": "c", "batchSize": 1, "readConcern": concern};
+        assert_eq!(code(&client.run(on("db", body)).await), 0);
+    }
+}
+
+#[tokio::test]
+async fn malformed_read_concerns() {
+    let server = replica_set().await;
+    let mut client = primary(&server).await;
+    let later = bson::Timestamp {
+        time: 2_145_000_000,
+        increment: 1,
+    };
+    for (expected, concern) in [
+        (40415, doc! {"foo": 1}),
+        (72, doc! {"afterClusterTime": later}),
+        (14, doc! {"afterClusterTime": 1}),
+        (14, doc! {"level": 1}),
+        (2, doc! {"level": "bogus"}),
+    ] {
+        let reply = client
+            .run(on("db", doc! {"find": "c", "readConcern": &concern}))
+            .await;
+        assert_eq!(code(&reply), expected, "{concern}: {reply}");
+    }
+    let now = client.run(on("db", doc! {"ping": 1})).await;
+    let now = now.get_timestamp("operationTime").unwrap();
+    let reply = client
+        .run(on(
+            "db",
+            doc! {"find": "c", "readConcern": {"afterClusterTime": now}},
+        ))
+        .await;
+    assert_eq!(code(&reply), 0);
+}
+
+#[tokio::test]
+async fn malformed_session_fields() {
+    let server = replica_set().await;
+    let id = || doc! {"id": bson::Uuid::new()};
+    let generic = Bson::Binary(bson::Binary {
+        subtype: bson::spec::BinarySubtype::Generic,
+        bytes: vec![0; 16],
+    });
+    let short = Bson::Binary(bson::Binary {
+        subtype: bson::spec::BinarySubtype::Uuid,
+        bytes: vec![0; 15],
+    });
+    check(
+        &server,
+        ViolationKind::SessionFields,
+        [
+            (40414, doc! {"ping": 1, "lsid": {}}),
+            (14, doc! {"ping": 1, "lsid": "x"}),
+            (14, doc! {"ping": 1, "lsid": {"id": "x"}}),
+            (14, doc! {"ping": 1, "lsid": {"id": generic}}),
+            (207, doc! {"ping": 1, "lsid": {"id": short}}),
+            (40415, doc! {"ping": 1, "lsid": {"id": bson::Uuid::new(), "x": 1}}),
+            (
+                14,
+                doc! {"insert": "c", "documents": [{}], "lsid": id(), "txnNumber": 1},
+            ),
+            (50768, doc! {"find": "c", "lsid": id(), "txnNumber": 1_i64}),
+            (
+                50768,
+                doc! {"aggregate": "c", "pipeline": [], "cursor": {}, "lsid": id(), "txnNumber": 1_i64},
+            ),
+            (
+                50768,
+                doc! {"getMore": 1_i64, "collection": "c", "lsid": id(), "txnNumber": 1_i64},
+            ),
+            (72, doc! {"find": "c", "txnNumber": 1_i64}),
+            (
+                0,
+                doc! {"insert": "c", "documents": [{}], "lsid": id(), "txnNumber": 1_i64},
+            ),
+        ],
+    )
+    .await;
+    let (server, mut client) = standalone().await;
+    let body = doc! {"find": "c", "lsid": id(), "txnNumber": 1_i64};
+    assert_eq!(code(&client.run(on("db", body)).await), 20);
+    assert_eq!(kinds(&server), [ViolationKind::SessionFields]);
+}
+
+#[tokio::test]
+async fn malformed_read_preferences() {
+    for builder in [
+        TestServer::builder().replica_set(),
+        TestServer::builder().sharded(),
+    ] {
+        let server = builder.start().await.unwrap();
+        let find = |preference: Document| doc! {"find": "c", "$readPreference": preference};
+        check(
+            &server,
+            ViolationKind::ReadPreference,
+            [
+                (2, find(doc! {"mode": "bogus"})),
+                (2, find(doc! {"mode": "primary", "tags": [{"a": "b"}]})),
+                (160, find(doc! {"mode": "nearest", "maxStalenessSeconds": 10})),
+                (0, find(doc! {"mode": "nearest", "maxStalenessSeconds": 90})),
+            ],
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn client_metadata_comes_once_complete_and_short() {
+    let server = replica_set().await;
+    let hello = |metadata: Document| doc! {"hello": 1, "client": metadata};
+    let whole = doc! {"driver": {"name": "d", "version": "1"}, "os": {"type": "Linux"}};
+    let with = |name: &str, value: Bson| {
+        let mut changed = whole.clone();
+        changed.insert(name, value);
+        changed
+    };
+    check(
+        &server,
+        ViolationKind::ClientMetadata,
+        [
+            (183, hello(doc! {"os": {"type": "Linux"}})),
+            (183, hello(doc! {"driver": {"name": "d", "version": "1"}})),
+            (
+                184,
+                hello(with("application", doc! {"name": "x".repeat(129)}.into())),
+            ),
+            (185, hello(with("platform", "x".repeat(1024).into()))),
+            (0, hello(whole.clone())),
+        ],
+    )
+    .await;
+    let mut client = primary(&server).await;
+    // A mongod takes more than drivers may send.
+    let long = hello(with("platform", "x".repeat(512).into()));
+    assert_eq!(code(&client.run(on("admin", long.clone())).await), 0);
+    assert_eq!(kinds(&server), [ViolationKind::ClientMetadata]);
+    assert_eq!(code(&client.run(on("admin", hello(whole.clone()))).await), 186);
+    assert_eq!(code(&client.run(on("admin", doc! {"hello": 1})).await), 0);
+    assert_eq!(kinds(&server), [ViolationKind::ClientMetadata]);
+    let mongos = TestServer::builder().sharded().start().await.unwrap();
+    let mut client = Client::connect(mongos.addresses()[0]).await;
+    assert_eq!(code(&client.run(on("admin", long)).await), 185);
+    assert_eq!(kinds(&mongos), [ViolationKind::ClientMetadata]);
+}
+
+#[tokio::test]
+async fn messages_that_are_too_large_close_the_connection() {
+    let (server, mut client) = standalone().await;
+    let mut head = 48_000_001_i32.to_le_bytes().to_vec();
+    head.extend([0; 8]);
+    head.extend(2013_i32.to_le_bytes());
+    client.stream.write_all(&head).await.unwrap();
+    assert_eq!(client.stream.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    assert_eq!(kinds(&server), [ViolationKind::MessageTooLarge]);
+}
+
+#[tokio::test]
+async fn a_session_serves_one_command_at_a_time() {
+    let server = replica_set().await;
+    let mut setup = primary(&server).await;
+    let point = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": "alwaysOn",
+        "data": {"failCommands": ["insert"], "blockConnection": true, "blockTimeMS": 600_000, "appName": "blocked"},
+    };
+    setup.run(on("admin", point)).await;
+    let named = doc! {
+        "hello": 1,
+        "client": {"application": {"name": "blocked"}, "driver": {"name": "d", "version": "1"}, "os": {"type": "Linux"}},
+    };
+    let session = || doc! {"id": bson::Uuid::new()};
+    let insert = |session: &Document| {
+        on(
+            "db",
+            doc! {"insert": "c", "documents": [{}], "lsid": session, "txnNumber": 1_i64},
+        )
+    };
+    let find = |session: &Document| on("db", doc! {"find": "c", "lsid": session});
+    let mut blocked = 0;
+    for (close, then, expected) in [
+        // Another command beside the one that runs.
+        (false, "find", vec![ViolationKind::SessionInUse]),
+        // Another command after the client has closed the connection of the first.
+        (true, "find", vec![ViolationKind::SessionInUse]),
+        // The same command again, and what ends commands.
+        (true, "insert", vec![]),
+        (false, "killCursors", vec![]),
+        (true, "killCursors", vec![]),
+    ] {
+        let session = session();
+        let mut first = primary(&server).await;
+        first.run(on("admin", named.clone())).await;
+        first.send(0, &insert(&session)).await;
+        blocked += 1;
+        server.wait_for_command("insert", blocked).await;
+        let open = server.open_connections();
+        if close {
+            drop(first);
+            server.wait_for_open_connections(open - 1).await;
+        }
+        let reply = match then {
+            "find" => setup.run(find(&session)).await,
+            "killCursors" => {
+                let kill = doc! {"killCursors": "c", "cursors": [1_i64], "lsid": &session};
+                setup.run(on("db", kill)).await
+            }
+            _ => {
+                blocked += 1;
+                setup.run(insert(&session)).await
+            }
+        };
+        assert_eq!(code(&reply), 0, "{reply}");
+        assert_eq!(kinds(&server), expected, "{then} after closing: {close}");
+    }
+}
+
+#[tokio::test]
+async fn a_violation_fails_the_test() {
+    let (server, mut client) = standalone().await;
+    client
+        .run(on("db", doc! {"find": "c", "writeConcern": {"w": 1}}))
+        .await;
+    let stop = tokio::spawn(server.stop());
+    let panic = stop.await.unwrap_err().into_panic();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        text.contains("WriteConcern: `find` on connection 1: Command does not support writeConcern"),
+        "{text}"
+    );
+    let (server, mut client) = standalone().await;
+    server.allow_violations([ViolationKind::WriteConcern]);
+    client
+        .run(on("db", doc! {"find": "c", "writeConcern": {"w": 1}}))
+        .await;
+    assert!(server.violations().is_empty());
+}
