@@ -16,6 +16,8 @@ pub(crate) struct Error {
     pub(crate) labels: Option<Vec<String>>,
     /// Further fields of the error, such as `keyPattern`.
     pub(crate) extra: Box<Document>,
+    /// An expression without reference to a document failed, which the server notices before it reads any.
+    pub(crate) constant: bool,
 }
 
 macro_rules! codes {
@@ -154,6 +156,7 @@ impl Error {
             message: message.into(),
             labels: None,
             extra: Box::default(),
+            constant: false,
         }
     }
 
@@ -178,6 +181,12 @@ impl Error {
             code::NOT_IMPLEMENTED,
             format!("{feature} is not supported by this test server"),
         )
+    }
+
+    /// Puts what failed before the message.
+    pub(crate) fn caused(mut self, context: &str) -> Self {
+        self.message = format!("{context} :: caused by :: {}", self.message);
+        self
     }
 
     /// Adds a field to the error document.

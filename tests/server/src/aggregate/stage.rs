@@ -63,7 +63,7 @@ impl Stage {
             Stage::Group(group) => group.run(&documents, env)?,
             Stage::Sort(sort) => {
                 let mut documents = documents;
-                sort.sort(&mut documents, env);
+                sort.sort(&mut documents, env)?;
                 documents
             }
             Stage::Limit(limit) => documents.into_iter().take(*limit).collect(),

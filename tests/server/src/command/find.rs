@@ -58,7 +58,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         None => Vec::new(),
         Some(collection) => {
             let ids = select(collection, &filter, scan, &env)?;
-            let found = order(collection, ids, sort.as_ref(), &env);
+            let found = order(collection, ids, sort.as_ref(), &env)?;
             let page = found.into_iter().skip(skip).take(limit.unwrap_or(usize::MAX));
             let mut rows = Vec::new();
             for (id, document) in page {
@@ -148,11 +148,12 @@ fn order(
     ids: Vec<RecordId>,
     sort: Option<&Sort>,
     env: &Env,
-) -> Vec<(RecordId, Arc<Document>)> {
-    let ids = sorted(collection, ids, sort, env);
-    ids.into_iter()
+) -> Result<Vec<(RecordId, Arc<Document>)>> {
+    let ids = sorted(collection, ids, sort, env)?;
+    Ok(ids
+        .into_iter()
         .filter_map(|id| collection.record(id).map(|document| (id, Arc::clone(document))))
-        .collect()
+        .collect())
 }
 
 /// Record ids sorted by their documents.
@@ -161,20 +162,20 @@ pub(crate) fn sorted(
     ids: Vec<RecordId>,
     sort: Option<&Sort>,
     env: &Env,
-) -> Vec<RecordId> {
+) -> Result<Vec<RecordId>> {
     struct Row<'d>(RecordId, &'d Document);
     impl std::borrow::Borrow<Document> for Row<'_> {
         fn borrow(&self) -> &Document {
             self.1
         }
     }
-    let Some(sort) = sort else { return ids };
+    let Some(sort) = sort else { return Ok(ids) };
     let mut rows: Vec<Row<'_>> = ids
         .into_iter()
         .filter_map(|id| Some(Row(id, collection.record(id)?.as_ref())))
         .collect();
-    sort.sort(&mut rows, env);
-    rows.into_iter().map(|row| row.0).collect()
+    sort.sort(&mut rows, env)?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 /// With `returnKey`: the fields of the index that was used, which is the hinted one, or one that serves the sort or the filter.

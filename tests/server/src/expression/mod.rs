@@ -1,19 +1,24 @@
 //! Aggregation expressions: parsed once to a tree, then evaluated per document. A missing value is `Bson::Undefined` here; it
 //! never reaches a document or a client.
 
+pub(crate) mod arguments;
 pub(crate) mod arithmetic;
 pub(crate) mod array;
 pub(crate) mod array_order;
 pub(crate) mod convert;
 pub(crate) mod date;
 pub(crate) mod date_format;
+pub(crate) mod date_parse;
+pub(crate) mod date_parts;
 pub(crate) mod logic;
+pub(crate) mod math;
 pub(crate) mod object;
 pub(crate) mod parse;
 pub(crate) mod set;
 pub(crate) mod string;
 pub(crate) mod string_search;
 
+use crate::aggregate::quantile::Quantile;
 use crate::error::{Error, Result};
 use crate::query::Env;
 use crate::value::{is_nullish, truthy};
@@ -41,6 +46,8 @@ pub(crate) enum Expression {
     Filter(Box<Expression>, String, Box<Expression>, Option<Box<Expression>>),
     /// Input, initial value, body.
     Reduce(Box<[Expression; 3]>),
+    /// `$percentile`, `$median`.
+    Quantile(Box<Quantile>),
 }
 
 /// An operator whose arguments are evaluated first.
@@ -153,7 +160,7 @@ impl Expression {
                     .iter()
                     .map(|item| item.eval(scope))
                     .collect::<Result<Vec<_>>>()?;
-                (function.run)(&values, scope)
+                (function.run)(&values, scope).map_err(|error| self.mark(error))
             }
             Expression::CallNamed(function, arguments) => {
                 let values = arguments
@@ -167,6 +174,7 @@ impl Expression {
                     },
                     scope,
                 )
+                .map_err(|error| self.mark(error))
             }
             Expression::And(all) => {
                 for item in all {
@@ -210,10 +218,10 @@ impl Expression {
                 }
                 match default {
                     Some(default) => default.eval(scope),
-                    None => Err(Error::new(
+                    None => Err(self.mark(Error::new(
                         40066,
                         "$switch could not find a matching branch for an input, and no default was specified.",
-                    )),
+                    ))),
                 }
             }
             Expression::Let(variables, body) => {
@@ -300,6 +308,44 @@ impl Expression {
                 }
                 Ok(value)
             }
+            Expression::Quantile(quantile) => Ok(quantile.of_value(&quantile.input.eval(scope)?)),
+        }
+    }
+
+    /// Whether the server evaluates the expression before it reads documents.
+    pub(crate) fn is_constant(&self) -> bool {
+        let all = |items: &[Expression]| items.iter().all(Expression::is_constant);
+        match self {
+            Expression::Literal(_) => true,
+            Expression::Path(variable, _) => variable == "NOW",
+            Expression::Object(fields) => fields.iter().all(|(_, field)| field.is_constant()),
+            Expression::Call(function, arguments) => function.name != "$rand" && all(arguments),
+            Expression::CallNamed(function, arguments) => {
+                function.name != "$getField" && arguments.iter().all(|(_, item)| item.is_constant())
+            }
+            Expression::Array(items)
+            | Expression::And(items)
+            | Expression::Or(items)
+            | Expression::IfNull(items) => all(items),
+            Expression::Cond(parts) => all(parts.as_slice()),
+            Expression::Switch(branches, default) => {
+                branches
+                    .iter()
+                    .all(|(case, then)| case.is_constant() && then.is_constant())
+                    && default.as_ref().is_none_or(|default| default.is_constant())
+            }
+            Expression::Quantile(quantile) => quantile.input.is_constant(),
+            Expression::Let(..) | Expression::Map(..) | Expression::Filter(..) | Expression::Reduce(..) => {
+                false
+            }
+        }
+    }
+
+    /// Notes in an error that it does not depend on a document.
+    fn mark(&self, error: Error) -> Error {
+        Error {
+            constant: error.constant || self.is_constant(),
+            ..error
         }
     }
 }
