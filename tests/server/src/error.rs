@@ -16,8 +16,19 @@ pub(crate) struct Error {
     pub(crate) labels: Option<Vec<String>>,
     /// Further fields of the error, such as `keyPattern`.
     pub(crate) extra: Box<Document>,
-    /// An expression without reference to a document failed, which the server notices before it reads any.
-    pub(crate) constant: bool,
+    /// When the server finds the error, which decides what it puts before the message.
+    pub(crate) phase: Phase,
+}
+
+/// The phases of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// While the request is parsed.
+    Parsing,
+    /// While an expression without reference to a document is evaluated, before any document is read.
+    Optimizing,
+    /// While documents are processed.
+    Executing,
 }
 
 macro_rules! codes {
@@ -35,6 +46,7 @@ macro_rules! codes {
 codes! {
     INTERNAL_ERROR = 1 "InternalError";
     BAD_VALUE = 2 "BadValue";
+    GRAPH_CONTAINS_CYCLE = 5 "GraphContainsCycle";
     FAILED_TO_PARSE = 9 "FailedToParse";
     UNAUTHORIZED = 13 "Unauthorized";
     TYPE_MISMATCH = 14 "TypeMismatch";
@@ -156,7 +168,7 @@ impl Error {
             message: message.into(),
             labels: None,
             extra: Box::default(),
-            constant: false,
+            phase: Phase::Parsing,
         }
     }
 
@@ -181,6 +193,14 @@ impl Error {
             code::NOT_IMPLEMENTED,
             format!("{feature} is not supported by this test server"),
         )
+    }
+
+    /// Notes that the error arose while documents were processed, unless an earlier phase is known.
+    pub(crate) fn executing(mut self) -> Self {
+        if self.phase == Phase::Parsing {
+            self.phase = Phase::Executing;
+        }
+        self
     }
 
     /// Puts what failed before the message.

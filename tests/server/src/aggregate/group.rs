@@ -193,7 +193,7 @@ impl Group {
                     (Some(pair), _) => Ok(pair[0].clone()),
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => Err(Error::new(
-                        40066,
+                        7_158_303,
                         "$switch could not find a matching branch for an input, and no default was specified.",
                     )),
                 }

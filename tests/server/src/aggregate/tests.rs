@@ -350,3 +350,69 @@ fn sorting_by_two_arrays_is_refused() {
     );
     assert_eq!(refused.unwrap_err().code, 2);
 }
+
+#[test]
+fn buckets_of_about_the_same_size() {
+    let input: Vec<Document> = [5, 1, 4, 1, 3, 2].into_iter().map(|n| doc! {"n": n}).collect();
+    let buckets = |stage: Document| run(vec![doc! {"$bucketAuto": stage}], input.clone());
+    assert_eq!(
+        buckets(doc! {"groupBy": "$n", "buckets": 3}),
+        [
+            doc! {"_id": {"min": 1, "max": 2}, "count": 2},
+            doc! {"_id": {"min": 2, "max": 4}, "count": 2},
+            doc! {"_id": {"min": 4, "max": 5}, "count": 2},
+        ]
+    );
+    // Equal values stay together, and accumulators see the input's order.
+    assert_eq!(
+        buckets(doc! {"groupBy": {"$min": ["$n", 3]}, "buckets": 2, "output": {"all": {"$push": "$n"}}}),
+        [
+            doc! {"_id": {"min": 1, "max": 3}, "all": [1, 1, 2]},
+            doc! {"_id": {"min": 3, "max": 3}, "all": [5, 4, 3]},
+        ]
+    );
+    assert_eq!(buckets(doc! {"groupBy": "$n", "buckets": 100}).len(), 5);
+    let code = |stage: Document| error(vec![doc! {"$bucketAuto": stage}]);
+    assert_eq!(code(doc! {"groupBy": 1, "buckets": 1}), 40239);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": "x"}), 40241);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": 1.5}), 40242);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": 0}), 40243);
+    assert_eq!(code(doc! {"groupBy": "$n"}), 40246);
+    assert_eq!(
+        code(doc! {"groupBy": "$n", "buckets": 1, "granularity": "R5"}),
+        238
+    );
+}
+
+#[test]
+fn redaction_by_level() {
+    let stage = doc! {"$redact": {"$cond": [{"$gt": ["$level", 2]}, "$$PRUNE", "$$DESCEND"]}};
+    let input = doc! {
+        "_id": 1, "level": 1, "a": {"level": 3}, "b": {"level": 2, "c": [{"level": 5}, 7, [{"level": 1}]]},
+    };
+    assert_eq!(
+        run(vec![stage], vec![input]),
+        [doc! {"_id": 1, "level": 1, "b": {"level": 2, "c": [7, [{"level": 1}]]}}]
+    );
+    let kept = doc! {"$redact": {"$cond": [{"$eq": ["$$ROOT.n", 1]}, "$$KEEP", "$$PRUNE"]}};
+    assert_eq!(run(vec![kept], sales()).len(), 1);
+    assert_eq!(error(vec![doc! {"$redact": 1}]), 17053);
+    assert_eq!(error(vec![doc! {"$project": {"a": "$$KEEP"}}]), 17276);
+}
+
+#[test]
+fn errors_of_fields_name_the_stage() {
+    let message = |stage: Document| {
+        run_in(&Catalog::default(), vec![stage], vec![])
+            .unwrap_err()
+            .message
+    };
+    assert_eq!(
+        message(doc! {"$set": {}}),
+        "Invalid $set :: caused by :: specification must have at least one field"
+    );
+    assert_eq!(
+        message(doc! {"$addFields": {"a.": 1}}),
+        "Invalid $addFields :: caused by :: FieldPath must not end with a '.'."
+    );
+}

@@ -4,7 +4,7 @@ use super::Call;
 use super::plan::{Hint, Scan, resolve, select};
 use super::view;
 use crate::cursor::Origin;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
@@ -15,6 +15,10 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    query(call).map_err(|error| super::executor::of_find(call, error))
+}
+
+fn query(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let args = call.args();
     let tailable = args.flag("tailable", false)?;
@@ -44,6 +48,13 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let catalog = call.catalog();
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
+    let is_view = catalog.get(&namespace).is_some_and(|found| found.view.is_some());
+    if is_view && sort.as_ref().is_some_and(Sort::is_natural) {
+        return Err(Error::new(
+            code::INVALID_PIPELINE_OPERATOR,
+            "a view cannot be sorted by $natural",
+        ));
+    }
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
     let projection = args

@@ -19,7 +19,7 @@ pub(crate) mod string;
 pub(crate) mod string_search;
 
 use crate::aggregate::quantile::Quantile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Phase, Result};
 use crate::query::Env;
 use crate::value::{is_nullish, truthy};
 use bson::{Bson, Document};
@@ -130,7 +130,24 @@ impl Expression {
         self.eval(&Scope::new(root, env))
     }
 
+    /// Evaluates with one field of the root standing for `$$CURRENT`.
+    pub(crate) fn evaluate_within(&self, root: &Document, current: &Bson, env: &Env) -> Result<Bson> {
+        let local = Local {
+            name: "CURRENT",
+            value: current,
+            outer: None,
+        };
+        self.eval(&Scope {
+            locals: Some(&local),
+            ..Scope::new(root, env)
+        })
+    }
+
     pub(crate) fn eval(&self, scope: &Scope<'_>) -> Result<Bson> {
+        self.compute(scope).map_err(|error| self.in_phase(error))
+    }
+
+    fn compute(&self, scope: &Scope<'_>) -> Result<Bson> {
         match self {
             Expression::Literal(value) => Ok(value.clone()),
             Expression::Path(variable, parts) => Ok(resolve(variable, parts, scope)),
@@ -160,7 +177,7 @@ impl Expression {
                     .iter()
                     .map(|item| item.eval(scope))
                     .collect::<Result<Vec<_>>>()?;
-                (function.run)(&values, scope).map_err(|error| self.mark(error))
+                (function.run)(&values, scope)
             }
             Expression::CallNamed(function, arguments) => {
                 let values = arguments
@@ -174,7 +191,6 @@ impl Expression {
                     },
                     scope,
                 )
-                .map_err(|error| self.mark(error))
             }
             Expression::And(all) => {
                 for item in all {
@@ -218,10 +234,10 @@ impl Expression {
                 }
                 match default {
                     Some(default) => default.eval(scope),
-                    None => Err(self.mark(Error::new(
+                    None => Err(Error::new(
                         40066,
                         "$switch could not find a matching branch for an input, and no default was specified.",
-                    ))),
+                    )),
                 }
             }
             Expression::Let(variables, body) => {
@@ -341,12 +357,14 @@ impl Expression {
         }
     }
 
-    /// Notes in an error that it does not depend on a document.
-    fn mark(&self, error: Error) -> Error {
-        Error {
-            constant: error.constant || self.is_constant(),
-            ..error
-        }
+    /// Notes in an error when the server finds it: an expression without reference to a document is evaluated first.
+    fn in_phase(&self, error: Error) -> Error {
+        let phase = match error.phase {
+            Phase::Parsing if self.is_constant() => Phase::Optimizing,
+            Phase::Parsing => Phase::Executing,
+            known => known,
+        };
+        Error { phase, ..error }
     }
 }
 

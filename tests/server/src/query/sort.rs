@@ -97,7 +97,7 @@ impl Sort {
     pub(crate) fn key(&self, document: &Document, env: &Env) -> Result<Vec<Bson>> {
         let keys = keys_of(document, &self.paths).map_err(|error| match error.code {
             code::CANNOT_INDEX_PARALLEL_ARRAYS => {
-                Error::bad_value("cannot sort with keys that are parallel arrays")
+                Error::bad_value("cannot sort with keys that are parallel arrays").executing()
             }
             _ => error,
         })?;

@@ -7,6 +7,7 @@ mod client;
 mod commands;
 mod compression;
 mod deployments;
+mod queries;
 mod sockets;
 mod transactions;
 mod users;
