@@ -19,6 +19,19 @@ pub(crate) struct Error {
     pub(crate) extra: Box<Document>,
     /// The rule that no driver may break, if the error refuses such a command.
     pub(crate) violation: Option<ViolationKind>,
+    /// When the server finds the error, which decides what it puts before the message.
+    pub(crate) phase: Phase,
+}
+
+/// The phases of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// While the request is parsed.
+    Parsing,
+    /// While an expression without reference to a document is evaluated, before any document is read.
+    Optimizing,
+    /// While documents are processed.
+    Executing,
 }
 
 macro_rules! codes {
@@ -36,6 +49,7 @@ macro_rules! codes {
 codes! {
     INTERNAL_ERROR = 1 "InternalError";
     BAD_VALUE = 2 "BadValue";
+    GRAPH_CONTAINS_CYCLE = 5 "GraphContainsCycle";
     FAILED_TO_PARSE = 9 "FailedToParse";
     UNAUTHORIZED = 13 "Unauthorized";
     TYPE_MISMATCH = 14 "TypeMismatch";
@@ -164,6 +178,7 @@ impl Error {
             labels: None,
             extra: Box::default(),
             violation: None,
+            phase: Phase::Parsing,
         }
     }
 
@@ -188,6 +203,20 @@ impl Error {
             code::NOT_IMPLEMENTED,
             format!("{feature} is not supported by this test server"),
         )
+    }
+
+    /// Notes that the error arose while documents were processed, unless an earlier phase is known.
+    pub(crate) fn executing(mut self) -> Self {
+        if self.phase == Phase::Parsing {
+            self.phase = Phase::Executing;
+        }
+        self
+    }
+
+    /// Puts what failed before the message.
+    pub(crate) fn caused(mut self, context: &str) -> Self {
+        self.message = format!("{context} :: caused by :: {}", self.message);
+        self
     }
 
     /// Adds a field to the error document.

@@ -1,12 +1,14 @@
 //! Accumulators of `$group` and `$bucket`, some of which are also expressions.
 
-use crate::error::{Error, Result};
+use super::choice::{Chooser, Chosen};
+use super::quantile::Quantile;
+use crate::error::{Error, Result, code};
 use crate::expression::Expression;
 use crate::query::Env;
 use crate::value::compare::{compare, equal};
-use crate::value::decimal::Decimal;
 use crate::value::is_nullish;
 use crate::value::number::Number;
+use crate::value::sum::Sum;
 use bson::{Bson, Document};
 
 /// The kinds of accumulators.
@@ -30,8 +32,22 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Accumulator {
     pub(crate) name: String,
-    kind: Kind,
-    argument: Expression,
+    operation: Operation,
+}
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Plain(Kind, Expression),
+    Choose(Box<Chooser>),
+    Quantile(Box<Quantile>),
+}
+
+/// What an accumulator of one group has seen.
+#[derive(Debug, Clone)]
+pub(super) enum GroupState {
+    Plain(State),
+    Chosen(Chosen),
+    Values(Vec<f64>),
 }
 
 impl Kind {
@@ -87,6 +103,71 @@ impl Accumulator {
                 format!("The field '{name}' must be an accumulator object"),
             ));
         }
+        if matches!(argument, Bson::Array(_)) {
+            return Err(Error::new(
+                40237,
+                format!("The {operator} accumulator is a unary operator"),
+            ));
+        }
+        Ok(Accumulator {
+            name: name.to_owned(),
+            operation: Operation::parse(operator, argument, env)?,
+        })
+    }
+
+    /// A state without input, for the group with this `_id`.
+    pub(super) fn start(&self, id: &Bson, env: &Env) -> Result<GroupState> {
+        Ok(match &self.operation {
+            Operation::Plain(kind, _) => GroupState::Plain(State::new(*kind)),
+            Operation::Choose(chooser) => GroupState::Chosen(chooser.start(id, env)?),
+            Operation::Quantile(_) => GroupState::Values(Vec::new()),
+        })
+    }
+
+    /// Adds what a document gives.
+    pub(super) fn add(&self, state: &mut GroupState, document: &Document, env: &Env) -> Result<()> {
+        match (&self.operation, state) {
+            (Operation::Plain(_, argument), GroupState::Plain(state)) => {
+                state.add(argument.evaluate(document, env)?, env)
+            }
+            (Operation::Choose(chooser), GroupState::Chosen(chosen)) => chooser.add(chosen, document, env),
+            (Operation::Quantile(quantile), GroupState::Values(values)) => {
+                Quantile::add(values, &quantile.input.evaluate(document, env)?);
+                Ok(())
+            }
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// The result for a group.
+    pub(super) fn finish(&self, state: GroupState) -> Result<Bson> {
+        match (&self.operation, state) {
+            (Operation::Plain(..), GroupState::Plain(state)) => Ok(state.finish()),
+            (Operation::Choose(chooser), GroupState::Chosen(chosen)) => Ok(chooser.finish(chosen)),
+            (Operation::Quantile(quantile), GroupState::Values(values)) => Ok(quantile.finish(values)),
+            _ => Err(mixed_up()),
+        }
+    }
+}
+
+fn mixed_up() -> Error {
+    Error::new(
+        code::INTERNAL_ERROR,
+        "an accumulator got the state of another one",
+    )
+}
+
+impl Operation {
+    fn parse(operator: &str, argument: &Bson, env: &Env) -> Result<Operation> {
+        if matches!(operator, "$percentile" | "$median") {
+            return Quantile::parse(operator, argument, env, &mut |value| {
+                Expression::parse(value, env)
+            })
+            .map(|quantile| Operation::Quantile(Box::new(quantile)));
+        }
+        if let Some(chooser) = Chooser::parse(operator, argument, env)? {
+            return Ok(Operation::Choose(Box::new(chooser)));
+        }
         let kind = Kind::parse(operator)
             .ok_or_else(|| Error::new(15952, format!("unknown group operator '{operator}'")))?;
         let argument = match (kind, argument) {
@@ -94,39 +175,20 @@ impl Accumulator {
             (Kind::Count, _) => {
                 return Err(Error::type_mismatch("$count takes no arguments, i.e. $count:{}"));
             }
-            (_, Bson::Array(items)) if items.len() != 1 => {
-                return Err(Error::new(
-                    40237,
-                    format!("The {operator} accumulator is a unary operator"),
-                ));
-            }
-            (_, Bson::Array(items)) => Expression::parse(&items[0], env)?,
             (_, argument) => Expression::parse(argument, env)?,
         };
-        Ok(Accumulator {
-            name: name.to_owned(),
-            kind,
-            argument,
-        })
-    }
-
-    /// A state without input.
-    pub(super) fn start(&self) -> State {
-        State::new(self.kind)
-    }
-
-    /// Adds what a document gives.
-    pub(super) fn add(&self, state: &mut State, document: &Document, env: &Env) -> Result<()> {
-        state.add(self.argument.evaluate(document, env)?, env)
+        Ok(Operation::Plain(kind, argument))
     }
 }
 
-/// What an accumulator has seen.
+/// What an accumulator of a [`Kind`] has seen.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     kind: Kind,
-    sum: Number,
+    sum: Sum,
     count: u64,
+    /// Mean and sum of squared differences from it, by Welford's method.
+    spread: (f64, f64),
     value: Option<Bson>,
     values: Vec<Bson>,
 }
@@ -135,8 +197,9 @@ impl State {
     pub(crate) fn new(kind: Kind) -> State {
         State {
             kind,
-            sum: Number::Int(0),
+            sum: Sum::new(),
             count: 0,
+            spread: (0.0, 0.0),
             value: None,
             values: Vec::new(),
         }
@@ -155,18 +218,22 @@ impl State {
         match self.kind {
             Kind::Sum | Kind::Count => {
                 if let Some(number) = Number::from_bson(&value) {
-                    self.sum = self.sum.add_widening(number);
+                    self.sum.add(number);
                 }
             }
             Kind::Avg => {
                 if let Some(number) = Number::from_bson(&value) {
-                    self.sum = self.sum.add_widening(number);
+                    self.sum.add(number);
                     self.count += 1;
                 }
             }
             Kind::StdDevPop | Kind::StdDevSamp => {
-                if crate::value::is_number(&value) {
-                    self.values.push(value);
+                if let Some(number) = Number::from_bson(&value).map(Number::to_f64) {
+                    self.count += 1;
+                    let (mean, squares) = &mut self.spread;
+                    let difference = number - *mean;
+                    *mean += difference / self.count as f64;
+                    *squares += difference * (number - *mean);
                 }
             }
             Kind::Min | Kind::Max => {
@@ -228,33 +295,22 @@ impl State {
     /// The result.
     pub(crate) fn finish(self) -> Bson {
         match self.kind {
-            Kind::Sum | Kind::Count => self.sum.to_bson(),
+            Kind::Sum | Kind::Count => self.sum.total(),
             Kind::Avg if self.count == 0 => Bson::Null,
-            Kind::Avg => match self.sum {
-                Number::Decimal(sum) => {
-                    Number::Decimal(sum.divide(Decimal::from_i64(self.count as i64))).to_bson()
-                }
-                sum => Bson::Double(sum.to_f64() / self.count as f64),
-            },
+            Kind::Avg => self.sum.mean(self.count),
             Kind::Min | Kind::Max | Kind::First | Kind::Last => self.value.unwrap_or(Bson::Null),
             Kind::Push | Kind::AddToSet => Bson::Array(self.values),
             Kind::MergeObjects => self.value.unwrap_or_else(|| Bson::Document(Document::new())),
-            Kind::StdDevPop => deviation(&self.values, 0),
-            Kind::StdDevSamp => deviation(&self.values, 1),
+            Kind::StdDevPop => deviation(self.spread.1, self.count),
+            Kind::StdDevSamp => deviation(self.spread.1, self.count.saturating_sub(1)),
         }
     }
 }
 
-fn deviation(values: &[Bson], taken_off: usize) -> Bson {
-    if values.len() <= taken_off {
-        return Bson::Null;
+fn deviation(squares: f64, count: u64) -> Bson {
+    if count == 0 {
+        Bson::Null
+    } else {
+        Bson::Double((squares / count as f64).sqrt())
     }
-    let numbers: Vec<f64> = values
-        .iter()
-        .filter_map(Number::from_bson)
-        .map(Number::to_f64)
-        .collect();
-    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
-    Bson::Double((squares / (numbers.len() - taken_off) as f64).sqrt())
 }

@@ -1,6 +1,6 @@
 //! `$group`, `$bucket`, and `$sortByCount`, which is a group and a sort.
 
-use super::accumulator::{Accumulator, State};
+use super::accumulator::{Accumulator, GroupState};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::query::Env;
@@ -9,6 +9,7 @@ use crate::value::compare::compare;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// How documents are grouped.
 #[derive(Debug, Clone)]
@@ -138,17 +139,25 @@ impl Group {
 
     pub(super) fn run(&self, documents: &[Document], env: &Env) -> Result<Vec<Document>> {
         let mut positions: BTreeMap<Key, usize> = BTreeMap::new();
-        let mut groups: Vec<(Bson, Vec<State>)> = Vec::new();
+        let mut groups: Vec<(Bson, Vec<GroupState>)> = Vec::new();
         for document in documents {
             let id = self.id(document, env)?;
             let folded = env
                 .collation
                 .as_ref()
                 .map_or_else(|| id.clone(), |collation| collation.fold(&id));
-            let position = *positions.entry(Key(vec![folded])).or_insert_with(|| {
-                groups.push((id, self.accumulators.iter().map(Accumulator::start).collect()));
-                groups.len() - 1
-            });
+            let position = match positions.entry(Key(vec![folded])) {
+                Entry::Occupied(held) => *held.get(),
+                Entry::Vacant(free) => {
+                    let states = self
+                        .accumulators
+                        .iter()
+                        .map(|accumulator| accumulator.start(&id, env))
+                        .collect::<Result<_>>()?;
+                    groups.push((id, states));
+                    *free.insert(groups.len() - 1)
+                }
+            };
             for (accumulator, state) in self.accumulators.iter().zip(&mut groups[position].1) {
                 accumulator.add(state, document, env)?;
             }
@@ -156,16 +165,16 @@ impl Group {
         if matches!(self.by, By::Bucket(..)) {
             groups.sort_by(|a, b| compare(&a.0, &b.0, None));
         }
-        Ok(groups
+        groups
             .into_iter()
             .map(|(id, states)| {
                 let mut row = doc! { "_id": id };
                 for (accumulator, state) in self.accumulators.iter().zip(states) {
-                    row.insert(&accumulator.name, state.finish());
+                    row.insert(&accumulator.name, accumulator.finish(state)?);
                 }
-                row
+                Ok(row)
             })
-            .collect())
+            .collect()
     }
 
     fn id(&self, document: &Document, env: &Env) -> Result<Bson> {
@@ -184,7 +193,7 @@ impl Group {
                     (Some(pair), _) => Ok(pair[0].clone()),
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => Err(Error::new(
-                        40066,
+                        7_158_303,
                         "$switch could not find a matching branch for an input, and no default was specified.",
                     )),
                 }

@@ -1,10 +1,14 @@
 //! Aggregation pipelines: parsed to stages, then run over materialised documents.
 
 pub(crate) mod accumulator;
+pub(crate) mod bucket_auto;
+pub(crate) mod choice;
 pub(crate) mod group;
 pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod parse;
+pub(crate) mod quantile;
+pub(crate) mod redact;
 pub(crate) mod shape;
 pub(crate) mod stage;
 pub(crate) mod stats;

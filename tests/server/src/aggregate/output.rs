@@ -331,7 +331,7 @@ fn merge_one(
             let pattern: Document = on.iter().map(|field| (field.clone(), Bson::Int32(1))).collect();
             return Err(Error::new(
                 code::DUPLICATE_KEY,
-                format!("PlanExecutor error during aggregation :: caused by :: E11000 duplicate key error collection: {namespace} dup key: {key}"),
+                format!("E11000 duplicate key error collection: {namespace} dup key: {key}"),
             )
             .with("keyPattern", pattern)
             .with("keyValue", key));

@@ -1,9 +1,11 @@
 //! BSON to pipelines, with the server's errors.
 
 use super::Pipeline;
+use super::bucket_auto::BucketAuto;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::output::Output;
+use super::redact::Redact;
 use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
@@ -17,8 +19,7 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
 /// Stages of MongoDB that are not served: named, so that they are told from misspelt ones.
-const NOT_SERVED: [&str; 27] = [
-    "$bucketAuto",
+const NOT_SERVED: [&str; 25] = [
     "$changeStream",
     "$changeStreamSplitLargeEvent",
     "$currentOp",
@@ -32,7 +33,6 @@ const NOT_SERVED: [&str; 27] = [
     "$planCacheStats",
     "$queryStats",
     "$rankFusion",
-    "$redact",
     "$score",
     "$scoreFusion",
     "$search",
@@ -47,7 +47,9 @@ const NOT_SERVED: [&str; 27] = [
     "$mergeCursors",
 ];
 
-const SERVED: [&str; 25] = [
+const SERVED: [&str; 27] = [
+    "$bucketAuto",
+    "$redact",
     "$match",
     "$project",
     "$addFields",
@@ -162,7 +164,7 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
             }
         },
         "$project" => Stage::Project(Projection::parse_stage(object(15969)?, env)?),
-        "$addFields" | "$set" => Stage::AddFields(AddFields::parse(object(40272)?, env)?),
+        "$addFields" | "$set" => Stage::AddFields(AddFields::parse(name, object(40272)?, env)?),
         "$unset" => Stage::Project(Projection::parse_stage(&unset(argument)?, env)?),
         "$replaceRoot" => match object(40229)?.get("newRoot") {
             Some(root) => Stage::ReplaceRoot(Expression::parse(root, env)?),
@@ -176,6 +178,8 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$replaceWith" => Stage::ReplaceRoot(Expression::parse(argument, env)?),
         "$group" => Stage::Group(Group::parse(object(15947)?, env)?),
         "$bucket" => Stage::Group(Group::parse_bucket(object(40201)?, env)?),
+        "$bucketAuto" => Stage::BucketAuto(Box::new(BucketAuto::parse(object(40240)?, env)?)),
+        "$redact" => Stage::Redact(Redact::parse(argument, env)?),
         "$sortByCount" => {
             stages.push(Stage::Group(Group::parse_count(argument, env)?));
             Stage::Sort(Sort::parse(&doc! { "count": -1 })?)

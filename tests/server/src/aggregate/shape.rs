@@ -11,12 +11,14 @@ use bson::{Bson, Document};
 pub(crate) struct AddFields(Vec<(String, Expression)>);
 
 impl AddFields {
-    pub(super) fn parse(spec: &Document, env: &Env) -> Result<AddFields> {
+    /// Parses the argument of the stage, which errors call by the name that the request has for it.
+    pub(super) fn parse(stage: &str, spec: &Document, env: &Env) -> Result<AddFields> {
+        Self::parse_fields(spec, env).map_err(|error| error.caused(&format!("Invalid {stage}")))
+    }
+
+    fn parse_fields(spec: &Document, env: &Env) -> Result<AddFields> {
         if spec.is_empty() {
-            return Err(Error::new(
-                40177,
-                "Invalid $addFields :: caused by :: specification must have at least one field",
-            ));
+            return Err(Error::new(40177, "specification must have at least one field"));
         }
         let mut fields = Vec::new();
         for (name, value) in spec {
@@ -30,7 +32,7 @@ impl AddFields {
                     return Err(Error::new(
                         40176,
                         format!(
-                            "Invalid $addFields :: caused by :: specification contains two conflicting paths. Cannot specify both '{path}' and '{earlier}'"
+                            "specification contains two conflicting paths. Cannot specify both '{path}' and '{earlier}'"
                         ),
                     ));
                 }
@@ -51,18 +53,7 @@ impl AddFields {
 }
 
 fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expression)>) -> Result<()> {
-    if name.is_empty() || name.split('.').any(str::is_empty) {
-        return Err(Error::new(
-            40353,
-            "Invalid $addFields :: caused by :: FieldPath must not be empty or have empty parts",
-        ));
-    }
-    if name.split('.').any(|part| part.starts_with('$')) {
-        return Err(Error::new(
-            16410,
-            "Invalid $addFields :: caused by :: FieldPath field names may not start with '$'. Consider using $getField or $setField.",
-        ));
-    }
+    path::check_field_path(name)?;
     match value {
         // An object without operators names fields within.
         Bson::Document(inner) if !inner.is_empty() && !inner.keys().any(|key| key.starts_with('$')) => {

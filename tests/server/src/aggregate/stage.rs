@@ -1,7 +1,9 @@
 //! The stages and how each changes the stream of documents.
 
+use super::bucket_auto::BucketAuto;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
+use super::redact::Redact;
 use super::shape::{AddFields, Unwind};
 use super::stats::Stats;
 use super::{Pipeline, Source};
@@ -21,6 +23,8 @@ pub(crate) enum Stage {
     AddFields(AddFields),
     ReplaceRoot(Expression),
     Group(Group),
+    BucketAuto(Box<BucketAuto>),
+    Redact(Redact),
     Sort(Sort),
     Limit(usize),
     Skip(usize),
@@ -61,9 +65,11 @@ impl Stage {
                 changed
             }
             Stage::Group(group) => group.run(&documents, env)?,
+            Stage::BucketAuto(buckets) => buckets.run(documents, env)?,
+            Stage::Redact(redact) => redact.run(&documents, env)?,
             Stage::Sort(sort) => {
                 let mut documents = documents;
-                sort.sort(&mut documents, env);
+                sort.sort(&mut documents, env)?;
                 documents
             }
             Stage::Limit(limit) => documents.into_iter().take(*limit).collect(),

@@ -235,3 +235,184 @@ fn sums_of_decimals_are_exact() {
     assert_eq!(rows[0].get("s").unwrap().to_string(), "0.3");
     assert_eq!(rows[0].get("a").unwrap().to_string(), "0.15");
 }
+
+#[test]
+fn sums_of_groups_are_compensated() {
+    let input: Vec<Document> = (0..10).map(|_| doc! {"a": 0.1}).collect();
+    let group = doc! {"$group": {"_id": null, "sum": {"$sum": "$a"}, "avg": {"$avg": "$a"}}};
+    assert_eq!(
+        run(vec![group], input),
+        [doc! {"_id": null, "sum": 1.0, "avg": 0.1}]
+    );
+}
+
+fn scores() -> Vec<Document> {
+    [
+        ("a", 3, "x"),
+        ("a", 9, "y"),
+        ("b", 4, "z"),
+        ("a", 9, "w"),
+        ("b", 1, "v"),
+    ]
+    .into_iter()
+    .map(|(team, score, name)| doc! {"team": team, "score": score, "name": name})
+    .collect()
+}
+
+fn by_team(accumulator: Document) -> Vec<Bson> {
+    let stages = vec![
+        doc! {"$group": {"_id": "$team", "v": accumulator}},
+        doc! {"$sort": {"_id": 1}},
+    ];
+    run(stages, scores())
+        .into_iter()
+        .map(|mut row| row.remove("v").unwrap())
+        .collect()
+}
+
+#[test]
+fn the_first_rows_by_an_order() {
+    let top = |operator: &str, direction: i32| {
+        by_team(doc! { operator: {"output": "$name", "sortBy": {"score": direction}} })
+    };
+    assert_eq!(top("$top", -1), ["y".into(), "z".into()]);
+    assert_eq!(top("$top", 1), ["x".into(), "v".into()]);
+    // Of rows that compare as equal the first one stays.
+    assert_eq!(top("$bottom", 1), ["y".into(), "z".into()]);
+    assert_eq!(
+        by_team(doc! {"$topN": {"n": 2, "output": "$name", "sortBy": {"score": -1, "name": 1}}}),
+        [vec!["w", "y"].into(), vec!["z", "v"].into()]
+    );
+    assert_eq!(
+        by_team(doc! {"$bottomN": {"n": 2, "output": ["$name", "$none"], "sortBy": {"score": 1}}})[0],
+        Bson::Array(vec![
+            Bson::Array(vec!["y".into(), Bson::Null]),
+            Bson::Array(vec!["w".into(), Bson::Null]),
+        ])
+    );
+}
+
+#[test]
+fn the_first_last_least_and_greatest_rows() {
+    let n = |operator: &str, input: &str| by_team(doc! { operator: {"n": 2, "input": input} });
+    assert_eq!(n("$firstN", "$score"), [vec![3, 9].into(), vec![4, 1].into()]);
+    assert_eq!(
+        n("$lastN", "$name"),
+        [vec!["y", "w"].into(), vec!["z", "v"].into()]
+    );
+    assert_eq!(n("$minN", "$score"), [vec![3, 9].into(), vec![1, 4].into()]);
+    assert_eq!(n("$maxN", "$score"), [vec![9, 9].into(), vec![4, 1].into()]);
+    assert_eq!(n("$maxN", "$none"), [Bson::Array(vec![]), Bson::Array(vec![])]);
+    assert_eq!(
+        by_team(doc! {"$median": {"input": "$score", "method": "approximate"}}),
+        [9.0.into(), 1.0.into()]
+    );
+    assert_eq!(
+        by_team(doc! {"$percentile": {"input": "$score", "p": [0.0, 1.0], "method": "approximate"}}),
+        [vec![3.0, 9.0].into(), vec![1.0, 4.0].into()]
+    );
+}
+
+#[test]
+fn the_number_of_rows_may_depend_on_the_group() {
+    let stages = vec![
+        doc! {"$group": {"_id": {"t": "$team"}, "v": {
+            "$firstN": {"input": "$score", "n": {"$cond": [{"$eq": ["$t", "a"]}, 2, 1]}}
+        }}},
+        doc! {"$sort": {"_id": 1}},
+        doc! {"$project": {"_id": 0}},
+    ];
+    assert_eq!(run(stages, scores()), [doc! {"v": [3, 9]}, doc! {"v": [4]}]);
+}
+
+#[test]
+fn malformed_accumulators() {
+    let code = |accumulator: Document| error(vec![doc! {"$group": {"_id": null, "v": accumulator}}]);
+    assert_eq!(code(doc! {"$push": ["$a"]}), 40237);
+    assert_eq!(code(doc! {"$sum": ["$a", "$b"]}), 40237);
+    assert_eq!(code(doc! {"$top": 1}), 5_788_001);
+    assert_eq!(code(doc! {"$top": {"n": 1}}), 5_788_002);
+    assert_eq!(code(doc! {"$topN": {"output": 1, "sortBy": {"a": 1}}}), 5_788_003);
+    assert_eq!(code(doc! {"$top": {"sortBy": {"a": 1}}}), 5_788_004);
+    assert_eq!(code(doc! {"$top": {"output": 1}}), 5_788_005);
+    assert_eq!(code(doc! {"$top": {"output": 1, "sortBy": {"a": 2}}}), 15975);
+    assert_eq!(code(doc! {"$maxN": {"input": 1, "n": 0}}), 5_787_908);
+    assert_eq!(code(doc! {"$maxN": {"input": 1, "m": 0}}), 5_787_901);
+    assert_eq!(code(doc! {"$firstN": {"n": 1}}), 5_787_907);
+}
+
+#[test]
+fn sorting_by_two_arrays_is_refused() {
+    let refused = run_in(
+        &Catalog::default(),
+        vec![doc! {"$sort": {"a": 1, "b": 1}}],
+        vec![doc! {"a": [1], "b": [1]}],
+    );
+    assert_eq!(refused.unwrap_err().code, 2);
+}
+
+#[test]
+fn buckets_of_about_the_same_size() {
+    let input: Vec<Document> = [5, 1, 4, 1, 3, 2].into_iter().map(|n| doc! {"n": n}).collect();
+    let buckets = |stage: Document| run(vec![doc! {"$bucketAuto": stage}], input.clone());
+    assert_eq!(
+        buckets(doc! {"groupBy": "$n", "buckets": 3}),
+        [
+            doc! {"_id": {"min": 1, "max": 2}, "count": 2},
+            doc! {"_id": {"min": 2, "max": 4}, "count": 2},
+            doc! {"_id": {"min": 4, "max": 5}, "count": 2},
+        ]
+    );
+    // Equal values stay together, and accumulators see the input's order.
+    assert_eq!(
+        buckets(doc! {"groupBy": {"$min": ["$n", 3]}, "buckets": 2, "output": {"all": {"$push": "$n"}}}),
+        [
+            doc! {"_id": {"min": 1, "max": 3}, "all": [1, 1, 2]},
+            doc! {"_id": {"min": 3, "max": 3}, "all": [5, 4, 3]},
+        ]
+    );
+    assert_eq!(buckets(doc! {"groupBy": "$n", "buckets": 100}).len(), 5);
+    let code = |stage: Document| error(vec![doc! {"$bucketAuto": stage}]);
+    assert_eq!(code(doc! {"groupBy": 1, "buckets": 1}), 40239);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": "x"}), 40241);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": 1.5}), 40242);
+    assert_eq!(code(doc! {"groupBy": "$n", "buckets": 0}), 40243);
+    assert_eq!(code(doc! {"groupBy": "$n"}), 40246);
+    assert_eq!(
+        code(doc! {"groupBy": "$n", "buckets": 1, "granularity": "R5"}),
+        238
+    );
+}
+
+#[test]
+fn redaction_by_level() {
+    let stage = doc! {"$redact": {"$cond": [{"$gt": ["$level", 2]}, "$$PRUNE", "$$DESCEND"]}};
+    let input = doc! {
+        "_id": 1, "level": 1, "a": {"level": 3}, "b": {"level": 2, "c": [{"level": 5}, 7, [{"level": 1}]]},
+    };
+    assert_eq!(
+        run(vec![stage], vec![input]),
+        [doc! {"_id": 1, "level": 1, "b": {"level": 2, "c": [7, [{"level": 1}]]}}]
+    );
+    let kept = doc! {"$redact": {"$cond": [{"$eq": ["$$ROOT.n", 1]}, "$$KEEP", "$$PRUNE"]}};
+    assert_eq!(run(vec![kept], sales()).len(), 1);
+    assert_eq!(error(vec![doc! {"$redact": 1}]), 17053);
+    assert_eq!(error(vec![doc! {"$project": {"a": "$$KEEP"}}]), 17276);
+}
+
+#[test]
+fn errors_of_fields_name_the_stage() {
+    let message = |stage: Document| {
+        run_in(&Catalog::default(), vec![stage], vec![])
+            .unwrap_err()
+            .message
+    };
+    assert_eq!(
+        message(doc! {"$set": {}}),
+        "Invalid $set :: caused by :: specification must have at least one field"
+    );
+    assert_eq!(
+        message(doc! {"$addFields": {"a.": 1}}),
+        "Invalid $addFields :: caused by :: FieldPath must not end with a '.'."
+    );
+}

@@ -19,6 +19,10 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    run_pipeline(call).map_err(|error| super::executor::of_aggregate(call, error))
+}
+
+fn run_pipeline(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let namespace = match call.body.get(call.key) {
         Some(value) if Number::from_bson(value).and_then(Number::to_exact_i64) == Some(1) => None,
@@ -100,7 +104,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         stages: pipeline.stages[done..].to_vec(),
         output: None,
     };
-    let mut rows = rest.run(input, source, &env)?;
+    let mut rows = rest.run(input, source, &env).map_err(Error::executing)?;
     // Stages may build documents that no reply and no collection can hold.
     if let Some(size) = rows
         .iter()
@@ -114,14 +118,16 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     }
     if let Some(output) = &pipeline.output {
         let bypass = args.flag("bypassDocumentValidation", false)?;
-        output.write(
-            std::mem::take(&mut rows),
-            &mut catalog,
-            call.db,
-            &env,
-            &|| call.deployment.tick(),
-            bypass,
-        )?;
+        output
+            .write(
+                std::mem::take(&mut rows),
+                &mut catalog,
+                call.db,
+                &env,
+                &|| call.deployment.tick(),
+                bypass,
+            )
+            .map_err(Error::executing)?;
         call.wrote();
     }
     // A pipeline of these stages becomes a query, which ends as a find does, and with its collection.

@@ -4,7 +4,7 @@ use super::Call;
 use super::plan::{Hint, Scan, resolve, select};
 use super::view;
 use crate::cursor::{End, Opening, Origin, ReadFrom};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
@@ -17,6 +17,10 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
+    query(call).map_err(|error| super::executor::of_find(call, error))
+}
+
+fn query(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let args = call.args();
     let tailable = args.flag("tailable", false)?;
@@ -46,6 +50,13 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let catalog = call.catalog();
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
+    let is_view = catalog.get(&namespace).is_some_and(|found| found.view.is_some());
+    if is_view && sort.as_ref().is_some_and(Sort::is_natural) {
+        return Err(Error::new(
+            code::INVALID_PIPELINE_OPERATOR,
+            "a view cannot be sorted by $natural",
+        ));
+    }
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
     let projection = args
@@ -70,7 +81,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         None => Vec::new(),
         Some(collection) => {
             let ids = select(collection, &filter, scan, &env)?;
-            let found = order(collection, ids, sort.as_ref(), &env);
+            let found = order(collection, ids, sort.as_ref(), &env)?;
             let page = found.into_iter().skip(skip).take(limit.unwrap_or(usize::MAX));
             let mut rows = Vec::new();
             for (id, document) in page {
@@ -237,11 +248,12 @@ fn order(
     ids: Vec<RecordId>,
     sort: Option<&Sort>,
     env: &Env,
-) -> Vec<(RecordId, Arc<Document>)> {
-    let ids = sorted(collection, ids, sort, env);
-    ids.into_iter()
+) -> Result<Vec<(RecordId, Arc<Document>)>> {
+    let ids = sorted(collection, ids, sort, env)?;
+    Ok(ids
+        .into_iter()
         .filter_map(|id| collection.record(id).map(|document| (id, Arc::clone(document))))
-        .collect()
+        .collect())
 }
 
 /// Record ids sorted by their documents.
@@ -250,20 +262,20 @@ pub(crate) fn sorted(
     ids: Vec<RecordId>,
     sort: Option<&Sort>,
     env: &Env,
-) -> Vec<RecordId> {
+) -> Result<Vec<RecordId>> {
     struct Row<'d>(RecordId, &'d Document);
     impl std::borrow::Borrow<Document> for Row<'_> {
         fn borrow(&self) -> &Document {
             self.1
         }
     }
-    let Some(sort) = sort else { return ids };
+    let Some(sort) = sort else { return Ok(ids) };
     let mut rows: Vec<Row<'_>> = ids
         .into_iter()
         .filter_map(|id| Some(Row(id, collection.record(id)?.as_ref())))
         .collect();
-    sort.sort(&mut rows, env);
-    rows.into_iter().map(|row| row.0).collect()
+    sort.sort(&mut rows, env)?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 /// With `returnKey`: the fields of the index that was used, which is the hinted one, or one that serves the sort or the filter.

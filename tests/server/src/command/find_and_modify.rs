@@ -56,6 +56,11 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
                 "Cannot specify both upsert=true and remove=true",
             ));
         }
+        (true, None) if args.get("arrayFilters").is_some() => {
+            return Err(Error::failed_to_parse(
+                "Cannot specify arrayFilters and remove=true",
+            ));
+        }
         (true, None) if new => {
             return Err(Error::failed_to_parse(
                 "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document",
@@ -88,7 +93,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
                 ..Scan::default()
             };
             let ids = select(collection, &filter, scan, &env)?;
-            sorted(collection, ids, sort.as_ref(), &env).first().copied()
+            sorted(collection, ids, sort.as_ref(), &env)?.first().copied()
         }
     };
     let Some(update) = update else {

@@ -12,6 +12,7 @@ pub(crate) mod create;
 pub(crate) mod cursors;
 pub(crate) mod delete;
 pub(crate) mod dispatch;
+pub(crate) mod executor;
 pub(crate) mod find;
 pub(crate) mod find_and_modify;
 pub(crate) mod generic;

@@ -1,6 +1,6 @@
 //! Which records a query looks at and in which order: by hint, by bounds, or as the collection chooses.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Collection, RecordId};
@@ -49,12 +49,19 @@ pub(crate) fn resolve<'c>(collection: &'c Collection, hint: &Bson) -> Result<Hin
             let same = |index: &&Index| {
                 identical_documents(&normalized(&index.key_pattern()), &normalized(pattern)) && !index.hidden
             };
-            collection
-                .indexes
-                .iter()
-                .find(same)
-                .map(Hint::Index)
-                .ok_or_else(missing)
+            let mut found = collection.indexes.iter().filter(same);
+            match (found.next(), found.next()) {
+                (Some(index), None) => Ok(Hint::Index(index)),
+                (None, _) => Err(missing()),
+                (Some(one), Some(other)) => Err(Error::new(
+                    code::INDEX_NOT_FOUND,
+                    format!(
+                        "error processing query: planner returned error :: caused by :: Hint matched multiple indexes, must hint \
+                         by index name. Matched: {} and {}",
+                        one.name, other.name
+                    ),
+                )),
+            }
         }
         _ => Err(Error::failed_to_parse("hint must be a string or an object")),
     }

@@ -208,7 +208,7 @@ pub(super) fn run_statement(
             select(collection, &filter, scan, &env)?,
             sort.as_ref(),
             &env,
-        );
+        )?;
         if !multi {
             ids.truncate(1);
         }

@@ -1,11 +1,12 @@
-//! Arithmetic, and the accumulators that also work as expressions.
+//! Arithmetic and rounding, and the accumulators that also work as expressions.
 
+use super::math::one_number;
 use super::{Function, Scope};
 use crate::aggregate::accumulator::{Kind, State};
 use crate::error::{Error, Result};
 use crate::value::decimal::Decimal;
 use crate::value::number::{Number, in_i64_range};
-use crate::value::{is_nullish, type_name};
+use crate::value::{format, is_nullish, type_name};
 use bson::{Bson, DateTime};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -70,36 +71,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         run: |a, _| round(a, true),
     },
     Function {
-        name: "$sqrt",
-        min: 1,
-        max: 1,
-        run: sqrt,
-    },
-    Function {
-        name: "$pow",
-        min: 2,
-        max: 2,
-        run: pow,
-    },
-    Function {
-        name: "$exp",
-        min: 1,
-        max: 1,
-        run: |a, _| double("$exp", &a[0], f64::exp),
-    },
-    Function {
-        name: "$ln",
-        min: 1,
-        max: 1,
-        run: |a, _| logarithm("$ln", 28766, &a[0], f64::ln),
-    },
-    Function {
-        name: "$log10",
-        min: 1,
-        max: 1,
-        run: |a, _| logarithm("$log10", 28761, &a[0], f64::log10),
-    },
-    Function {
         name: "$sum",
         min: 0,
         max: usize::MAX,
@@ -148,13 +119,6 @@ fn accumulate(kind: Kind, arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson>
         state.add(item.clone(), scope.env)?;
     }
     Ok(state.finish())
-}
-
-fn not_a_number(code: i32, operator: &str, value: &Bson) -> Error {
-    Error::new(
-        code,
-        format!("{operator} only supports numeric types, not {}", type_name(value)),
-    )
 }
 
 fn add(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
@@ -289,11 +253,18 @@ fn modulo(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     let Some((left, right)) = two_numbers("$mod", 16611, arguments)? else {
         return Ok(Bson::Null);
     };
-    if right.to_f64() == 0.0 {
-        return Err(Error::new(16610, "can't $mod by zero"));
+    let (zero, code) = match (left, right) {
+        (_, Number::Decimal(right)) => (right.is_zero(), 5_733_415),
+        (Number::Decimal(_), right) => (right.to_f64() == 0.0, 5_733_415),
+        (_, right) => (right.to_f64() == 0.0, 16610),
+    };
+    if zero {
+        return Err(Error::new(code, "can't $mod by zero"));
     }
     match (left, right) {
-        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => Err(Error::not_served("$mod of decimals")),
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            Ok(Number::Decimal(left.to_decimal().remainder(right.to_decimal())).to_bson())
+        }
         (Number::Double(_), _) | (_, Number::Double(_)) => Ok(Bson::Double(left.to_f64() % right.to_f64())),
         (Number::Int(left), Number::Int(right)) => Ok(Bson::Int32(left.checked_rem(right).unwrap_or(0))),
         _ => {
@@ -306,17 +277,8 @@ fn modulo(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     }
 }
 
-fn one_number(operator: &str, value: &Bson) -> Result<Option<Number>> {
-    if is_nullish(value) {
-        return Ok(None);
-    }
-    Number::from_bson(value)
-        .map(Some)
-        .ok_or_else(|| not_a_number(28765, operator, value))
-}
-
 fn abs(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
-    let Some(number) = one_number("$abs", &arguments[0])? else {
+    let Some(number) = one_number("$abs", 28765, &arguments[0])? else {
         return Ok(Bson::Null);
     };
     Ok(match number {
@@ -338,24 +300,20 @@ fn abs(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     })
 }
 
-/// Rounds to an integer; `direction` is where a decimal with a fraction goes.
+/// Rounds to an integer, a decimal with a fraction in the direction of the sign of `direction`.
 fn rounded(operator: &str, value: &Bson, double: fn(f64) -> f64, direction: i64) -> Result<Bson> {
-    let Some(number) = one_number(operator, value)? else {
+    let Some(number) = one_number(operator, 28765, value)? else {
         return Ok(Bson::Null);
     };
     Ok(match number {
         Number::Double(number) => Bson::Double(double(number)),
-        Number::Decimal(number) if !number.is_integral() => {
-            let truncated = number.round_to(0, true);
-            let away = if direction > 0 {
-                !number.is_negative()
-            } else {
-                number.is_negative()
-            };
-            let moved = if away {
-                truncated.add(Decimal::from_i64(direction))
-            } else {
+        Number::Decimal(number) => {
+            let truncated = number.quantize(0, true);
+            let towards_zero = number.is_integral() || (direction < 0) != number.is_negative();
+            let moved = if towards_zero {
                 truncated
+            } else {
+                truncated.add(Decimal::from_i64(direction))
             };
             Number::Decimal(moved).to_bson()
         }
@@ -363,105 +321,80 @@ fn rounded(operator: &str, value: &Bson, double: fn(f64) -> f64, direction: i64)
     })
 }
 
+/// The second argument of `$round` and `$trunc`; `None` if it is null.
+fn places(operator: &str, value: &Bson) -> Result<Option<i32>> {
+    if is_nullish(value) {
+        return Ok(None);
+    }
+    let number = Number::from_bson(value).ok_or_else(|| {
+        Error::new(
+            16004,
+            format!("can't convert from BSON type {} to long", type_name(value)),
+        )
+    })?;
+    if !number.to_f64().is_finite() {
+        return Err(Error::new(
+            31109,
+            format!(
+                "Can't coerce out of range value {} to long",
+                format::short(number.to_f64())
+            ),
+        ));
+    }
+    let places = number
+        .to_exact_i64()
+        .and_then(|places| i32::try_from(places).ok())
+        .ok_or_else(|| {
+            // The two spaces are the server's.
+            Error::new(
+                51082,
+                format!("precision argument to  {operator} must be a integral value"),
+            )
+        })?;
+    if !(-20..=100).contains(&places) {
+        return Err(Error::new(
+            51083,
+            format!("cannot apply {operator} with precision value {places} value must be in [-20, 100]"),
+        ));
+    }
+    Ok(Some(places))
+}
+
 fn round(arguments: &[Bson], truncate: bool) -> Result<Bson> {
     let operator = if truncate { "$trunc" } else { "$round" };
-    let Some(number) = one_number(operator, &arguments[0])? else {
+    let Some(number) = one_number(operator, 51081, &arguments[0])? else {
         return Ok(Bson::Null);
     };
     let places = match arguments.get(1) {
         None => 0,
-        Some(value) if is_nullish(value) => return Ok(Bson::Null),
-        Some(value) => Number::from_bson(value)
-            .and_then(Number::to_exact_i64)
-            .filter(|places| (-20..=100).contains(places))
-            .ok_or_else(|| {
-                Error::new(
-                    51083,
-                    "cannot apply round with precision value outside of -20 and 100",
-                )
-            })?,
+        Some(value) => match places(operator, value)? {
+            None => return Ok(Bson::Null),
+            Some(places) => places,
+        },
     };
     Ok(match number {
         Number::Double(number) if !number.is_finite() => Bson::Double(number),
-        Number::Double(number) if places > 0 || truncate || places < 0 => {
-            // Through the decimal digits of the double, so that no rounding error comes in.
-            let exact = Decimal::from_f64(number, 34);
-            Bson::Double(exact.round_to(places as i32, truncate).to_f64())
+        // Through the exact decimal digits of the double, as the server rounds it.
+        Number::Double(number) => {
+            Bson::Double(Decimal::from_f64(number, 34).quantize(places, truncate).to_f64())
         }
-        Number::Double(number) => Bson::Double(number.round_ties_even()),
-        Number::Decimal(number) => Number::Decimal(number.round_to(places as i32, truncate)).to_bson(),
+        Number::Decimal(number) => Number::Decimal(number.quantize(places, truncate)).to_bson(),
         whole if places >= 0 => whole.to_bson(),
         whole => {
-            let kept = whole
-                .to_decimal()
-                .round_to(places as i32, truncate)
-                .truncate_to_i64()
-                .unwrap_or(0);
+            let kept = whole.to_decimal().quantize(places, truncate).truncate_to_i64();
+            let kept = kept.ok_or_else(|| {
+                Error::new(
+                    51080,
+                    format!(
+                        "invalid conversion from Decimal128 result in {operator} resulting from arguments: [{}, {places}]",
+                        whole.to_saturated_i64()
+                    ),
+                )
+            })?;
             match whole {
                 Number::Int(_) => i32::try_from(kept).map_or(Bson::Int64(kept), Bson::Int32),
                 _ => Bson::Int64(kept),
             }
         }
     })
-}
-
-fn double(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
-    match one_number(operator, value)? {
-        None => Ok(Bson::Null),
-        Some(Number::Decimal(_)) => Err(Error::not_served(format!("{operator} of a decimal"))),
-        Some(number) => Ok(Bson::Double(apply(number.to_f64()))),
-    }
-}
-
-fn logarithm(operator: &str, code: i32, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
-    match Number::from_bson(value) {
-        Some(number) if number.to_f64() <= 0.0 => Err(Error::new(
-            code,
-            format!("{operator}'s argument must be a positive number, but is {value}"),
-        )),
-        _ => double(operator, value, apply),
-    }
-}
-
-fn sqrt(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
-    match Number::from_bson(&arguments[0]) {
-        Some(number) if number.to_f64() < 0.0 => Err(Error::new(
-            28714,
-            "$sqrt's argument must be greater than or equal to 0",
-        )),
-        _ => double("$sqrt", &arguments[0], f64::sqrt),
-    }
-}
-
-fn pow(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
-    let Some((base, exponent)) = two_numbers("$pow", 28762, arguments)? else {
-        return Ok(Bson::Null);
-    };
-    if base.to_f64() == 0.0 && exponent.to_f64() < 0.0 {
-        return Err(Error::new(
-            28764,
-            "$pow cannot take a base of 0 and a negative exponent",
-        ));
-    }
-    match (base, exponent) {
-        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => Err(Error::not_served("$pow of decimals")),
-        (Number::Double(_), _) | (_, Number::Double(_)) => {
-            Ok(Bson::Double(base.to_f64().powf(exponent.to_f64())))
-        }
-        (base, exponent) => {
-            let power = exponent.to_saturated_i64();
-            let exact = u32::try_from(power)
-                .ok()
-                .and_then(|power| base.to_saturated_i64().checked_pow(power));
-            Ok(match exact {
-                Some(value) => match (base, exponent) {
-                    (Number::Int(_), Number::Int(_)) => {
-                        i32::try_from(value).map_or(Bson::Int64(value), Bson::Int32)
-                    }
-                    _ => Bson::Int64(value),
-                },
-                None => Bson::Double(base.to_f64().powf(power as f64)),
-            })
-        }
-    }
 }

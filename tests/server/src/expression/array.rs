@@ -1,5 +1,6 @@
 //! Arrays: element access, slices, ranges, concatenation, and conversion from and to objects.
 
+use super::string_search::search_bound;
 use super::{Function, Scope};
 use crate::error::{Error, Result};
 use crate::value::compare::equal;
@@ -105,16 +106,23 @@ pub(super) fn filter_limit(value: &Bson) -> Result<usize> {
         })
 }
 
-fn index(operator: &str, code: i32, value: &Bson) -> Result<i64> {
-    Number::from_bson(value)
-        .and_then(Number::to_exact_i64)
+/// A 32-bit integer; one code for what is no number, another for a number that is none.
+fn index(operator: &str, [numeric_code, integral_code]: [i32; 2], value: &Bson) -> Result<i64> {
+    let Some(number) = Number::from_bson(value) else {
+        return Err(Error::new(
+            numeric_code,
+            format!("{operator} requires a number, but found {}", type_name(value)),
+        ));
+    };
+    number
+        .to_exact_i64()
+        .filter(|number| i32::try_from(*number).is_ok())
         .ok_or_else(|| {
             Error::new(
-                code,
+                integral_code,
                 format!(
-                    "{operator} requires a 32-bit integer, found {} of type {}",
-                    format::bson(value),
-                    type_name(value)
+                    "{operator} requires a value that can be represented as a 32-bit integer, found {}",
+                    format::bson(value)
                 ),
             )
         })
@@ -151,7 +159,7 @@ fn element_at(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
             ));
         }
     };
-    let at = index("$arrayElemAt", 28690, &arguments[1])?;
+    let at = index("$arrayElemAt", [28690, 28691], &arguments[1])?;
     let at = if at < 0 { at + items.len() as i64 } else { at };
     Ok(usize::try_from(at)
         .ok()
@@ -188,12 +196,12 @@ fn slice(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
         ));
     };
     let length = items.len() as i64;
-    let second = index("$slice", 28725, &arguments[1])?;
+    let second = index("$slice", [28725, 28726], &arguments[1])?;
     let (start, count) = match arguments.get(2) {
         None if second < 0 => ((length + second).max(0), length),
         None => (0, second),
         Some(count) => {
-            let count = index("$slice", 28727, count)?;
+            let count = index("$slice", [28727, 28728], count)?;
             if count <= 0 {
                 return Err(Error::new(
                     28729,
@@ -258,8 +266,14 @@ fn index_of(arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
     };
     let bound = |position: usize, default: usize| match arguments.get(position) {
         None => Ok(default),
-        Some(value) => usize::try_from(index("$indexOfArray", 40096, value)?)
-            .map_err(|_| Error::new(40097, "$indexOfArray requires a nonnegative index")),
+        Some(value) => {
+            let name = if position == 2 {
+                "starting index"
+            } else {
+                "ending index"
+            };
+            search_bound("$indexOfArray", name, [9_711_600, 9_711_601], value)
+        }
     };
     let (start, end) = (bound(2, 0)?, bound(3, items.len())?.min(items.len()));
     let found = (start..end).find(|at| equal(&items[*at], &arguments[1], scope.env.collation.as_ref()));
@@ -299,12 +313,12 @@ fn reverse(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
 
 fn range(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     let (start, end) = (
-        index("$range", 34443, &arguments[0])?,
-        index("$range", 34445, &arguments[1])?,
+        index("$range", [34443, 34444], &arguments[0])?,
+        index("$range", [34445, 34446], &arguments[1])?,
     );
     let step = arguments
         .get(2)
-        .map_or(Ok(1), |step| index("$range", 34447, step))?;
+        .map_or(Ok(1), |step| index("$range", [34447, 34448], step))?;
     if step == 0 {
         return Err(Error::new(34449, "$range requires a non-zero step value"));
     }

@@ -1,6 +1,7 @@
 //! `$zip`, `$sortArray`, and the first and greatest few of an array.
 
 use super::{Named, NamedFunction, Scope};
+use crate::aggregate::choice::{Choice, Chosen};
 use crate::error::{Error, Result};
 use crate::query::sort::Sort;
 use crate::value::compare::compare;
@@ -25,30 +26,25 @@ pub(super) const NAMED: &[NamedFunction] = &[
         name: "$firstN",
         required: &["input", "n"],
         optional: &[],
-        run: |n, _| take(n, |items, count| items.into_iter().take(count).collect()),
+        run: |n, s| choose(n, s, Choice::First),
     },
     NamedFunction {
         name: "$lastN",
         required: &["input", "n"],
         optional: &[],
-        run: |n, _| {
-            take(n, |items, count| {
-                let skip = items.len().saturating_sub(count);
-                items.into_iter().skip(skip).collect()
-            })
-        },
+        run: |n, s| choose(n, s, Choice::Last),
     },
     NamedFunction {
         name: "$minN",
         required: &["input", "n"],
         optional: &[],
-        run: |n, s| extreme(n, s, false),
+        run: |n, s| choose(n, s, Choice::Min),
     },
     NamedFunction {
         name: "$maxN",
         required: &["input", "n"],
         optional: &[],
-        run: |n, s| extreme(n, s, true),
+        run: |n, s| choose(n, s, Choice::Max),
     },
 ];
 
@@ -56,6 +52,9 @@ fn zip(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     let Bson::Array(inputs) = named.required("inputs") else {
         return Err(Error::new(34461, "inputs must be an array of expressions"));
     };
+    if inputs.is_empty() {
+        return Err(Error::new(34465, "$zip requires at least one input array"));
+    }
     let mut arrays = Vec::with_capacity(inputs.len());
     for input in inputs {
         match input {
@@ -112,11 +111,13 @@ fn sort(named: &Named, scope: &Scope<'_>) -> Result<Bson> {
     match named.required("sortBy") {
         Bson::Document(pattern) => {
             let sort = Sort::parse(pattern)?;
-            let key = |item: &Bson| match item {
-                Bson::Document(document) => sort.key(document, scope.env),
-                _ => sort.key(&Document::new(), scope.env),
-            };
-            items.sort_by(|a, b| sort.compare_keys(&key(a), &key(b)));
+            let none = Document::new();
+            let mut keyed = items
+                .into_iter()
+                .map(|item| Ok((sort.key(item.as_document().unwrap_or(&none), scope.env)?, item)))
+                .collect::<Result<Vec<_>>>()?;
+            keyed.sort_by(|(a, _), (b, _)| sort.compare_keys(a, b));
+            items = keyed.into_iter().map(|(_, item)| item).collect();
         }
         direction => {
             let ascending = match Number::from_bson(direction).and_then(Number::to_exact_i64) {
@@ -138,40 +139,14 @@ fn sort(named: &Named, scope: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::Array(items))
 }
 
-fn take(named: &Named, choose: fn(Vec<Bson>, usize) -> Vec<Bson>) -> Result<Bson> {
-    let count = Number::from_bson(named.required("n"))
-        .and_then(Number::to_exact_i64)
-        .filter(|count| *count > 0)
-        .and_then(|count| usize::try_from(count).ok())
-        .ok_or_else(|| {
-            Error::new(
-                5_787_908,
-                format!("'n' of {} must be greater than 0 and integral", named.operator),
-            )
-        })?;
-    match named.required("input") {
-        Bson::Array(items) => Ok(Bson::Array(choose(items.clone(), count))),
-        other => Err(Error::new(
-            5_788_200,
-            format!(
-                "Input of {} must be an array, found: {}",
-                named.operator,
-                type_name(other)
-            ),
-        )),
-    }
-}
-
-fn extreme(named: &Named, scope: &Scope<'_>, greatest: bool) -> Result<Bson> {
-    let Bson::Array(mut items) = take(named, |items, _| items)? else {
-        return Ok(Bson::Null);
+/// `$firstN` and its relatives over the elements of an array.
+fn choose(named: &Named, scope: &Scope<'_>, choice: Choice) -> Result<Bson> {
+    let mut chosen = Chosen::new(choice, named.required("n"))?;
+    let Bson::Array(items) = named.required("input") else {
+        return Err(Error::new(5_788_200, "Input must be an array"));
     };
-    items.retain(|item| !is_nullish(item));
-    items.sort_by(|a, b| {
-        let order = compare(a, b, scope.env.collation.as_ref());
-        if greatest { order.reverse() } else { order }
-    });
-    let count = Number::from_bson(named.required("n")).map_or(0, Number::to_saturated_i64);
-    items.truncate(usize::try_from(count).unwrap_or(0));
-    Ok(Bson::Array(items))
+    for item in items {
+        chosen.add(item.clone(), scope.env);
+    }
+    Ok(Bson::Array(chosen.finish()))
 }

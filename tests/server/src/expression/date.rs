@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::value::date::{Civil, days_in_month, parse_offset};
 use crate::value::number::Number;
 use crate::value::{is_nullish, type_name};
-use bson::{Bson, DateTime, doc};
+use bson::{Bson, DateTime};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function {
@@ -113,12 +113,6 @@ pub(super) const NAMED: &[NamedFunction] = &[
         optional: &["binSize", "timezone", "startOfWeek"],
         run: truncate,
     },
-    NamedFunction {
-        name: "$dateToParts",
-        required: &["date"],
-        optional: &["timezone"],
-        run: to_parts,
-    },
 ];
 
 /// The milliseconds of a date, or of the time in an ObjectId or timestamp.
@@ -216,7 +210,7 @@ fn unit_millis(unit: &str) -> i64 {
     }
 }
 
-fn any_null(named: &Named, names: &[&str]) -> bool {
+pub(super) fn any_null(named: &Named, names: &[&str]) -> bool {
     names.iter().any(|name| named.is_null(name))
 }
 
@@ -376,16 +370,4 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         }
     };
     date_result(begin.map(|begin| begin - shift))
-}
-
-fn to_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
-    if any_null(named, &["date", "timezone"]) {
-        return Ok(Bson::Null);
-    }
-    let at = millis(named.required("date"), named.operator)?;
-    let c = Civil::from_millis(at.saturating_add(offset(named)?));
-    Ok(Bson::Document(doc! {
-        "year": c.year as i32, "month": c.month as i32, "day": c.day as i32, "hour": c.hour as i32,
-        "minute": c.minute as i32, "second": c.second as i32, "millisecond": c.millisecond as i32,
-    }))
 }

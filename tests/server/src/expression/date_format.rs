@@ -1,41 +1,18 @@
-//! `$dateToString`, `$dateFromString`, `$dateFromParts`.
+//! `$dateToString`.
 
 use super::date::{millis, offset};
 use super::{Named, NamedFunction, Scope};
-use crate::error::{Error, Result, code};
-use crate::value::date::{Civil, parse_iso};
-use crate::value::number::Number;
+use crate::error::{Error, Result};
+use crate::value::date::Civil;
 use crate::value::type_name;
-use bson::{Bson, DateTime};
+use bson::Bson;
 
-pub(super) const NAMED: &[NamedFunction] = &[
-    NamedFunction {
-        name: "$dateToString",
-        required: &["date"],
-        optional: &["format", "timezone", "onNull"],
-        run: to_string,
-    },
-    NamedFunction {
-        name: "$dateFromString",
-        required: &["dateString"],
-        optional: &["format", "timezone", "onError", "onNull"],
-        run: from_string,
-    },
-    NamedFunction {
-        name: "$dateFromParts",
-        required: &["year"],
-        optional: &[
-            "month",
-            "day",
-            "hour",
-            "minute",
-            "second",
-            "millisecond",
-            "timezone",
-        ],
-        run: from_parts,
-    },
-];
+pub(super) const NAMED: &[NamedFunction] = &[NamedFunction {
+    name: "$dateToString",
+    required: &["date"],
+    optional: &["format", "timezone", "onNull"],
+    run: to_string,
+}];
 
 fn to_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     if named.is_null("date") {
@@ -68,21 +45,23 @@ fn to_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     .map(Bson::String)
 }
 
+/// English month names.
+pub(super) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
 fn print(c: Civil, format: &str, offset: i64) -> Result<String> {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
     let mut out = String::new();
     let mut chars = format.chars();
     while let Some(next) = chars.next() {
@@ -125,81 +104,4 @@ fn print(c: Civil, format: &str, offset: i64) -> Result<String> {
         });
     }
     Ok(out)
-}
-
-fn from_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
-    if named.is_null("dateString") {
-        return Ok(named.get("onNull").cloned().unwrap_or(Bson::Null));
-    }
-    if named.get("format").is_some() {
-        return Err(Error::not_served("$dateFromString with a format"));
-    }
-    let parsed = match named.required("dateString") {
-        Bson::String(text) => parse_iso(text).ok_or_else(|| format!("Error parsing date string '{text}'")),
-        other => Err(format!(
-            "$dateFromString requires that 'dateString' be a string, found: {}",
-            type_name(other)
-        )),
-    };
-    match (parsed, named.get("onError")) {
-        (Ok(millis), _) => Ok(Bson::DateTime(DateTime::from_millis(millis - offset(named)?))),
-        (Err(_), Some(fallback)) => Ok(fallback.clone()),
-        (Err(message), None) => Err(Error::new(code::CONVERSION_FAILURE, message)),
-    }
-}
-
-fn from_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
-    let part = |name: &str, default: i64| match named.get(name) {
-        None => Ok(Some(default)),
-        Some(value) if crate::value::is_nullish(value) => Ok(None),
-        Some(value) => Number::from_bson(value)
-            .and_then(Number::to_exact_i64)
-            .map(Some)
-            .ok_or_else(|| {
-                Error::new(
-                    40515,
-                    format!("'{name}' must evaluate to an integer, found {}", type_name(value)),
-                )
-            }),
-    };
-    let parts = [
-        part("year", 1970)?,
-        part("month", 1)?,
-        part("day", 1)?,
-        part("hour", 0)?,
-        part("minute", 0)?,
-        part("second", 0)?,
-        part("millisecond", 0)?,
-    ];
-    let [
-        Some(year),
-        Some(month),
-        Some(day),
-        Some(hour),
-        Some(minute),
-        Some(second),
-        Some(millisecond),
-    ] = parts
-    else {
-        return Ok(Bson::Null);
-    };
-    if !(1..=9999).contains(&year) {
-        return Err(Error::new(
-            40523,
-            format!("'year' must be an integer in the range 1 to 9999, found {year}"),
-        ));
-    }
-    let civil = Civil {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        millisecond,
-    };
-    let millis = civil
-        .to_millis()
-        .ok_or_else(|| Error::new(31034, "'part' of the date is out of range"))?;
-    Ok(Bson::DateTime(DateTime::from_millis(millis - offset(named)?)))
 }

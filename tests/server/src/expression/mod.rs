@@ -1,20 +1,25 @@
 //! Aggregation expressions: parsed once to a tree, then evaluated per document. A missing value is `Bson::Undefined` here; it
 //! never reaches a document or a client.
 
+pub(crate) mod arguments;
 pub(crate) mod arithmetic;
 pub(crate) mod array;
 pub(crate) mod array_order;
 pub(crate) mod convert;
 pub(crate) mod date;
 pub(crate) mod date_format;
+pub(crate) mod date_parse;
+pub(crate) mod date_parts;
 pub(crate) mod logic;
+pub(crate) mod math;
 pub(crate) mod object;
 pub(crate) mod parse;
 pub(crate) mod set;
 pub(crate) mod string;
 pub(crate) mod string_search;
 
-use crate::error::{Error, Result};
+use crate::aggregate::quantile::Quantile;
+use crate::error::{Error, Phase, Result};
 use crate::query::Env;
 use crate::value::{is_nullish, truthy};
 use bson::{Bson, Document};
@@ -41,6 +46,8 @@ pub(crate) enum Expression {
     Filter(Box<Expression>, String, Box<Expression>, Option<Box<Expression>>),
     /// Input, initial value, body.
     Reduce(Box<[Expression; 3]>),
+    /// `$percentile`, `$median`.
+    Quantile(Box<Quantile>),
 }
 
 /// An operator whose arguments are evaluated first.
@@ -123,7 +130,24 @@ impl Expression {
         self.eval(&Scope::new(root, env))
     }
 
+    /// Evaluates with one field of the root standing for `$$CURRENT`.
+    pub(crate) fn evaluate_within(&self, root: &Document, current: &Bson, env: &Env) -> Result<Bson> {
+        let local = Local {
+            name: "CURRENT",
+            value: current,
+            outer: None,
+        };
+        self.eval(&Scope {
+            locals: Some(&local),
+            ..Scope::new(root, env)
+        })
+    }
+
     pub(crate) fn eval(&self, scope: &Scope<'_>) -> Result<Bson> {
+        self.compute(scope).map_err(|error| self.in_phase(error))
+    }
+
+    fn compute(&self, scope: &Scope<'_>) -> Result<Bson> {
         match self {
             Expression::Literal(value) => Ok(value.clone()),
             Expression::Path(variable, parts) => Ok(resolve(variable, parts, scope)),
@@ -300,7 +324,47 @@ impl Expression {
                 }
                 Ok(value)
             }
+            Expression::Quantile(quantile) => Ok(quantile.of_value(&quantile.input.eval(scope)?)),
         }
+    }
+
+    /// Whether the server evaluates the expression before it reads documents.
+    pub(crate) fn is_constant(&self) -> bool {
+        let all = |items: &[Expression]| items.iter().all(Expression::is_constant);
+        match self {
+            Expression::Literal(_) => true,
+            Expression::Path(variable, _) => variable == "NOW",
+            Expression::Object(fields) => fields.iter().all(|(_, field)| field.is_constant()),
+            Expression::Call(function, arguments) => function.name != "$rand" && all(arguments),
+            Expression::CallNamed(function, arguments) => {
+                function.name != "$getField" && arguments.iter().all(|(_, item)| item.is_constant())
+            }
+            Expression::Array(items)
+            | Expression::And(items)
+            | Expression::Or(items)
+            | Expression::IfNull(items) => all(items),
+            Expression::Cond(parts) => all(parts.as_slice()),
+            Expression::Switch(branches, default) => {
+                branches
+                    .iter()
+                    .all(|(case, then)| case.is_constant() && then.is_constant())
+                    && default.as_ref().is_none_or(|default| default.is_constant())
+            }
+            Expression::Quantile(quantile) => quantile.input.is_constant(),
+            Expression::Let(..) | Expression::Map(..) | Expression::Filter(..) | Expression::Reduce(..) => {
+                false
+            }
+        }
+    }
+
+    /// Notes in an error when the server finds it: an expression without reference to a document is evaluated first.
+    fn in_phase(&self, error: Error) -> Error {
+        let phase = match error.phase {
+            Phase::Parsing if self.is_constant() => Phase::Optimizing,
+            Phase::Parsing => Phase::Executing,
+            known => known,
+        };
+        Error { phase, ..error }
     }
 }
 

@@ -1,17 +1,31 @@
-//! Objects: `$mergeObjects`, `$getField`, `$setField`, `$unsetField`.
+//! Objects: `$mergeObjects`, `$getField`, `$setField`, `$unsetField`, and the sizes of documents and binary data.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::aggregate::accumulator::{Kind, State};
 use crate::error::{Error, Result};
-use crate::value::{is_nullish, type_name};
+use crate::value::{document_size, is_nullish, type_name};
 use bson::Bson;
 
-pub(super) const FUNCTIONS: &[Function] = &[Function {
-    name: "$mergeObjects",
-    min: 0,
-    max: usize::MAX,
-    run: merge,
-}];
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "$mergeObjects",
+        min: 0,
+        max: usize::MAX,
+        run: merge,
+    },
+    Function {
+        name: "$bsonSize",
+        min: 1,
+        max: 1,
+        run: bson_size,
+    },
+    Function {
+        name: "$binarySize",
+        min: 1,
+        max: 1,
+        run: binary_size,
+    },
+];
 
 pub(super) const NAMED: &[NamedFunction] = &[
     NamedFunction {
@@ -44,6 +58,32 @@ fn merge(arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
         state.add(item.clone(), scope.env)?;
     }
     Ok(state.finish())
+}
+
+fn bson_size(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
+    match &arguments[0] {
+        value if is_nullish(value) => Ok(Bson::Null),
+        Bson::Document(document) => Ok(Bson::Int32(document_size(document) as i32)),
+        other => Err(Error::new(
+            31393,
+            format!("$bsonSize requires a document input, found: {}", type_name(other)),
+        )),
+    }
+}
+
+fn binary_size(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
+    match &arguments[0] {
+        value if is_nullish(value) => Ok(Bson::Null),
+        Bson::String(text) => Ok(Bson::Int32(text.len() as i32)),
+        Bson::Binary(binary) => Ok(Bson::Int32(binary.bytes.len() as i32)),
+        other => Err(Error::new(
+            51276,
+            format!(
+                "$binarySize requires a string or BinData argument, found: {}",
+                type_name(other)
+            ),
+        )),
+    }
 }
 
 fn field(named: &Named) -> Result<&str> {

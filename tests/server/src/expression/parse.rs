@@ -1,8 +1,11 @@
 //! BSON to expression trees, with the server's errors.
 
+use super::arguments::{ArgumentCodes, check_arity};
 use super::{Expression, Function, NamedFunction};
+use crate::aggregate::quantile::Quantile;
 use crate::error::{Error, Result, code};
 use crate::query::Env;
+use crate::query::path::check_field_path;
 use crate::value::format;
 use bson::{Bson, Document};
 
@@ -12,8 +15,9 @@ pub(crate) struct Parser<'e> {
     locals: Vec<String>,
 }
 
-const FUNCTIONS: [&[Function]; 9] = [
+const FUNCTIONS: [&[Function]; 10] = [
     super::arithmetic::FUNCTIONS,
+    super::math::FUNCTIONS,
     super::logic::FUNCTIONS,
     super::string::FUNCTIONS,
     super::string_search::FUNCTIONS,
@@ -24,12 +28,14 @@ const FUNCTIONS: [&[Function]; 9] = [
     super::object::FUNCTIONS,
 ];
 
-const NAMED_FUNCTIONS: [&[NamedFunction]; 7] = [
+const NAMED_FUNCTIONS: [&[NamedFunction]; 9] = [
     super::string::NAMED,
     super::string_search::NAMED,
     super::array_order::NAMED,
     super::date::NAMED,
     super::date_format::NAMED,
+    super::date_parse::NAMED,
+    super::date_parts::NAMED,
     super::convert::NAMED,
     super::object::NAMED,
 ];
@@ -65,26 +71,15 @@ impl<'e> Parser<'e> {
         if variable.is_empty() {
             return Err(Error::failed_to_parse("empty variable names are not allowed"));
         }
-        let parts: Vec<String> = path
-            .map(|path| path.split('.').map(str::to_owned).collect())
-            .unwrap_or_default();
         if text == "$" {
             return Err(Error::new(16872, "'$' by itself is not a valid FieldPath"));
         }
-        for part in &parts {
-            if part.is_empty() {
-                return Err(Error::new(
-                    15998,
-                    "FieldPath field names may not be empty strings.",
-                ));
-            }
-            if part.starts_with('$') {
-                return Err(Error::new(
-                    16410,
-                    "FieldPath field names may not start with '$'. Consider using $getField or $setField.",
-                ));
-            }
+        if let Some(path) = path {
+            check_field_path(path)?;
         }
+        let parts: Vec<String> = path
+            .map(|path| path.split('.').map(str::to_owned).collect())
+            .unwrap_or_default();
         let system = matches!(variable, "CURRENT" | "ROOT" | "REMOVE" | "NOW");
         if !system
             && !self.locals.iter().any(|name| name == variable)
@@ -153,6 +148,11 @@ impl<'e> Parser<'e> {
             "$map" => return self.map(argument),
             "$filter" => return self.filter(argument),
             "$reduce" => return self.reduce(argument),
+            "$percentile" | "$median" => {
+                let env = self.env;
+                return Quantile::parse(name, argument, env, &mut |value| self.expression(value))
+                    .map(|quantile| Expression::Quantile(Box::new(quantile)));
+            }
             _ => {}
         }
         if let Some(function) = FUNCTIONS
@@ -178,6 +178,7 @@ impl<'e> Parser<'e> {
     }
 
     fn named(&mut self, function: &'static NamedFunction, argument: &Bson) -> Result<Expression> {
+        let codes = ArgumentCodes::of(function.name);
         let owned;
         let fields = match argument {
             Bson::Document(fields) => fields,
@@ -187,10 +188,10 @@ impl<'e> Parser<'e> {
                 &owned
             }
             _ => {
-                return Err(Error::failed_to_parse(format!(
-                    "{} only supports an object as its argument",
-                    function.name
-                )));
+                return Err(Error::new(
+                    codes.not_an_object,
+                    format!("{} only supports an object as its argument", function.name),
+                ));
             }
         };
         let bare_operator =
@@ -207,10 +208,10 @@ impl<'e> Parser<'e> {
                 .chain(function.optional)
                 .find(|known| *known == name);
             let Some(known) = known else {
-                return Err(Error::failed_to_parse(format!(
-                    "{} found an unknown argument: {name}",
-                    function.name
-                )));
+                return Err(Error::new(
+                    codes.unknown,
+                    format!("{} found an unknown argument: {name}", function.name),
+                ));
             };
             arguments.push((*known, self.expression(value)?));
         }
@@ -220,10 +221,11 @@ impl<'e> Parser<'e> {
                     arguments.push(("input", Expression::Path("CURRENT".to_owned(), Vec::new())));
                     continue;
                 }
-                return Err(Error::failed_to_parse(format!(
-                    "{} requires '{required}' to be specified",
-                    function.name
-                )));
+                let code = codes.missing.iter().find(|(name, _)| name == required);
+                return Err(Error::new(
+                    code.map_or(code::FAILED_TO_PARSE, |(_, code)| *code),
+                    format!("{} requires '{required}' to be specified", function.name),
+                ));
             }
         }
         Ok(Expression::CallNamed(function, arguments))
@@ -251,9 +253,14 @@ impl<'e> Parser<'e> {
                     ));
                 }
             },
-            Bson::Document(fields) => {
-                self.fields("$cond", fields, &["if", "then", "else"], &[], [17083, 17080])?
-            }
+            Bson::Document(fields) => self.fields(
+                "$cond",
+                fields,
+                &["if", "then", "else"],
+                &[],
+                17083,
+                [17080, 17081, 17082],
+            )?,
             _ => {
                 return Err(Error::new(
                     16020,
@@ -271,7 +278,8 @@ impl<'e> Parser<'e> {
         fields: &Document,
         required: &[&str; N],
         others: &[&str],
-        [unknown_code, missing_code]: [i32; 2],
+        unknown_code: i32,
+        missing_codes: [i32; N],
     ) -> Result<[Expression; N]> {
         if let Some(name) = fields
             .keys()
@@ -283,8 +291,8 @@ impl<'e> Parser<'e> {
             ));
         }
         let mut parsed = Vec::with_capacity(N);
-        for name in required {
-            let value = fields.get(name).ok_or_else(|| {
+        for (name, missing_code) in required.iter().zip(missing_codes) {
+            let value = fields.get(*name).ok_or_else(|| {
                 Error::new(missing_code, format!("Missing '{name}' parameter to {operator}"))
             })?;
             parsed.push(self.expression(value)?);
@@ -307,8 +315,14 @@ impl<'e> Parser<'e> {
                         let Bson::Document(branch) = item else {
                             return Err(Error::new(40062, "$switch expected each branch to be an object"));
                         };
-                        let [case, then] =
-                            self.fields("$switch branch", branch, &["case", "then"], &[], [40063, 40064])?;
+                        let [case, then] = self.fields(
+                            "$switch branch",
+                            branch,
+                            &["case", "then"],
+                            &[],
+                            40063,
+                            [40064, 40065],
+                        )?;
                         branches.push((case, then));
                     }
                 }
@@ -381,7 +395,7 @@ impl<'e> Parser<'e> {
         let Bson::Document(fields) = argument else {
             return Err(Error::new(16878, "$map only supports an object as its argument"));
         };
-        let [input] = self.fields("$map", fields, &["input"], &["as", "in"], [16879, 16880])?;
+        let [input] = self.fields("$map", fields, &["input"], &["as", "in"], 16879, [16880])?;
         let name = Self::variable(fields)?;
         let body = fields
             .get("in")
@@ -402,7 +416,8 @@ impl<'e> Parser<'e> {
             fields,
             &["input"],
             &["as", "cond", "limit"],
-            [28647, 28648],
+            28647,
+            [28648],
         )?;
         let name = Self::variable(fields)?;
         let condition = fields
@@ -426,7 +441,8 @@ impl<'e> Parser<'e> {
             fields,
             &["input", "initialValue"],
             &["in"],
-            [40076, 40077],
+            40076,
+            [40077, 40078],
         )?;
         let body = fields
             .get("in")
@@ -434,26 +450,6 @@ impl<'e> Parser<'e> {
         let body = self.within(&["this", "value"], body)?;
         Ok(Expression::Reduce(Box::new([input, initial, *body])))
     }
-}
-
-fn check_arity(function: &Function, given: usize) -> Result<()> {
-    if (function.min..=function.max).contains(&given) {
-        return Ok(());
-    }
-    let (name, min, max) = (function.name, function.min, function.max);
-    Err(if min == max {
-        Error::new(
-            16020,
-            format!("Expression {name} takes exactly {min} arguments. {given} were passed in."),
-        )
-    } else {
-        Error::new(
-            28667,
-            format!(
-                "Expression {name} takes at least {min} arguments, and at most {max}, but {given} were passed in."
-            ),
-        )
-    })
 }
 
 /// User variables begin with a lower case letter (or are not ASCII); `CURRENT` may be set too.

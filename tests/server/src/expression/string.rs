@@ -183,13 +183,39 @@ fn substr_bytes(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
 
 fn substr_cp(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     let text = coerced(&arguments[0], "$substrCP")?;
-    let start = integer(&arguments[1], "$substrCP", 34450)?;
-    let count = integer(&arguments[2], "$substrCP", 34452)?;
-    if start < 0 || count < 0 {
-        return Err(Error::new(
-            34455,
-            "$substrCP: starting index and length must be non-negative integers",
-        ));
+    let integer = |index: usize, name: &str, [numeric_code, integral_code]: [i32; 2]| {
+        let value = &arguments[index];
+        let number = Number::from_bson(value).ok_or_else(|| {
+            Error::new(
+                numeric_code,
+                format!(
+                    "$substrCP: {name} must be a numeric type (is BSON type {})",
+                    type_name(value)
+                ),
+            )
+        })?;
+        number
+            .to_exact_i64()
+            .filter(|number| i32::try_from(*number).is_ok())
+            .ok_or_else(|| {
+                Error::new(
+                    integral_code,
+                    format!(
+                        "$substrCP: {name} cannot be represented as a 32-bit integral value: {}",
+                        format::bson(value)
+                    ),
+                )
+            })
+    };
+    let start = integer(1, "starting index", [34450, 34451])?;
+    let count = integer(2, "length", [34452, 34453])?;
+    for (code, name, value) in [(34454, "length", count), (34455, "starting index", start)] {
+        if value < 0 {
+            return Err(Error::new(
+                code,
+                format!("$substrCP: {name} must be a nonnegative integer."),
+            ));
+        }
     }
     Ok(Bson::String(
         text.chars().skip(start as usize).take(count as usize).collect(),
@@ -260,7 +286,10 @@ fn trim(named: &Named, left: bool, right: bool) -> Result<Bson> {
     };
     let removed = |c: char| match &characters {
         Some(characters) => characters.contains(c),
-        None => c.is_whitespace() || c == '\0',
+        // The server's list of white space, which is shorter than Unicode's.
+        None => {
+            matches!(c, '\0' | '\t'..='\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}')
+        }
     };
     let mut rest = input.as_str();
     if left {

@@ -4,7 +4,7 @@ use super::{Function, Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
 use crate::query::regex::Regex;
 use crate::value::number::Number;
-use crate::value::{is_nullish, type_name};
+use crate::value::{format, is_nullish, type_name};
 use bson::{Bson, Document, doc};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -56,73 +56,85 @@ pub(super) const NAMED: &[NamedFunction] = &[
 ];
 
 fn index_of(arguments: &[Bson], code_points: bool) -> Result<Bson> {
-    let operator = if code_points {
-        "$indexOfCP"
+    let (operator, codes) = if code_points {
+        ("$indexOfCP", [40093, 40094])
     } else {
-        "$indexOfBytes"
+        ("$indexOfBytes", [40091, 40092])
     };
-    let text = match &arguments[0] {
-        value if is_nullish(value) => return Ok(Bson::Null),
-        Bson::String(text) => text,
-        other => {
-            return Err(Error::new(
-                40093,
-                format!(
-                    "{operator} requires a string as the first argument, found: {}",
-                    type_name(other)
-                ),
-            ));
-        }
-    };
-    let Bson::String(token) = &arguments[1] else {
-        return Err(Error::new(
-            40094,
+    if is_nullish(&arguments[0]) {
+        return Ok(Bson::Null);
+    }
+    let string = |index: usize, place: &str| match &arguments[index] {
+        Bson::String(text) => Ok(text.as_str()),
+        other => Err(Error::new(
+            codes[index],
             format!(
-                "{operator} requires a string as the second argument, found: {}",
-                type_name(&arguments[1])
+                "{operator} requires a string as the {place} argument, found: {}",
+                type_name(other)
             ),
-        ));
+        )),
     };
-    let bound = |index: usize, default: usize| match arguments.get(index) {
+    let (text, token) = (string(0, "first")?, string(1, "second")?);
+    let bound = |index: usize, name: &str, default: usize| match arguments.get(index) {
         None => Ok(default),
-        Some(value) => Number::from_bson(value)
-            .and_then(Number::to_exact_i64)
-            .and_then(|number| usize::try_from(number).ok())
-            .ok_or_else(|| {
-                Error::new(
-                    40097,
-                    format!("{operator} requires its bounds to be non-negative integers"),
-                )
-            }),
+        Some(value) => search_bound(operator, name, [40096, 40097], value),
     };
     let length = if code_points {
         text.chars().count()
     } else {
         text.len()
     };
-    let (start, end) = (bound(2, 0)?, bound(3, length)?.min(length));
+    let start = bound(2, "starting index", 0)?;
+    let end = bound(3, "ending index", length)?.min(length);
     if start > end {
         return Ok(Bson::Int32(-1));
     }
-    let offset = |position: usize| {
-        if code_points {
+    let found = if code_points {
+        // Only the first code point of a match has to be before the end.
+        let begins = |(_, (at, _)): &(usize, (usize, char))| text[*at..].starts_with(token);
+        let empty = (text.is_empty() && token.is_empty()).then_some(0);
+        empty.or_else(|| {
             text.char_indices()
-                .nth(position)
-                .map_or(text.len(), |(offset, _)| offset)
-        } else {
-            position
-        }
+                .enumerate()
+                .take(end)
+                .skip(start)
+                .find(begins)
+                .map(|(index, _)| index)
+        })
+    } else {
+        let bytes = &text.as_bytes()[..end];
+        let token = token.as_bytes();
+        (start..=end).find(|at| bytes[*at..].starts_with(token))
     };
-    let (from, to) = (offset(start), offset(end));
-    let found = text
-        .get(from..to)
-        .and_then(|part| part.find(token.as_str()))
-        .map(|at| at + from);
-    Ok(Bson::Int32(match found {
-        None => -1,
-        Some(at) if code_points => text[..at].chars().count() as i32,
-        Some(at) => at as i32,
-    }))
+    Ok(Bson::Int32(found.map_or(-1, |at| at as i32)))
+}
+
+/// A starting or ending index of a search: a non-negative 32-bit integer.
+pub(super) fn search_bound(
+    operator: &str,
+    name: &str,
+    [integral_code, negative_code]: [i32; 2],
+    value: &Bson,
+) -> Result<usize> {
+    let bound = Number::from_bson(value)
+        .and_then(Number::to_exact_i64)
+        .and_then(|number| i32::try_from(number).ok())
+        .ok_or_else(|| {
+            Error::new(
+                integral_code,
+                format!(
+                    "{operator} requires an integral {name}, found a value of type: {}, with value: {}",
+                    type_name(value),
+                    format::bson(value)
+                ),
+            )
+        })?;
+    usize::try_from(bound).map_err(|_| {
+        Error::new(
+            negative_code,
+            format!("{operator} requires a nonnegative {name}, found: {bound}"),
+        )
+    })
 }
 
 fn replace(named: &Named, all: bool) -> Result<Bson> {
@@ -241,7 +253,7 @@ fn regex_find_all(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     };
     let mut all = Vec::new();
     let mut from = 0;
-    while from <= text.len() {
+    loop {
         let Some(groups) = regex.captures(&text, from)? else {
             break;
         };
@@ -253,6 +265,10 @@ fn regex_find_all(named: &Named, _: &Scope<'_>) -> Result<Bson> {
             // After an empty match, go on behind the next character.
             end + text[end..].chars().next().map_or(1, char::len_utf8)
         };
+        // An empty match at the end is only found in an empty text.
+        if from >= text.len() {
+            break;
+        }
     }
     Ok(Bson::Array(all))
 }

@@ -7,6 +7,11 @@
 use super::*;
 use bson::{DateTime, doc};
 
+mod conversions;
+mod dates;
+mod numbers;
+mod text;
+
 fn eval(expression: impl Into<Bson>, document: Document) -> Bson {
     let env = Env::default();
     Expression::parse(&expression.into(), &env)

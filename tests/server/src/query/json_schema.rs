@@ -61,6 +61,11 @@ fn count(keyword: &str, value: &Bson) -> Result<usize> {
 impl Schema {
     /// Parses a schema document.
     pub(crate) fn parse(schema: &Document) -> Result<Schema> {
+        if schema.contains_key("type") && schema.contains_key("bsonType") {
+            return Err(Error::failed_to_parse(
+                "Cannot specify both $jsonSchema keywords 'bsonType' and 'type'",
+            ));
+        }
         let mut rules = Vec::new();
         for (keyword, value) in schema {
             rules.extend(Self::rule(keyword, value, schema)?);
@@ -303,7 +308,7 @@ impl Rule {
             (Rule::Pattern(regex), Bson::String(text)) => regex.is_match(text)?,
             (Rule::ItemCount(least, most), Bson::Array(items)) => (*least..=*most).contains(&items.len()),
             (Rule::UniqueItems, Bson::Array(items)) => {
-                let mut sorted = items.clone();
+                let mut sorted: Vec<Bson> = items.iter().map(with_sorted_fields).collect();
                 sorted.sort_by(|a, b| compare(a, b, None));
                 sorted.windows(2).all(|pair| !equal(&pair[0], &pair[1], None))
             }
@@ -329,6 +334,22 @@ impl Rule {
             (Rule::Not(schema), _) => !schema.matches(value)?,
             _ => true,
         })
+    }
+}
+
+/// The value with the fields of all documents in the order of their names: `uniqueItems` does not mind the order.
+fn with_sorted_fields(value: &Bson) -> Bson {
+    match value {
+        Bson::Document(document) => {
+            let mut fields: Vec<(String, Bson)> = document
+                .iter()
+                .map(|(name, value)| (name.clone(), with_sorted_fields(value)))
+                .collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Bson::Document(fields.into_iter().collect())
+        }
+        Bson::Array(items) => Bson::Array(items.iter().map(with_sorted_fields).collect()),
+        other => other.clone(),
     }
 }
 
@@ -429,5 +450,15 @@ mod tests {
         assert!(!valid(doc! {"not": {"required": ["a"]}}, doc! {"a": 1}));
         assert_eq!(Schema::parse(&doc! {"foo": 1}).unwrap_err().code, 9);
         assert_eq!(Schema::parse(&doc! {"type": "integer"}).unwrap_err().code, 9);
+        let both = doc! {"type": "number", "bsonType": "int"};
+        assert_eq!(Schema::parse(&both).unwrap_err().code, 9);
+    }
+
+    #[test]
+    fn unique_items_do_not_mind_the_order_of_fields() {
+        let schema = doc! {"properties": {"l": {"uniqueItems": true}}};
+        let same = doc! {"l": [{"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}]};
+        assert!(!valid(schema.clone(), same));
+        assert!(valid(schema, doc! {"l": [{"a": 1}, {"a": 2}]}));
     }
 }

@@ -152,6 +152,14 @@ impl Test {
     fn accepts_element(&self, item: &Bson, env: &Env) -> Result<bool> {
         let (filter, target) = match (self, item) {
             (Test::ElemMatchObject(filter), Bson::Document(document)) => (filter, Target::Document(document)),
+            // An array counts as a document with the fields "0", "1" and so on.
+            (Test::ElemMatchObject(filter), Bson::Array(items)) => {
+                let document: Document = (0..items.len())
+                    .map(|index| index.to_string())
+                    .zip(items.iter().cloned())
+                    .collect();
+                return filter.evaluate(Target::Document(&document), env, &mut None);
+            }
             (Test::ElemMatchValue(filter), item) => (filter, Target::Value(item)),
             _ => return Ok(false),
         };
@@ -165,7 +173,7 @@ impl Test {
             (Test::Exists, value) => value.is_some(),
             (Test::Compare(comparison, operand), value) => {
                 let found = value.unwrap_or(&Bson::Null);
-                accepts_comparison(*comparison, found, value.is_none(), operand, env)
+                accepts_comparison(*comparison, found, operand, env)
             }
             (Test::In(values, _), None) => values.iter().any(|item| matches!(item, Bson::Null)),
             (Test::In(values, regexes), Some(value)) => {
@@ -214,25 +222,18 @@ fn accepts_regex(regex: &super::regex::Regex, value: &Bson) -> Result<bool> {
     }
 }
 
-fn accepts_comparison(
-    comparison: Comparison,
-    value: &Bson,
-    missing: bool,
-    operand: &Bson,
-    env: &Env,
-) -> bool {
+fn accepts_comparison(comparison: Comparison, value: &Bson, operand: &Bson, env: &Env) -> bool {
     let collation = env.collation.as_ref();
     if comparison == Comparison::Eq {
         return equal(value, operand, collation);
     }
     if type_class(value) != type_class(operand) {
-        // Only the bounds of the order compare with every type.
-        return !missing
-            && match operand {
-                Bson::MinKey => matches!(comparison, Comparison::Gt | Comparison::Gte),
-                Bson::MaxKey => matches!(comparison, Comparison::Lt | Comparison::Lte),
-                _ => false,
-            };
+        // Only the bounds of the order compare with every type, and with what is missing.
+        return match operand {
+            Bson::MinKey => matches!(comparison, Comparison::Gt | Comparison::Gte),
+            Bson::MaxKey => matches!(comparison, Comparison::Lt | Comparison::Lte),
+            _ => false,
+        };
     }
     let is_nan = |value: &Bson| matches!(Number::from_bson(value), Some(n) if n.to_f64().is_nan());
     if is_nan(value) != is_nan(operand) {

@@ -17,6 +17,7 @@ impl Filter {
         Parser {
             env,
             collation: env.collation.as_ref(),
+            whole: true,
         }
         .document(filter)
     }
@@ -26,6 +27,7 @@ impl Filter {
         let parser = Parser {
             env,
             collation: env.collation.as_ref(),
+            whole: false,
         };
         parser
             .elem_match(&Bson::Document(condition.clone()))
@@ -36,6 +38,8 @@ impl Filter {
 struct Parser<'c> {
     env: &'c Env,
     collation: Option<&'c Collation>,
+    /// The filter is for whole documents, not for array elements.
+    whole: bool,
 }
 
 impl Parser<'_> {
@@ -55,6 +59,11 @@ impl Parser<'_> {
     }
 
     fn top_level(&self, operator: &str, value: &Bson) -> Result<Option<Filter>> {
+        if !self.whole && matches!(operator, "expr" | "where" | "text" | "sampleRate") {
+            return Err(Error::bad_value(format!(
+                "${operator} can only be applied to the top-level document"
+            )));
+        }
         Ok(Some(match operator {
             "and" => Filter::And(self.clauses(operator, value)?),
             "or" => Filter::Or(self.clauses(operator, value)?),
@@ -69,7 +78,8 @@ impl Parser<'_> {
             "alwaysFalse" => Filter::Constant(false),
             // The sleep is over when the filter is used: it must not hold the storage.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
-            "text" | "where" | "sampleRate" => {
+            "sampleRate" => self.sample(value)?,
+            "text" | "where" => {
                 return Err(Error::not_served(format!("${operator} in a filter")));
             }
             _ => {
@@ -79,6 +89,23 @@ impl Parser<'_> {
                 )));
             }
         }))
+    }
+
+    /// `$sampleRate`: the server compares the rate with a random number.
+    fn sample(&self, rate: &Bson) -> Result<Filter> {
+        let number = Number::from_bson(rate)
+            .ok_or_else(|| Error::bad_value("argument to $sampleRate must be a numeric type"))?
+            .to_f64();
+        if !(0.0..=1.0).contains(&number) {
+            return Err(Error::bad_value(
+                "numeric argument to $sampleRate must be in [0, 1]",
+            ));
+        }
+        if number == 1.0 {
+            return Ok(Filter::Constant(true));
+        }
+        let chosen = bson::doc! { "$lt": [{ "$rand": {} }, number] };
+        crate::expression::Expression::parse(&Bson::Document(chosen), self.env).map(Filter::Expression)
     }
 
     fn clauses(&self, operator: &str, value: &Bson) -> Result<Vec<Filter>> {
@@ -250,13 +277,17 @@ impl Parser<'_> {
             key.starts_with('$')
                 && !matches!(
                     key.as_str(),
-                    "$and" | "$or" | "$nor" | "$where" | "$expr" | "$comment"
+                    "$and" | "$or" | "$nor" | "$where" | "$expr" | "$comment" | "$text" | "$sampleRate"
                 )
         });
         Ok(if of_value && is_operators(condition) {
             Test::ElemMatchValue(Box::new(self.operators(&Path::current(), condition)?))
         } else {
-            Test::ElemMatchObject(Box::new(self.document(condition)?))
+            let within = Parser {
+                whole: false,
+                ..*self
+            };
+            Test::ElemMatchObject(Box::new(within.document(condition)?))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Dotted paths, and the walk that visits what a path means in a document: through embedded documents, and through the
 //! elements of arrays on the way, both by implicit traversal and by index.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use bson::{Bson, Document};
 
 /// One component of a dotted path.
@@ -49,6 +49,34 @@ impl Path {
     }
 }
 
+/// Fails if the text is not a path of non-empty names that do not begin with `$`, as the aggregation language takes paths.
+pub(crate) fn check_field_path(text: &str) -> Result<()> {
+    if text.is_empty() {
+        return Err(Error::new(
+            40352,
+            "FieldPath cannot be constructed with empty string",
+        ));
+    }
+    if text.ends_with('.') {
+        return Err(Error::new(40353, "FieldPath must not end with a '.'."));
+    }
+    for part in text.split('.') {
+        if part.is_empty() {
+            return Err(Error::new(
+                15998,
+                "FieldPath field names may not be empty strings.",
+            ));
+        }
+        if part.starts_with('$') {
+            return Err(Error::new(
+                16410,
+                "FieldPath field names may not start with '$'. Consider using $getField or $setField.",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Called with what was found (`None`: missing) and the index of the outermost array element passed; `true` stops the walk.
 pub(crate) type Visit<'v> = dyn FnMut(Option<&Bson>, Option<usize>) -> Result<bool> + 'v;
 
@@ -83,14 +111,10 @@ fn step(value: &Bson, rest: &[Part], passed: Option<usize>, visit: &mut Visit<'_
                     return Ok(true);
                 }
             }
-            match rest[0]
-                .index
-                .and_then(|index| items.get(index).map(|item| (index, item)))
-            {
-                Some((index, item)) if rest.len() == 1 => visit(Some(item), passed.or(Some(index))),
-                Some((index, item @ (Bson::Document(_) | Bson::Array(_)))) => {
-                    step(item, &rest[1..], passed.or(Some(index)), visit)
-                }
+            match rest[0].index.and_then(|index| items.get(index)) {
+                // An element that the path names is none that the positional operator could stand for.
+                Some(item) if rest.len() == 1 => visit(Some(item), passed),
+                Some(item @ (Bson::Document(_) | Bson::Array(_))) => step(item, &rest[1..], passed, visit),
                 _ => Ok(false),
             }
         }

@@ -1,8 +1,9 @@
 //! Sort patterns and the keys they take from documents.
 
 use super::Env;
-use super::path::{Path, walk};
-use crate::error::{Error, Result};
+use super::path::{Part, Path, check_field_path};
+use crate::error::{Error, Result, code};
+use crate::storage::key::keys_of;
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use bson::{Bson, Document};
@@ -12,7 +13,11 @@ use std::cmp::Ordering;
 /// A sort pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Sort {
-    fields: Vec<(Path, bool)>,
+    paths: Vec<Vec<Part>>,
+    /// The direction of each path.
+    ascending: Vec<bool>,
+    /// `{$natural: …}`: whether it is forward.
+    natural: Option<bool>,
 }
 
 impl Sort {
@@ -21,7 +26,11 @@ impl Sort {
         if pattern.len() > 32 {
             return Err(Error::bad_value("too many compound keys"));
         }
-        let mut fields = Vec::with_capacity(pattern.len());
+        let mut sort = Sort {
+            paths: Vec::with_capacity(pattern.len()),
+            ascending: Vec::with_capacity(pattern.len()),
+            natural: None,
+        };
         for (name, direction) in pattern {
             let ascending = match Number::from_bson(direction).and_then(Number::to_exact_i64) {
                 Some(1) => true,
@@ -42,109 +51,81 @@ impl Sort {
                     ));
                 }
             };
-            if name.is_empty() || name.split('.').any(str::is_empty) {
-                return Err(Error::new(
-                    15998,
-                    "FieldPath field names may not be empty strings.",
-                ));
-            }
             if name == "$natural" {
-                return if pattern.len() == 1 {
-                    Ok(Sort {
-                        fields: vec![(Path::new("$natural"), ascending)],
-                    })
-                } else {
-                    Err(Error::bad_value(
+                if pattern.len() != 1 {
+                    return Err(Error::bad_value(
                         "$natural sort cannot be set to a value other than -1 or 1.",
-                    ))
-                };
+                    ));
+                }
+                sort.natural = Some(ascending);
+                return Ok(sort);
             }
-            if name.starts_with('$') {
-                return Err(Error::new(
-                    16410,
-                    "FieldPath field names may not start with '$'. Consider using $getField or $setField.",
-                ));
-            }
-            fields.push((Path::new(name), ascending));
+            check_field_path(name)?;
+            sort.paths.push(Path::new(name).parts);
+            sort.ascending.push(ascending);
         }
-        Ok(Sort { fields })
+        Ok(sort)
+    }
+
+    /// Whether the pattern is `{$natural: …}`.
+    pub(crate) fn is_natural(&self) -> bool {
+        self.natural.is_some()
     }
 
     /// Sorts items by documents taken from them, stably.
-    pub(crate) fn sort<T: Borrow<Document>>(&self, items: &mut Vec<T>, env: &Env) {
-        if self.fields.is_empty() {
-            return;
-        }
-        if let [(path, ascending)] = self.fields.as_slice()
-            && path.text == "$natural"
-        {
-            if !ascending {
+    pub(crate) fn sort<T: Borrow<Document>>(&self, items: &mut Vec<T>, env: &Env) -> Result<()> {
+        if let Some(forward) = self.natural {
+            if !forward {
                 items.reverse();
             }
-            return;
+            return Ok(());
         }
-        let mut keyed: Vec<(Vec<Bson>, T)> = items
+        if self.paths.is_empty() {
+            return Ok(());
+        }
+        let mut keyed = items
             .drain(..)
-            .map(|item| (self.key(item.borrow(), env), item))
-            .collect();
+            .map(|item| Ok((self.key(item.borrow(), env)?, item)))
+            .collect::<Result<Vec<_>>>()?;
         keyed.sort_by(|(a, _), (b, _)| self.compare_keys(a, b));
         items.extend(keyed.into_iter().map(|(_, item)| item));
+        Ok(())
     }
 
-    /// The values that a document sorts by, strings already folded by the collation.
-    pub(crate) fn key(&self, document: &Document, env: &Env) -> Vec<Bson> {
-        self.fields
-            .iter()
-            .map(|(path, ascending)| key_part(document, path, *ascending, env))
-            .collect()
+    /// The values that a document sorts by, strings already folded by the collation: of the keys that an index on the pattern
+    /// would file the document under, the first in the pattern's order.
+    pub(crate) fn key(&self, document: &Document, env: &Env) -> Result<Vec<Bson>> {
+        let keys = keys_of(document, &self.paths).map_err(|error| match error.code {
+            code::CANNOT_INDEX_PARALLEL_ARRAYS => {
+                Error::bad_value("cannot sort with keys that are parallel arrays").executing()
+            }
+            _ => error,
+        })?;
+        let folded = |value: Option<Bson>| {
+            let value = value.unwrap_or(Bson::Null);
+            env.collation
+                .as_ref()
+                .map_or_else(|| value.clone(), |collation| collation.fold(&value))
+        };
+        Ok(keys
+            .into_iter()
+            .map(|key| key.into_iter().map(folded).collect::<Vec<_>>())
+            .min_by(|a, b| self.compare_keys(a, b))
+            .unwrap_or_default())
     }
 
     /// Order of two keys under this pattern's directions.
     pub(crate) fn compare_keys(&self, left: &[Bson], right: &[Bson]) -> Ordering {
-        self.fields
+        self.ascending
             .iter()
             .zip(left.iter().zip(right))
-            .map(|((_, ascending), (a, b))| {
+            .map(|(ascending, (a, b))| {
                 let order = compare(a, b, None);
                 if *ascending { order } else { order.reverse() }
             })
             .find(|order| *order != Ordering::Equal)
             .unwrap_or(Ordering::Equal)
     }
-}
-
-/// An array sorts by its least element ascending and its greatest descending; an empty one before null.
-fn key_part(document: &Document, path: &Path, ascending: bool, env: &Env) -> Bson {
-    let mut best: Option<Bson> = None;
-    let fold = |value: &Bson| {
-        env.collation
-            .as_ref()
-            .map_or_else(|| value.clone(), |c| c.fold(value))
-    };
-    let mut offer = |value: Bson| {
-        let better = best.as_ref().is_none_or(|held| {
-            let order = compare(&value, held, None);
-            if ascending {
-                order == Ordering::Less
-            } else {
-                order == Ordering::Greater
-            }
-        });
-        if better {
-            best = Some(value);
-        }
-    };
-    let walked = walk(document, &path.parts, None, &mut |value, _| {
-        match value {
-            None => offer(Bson::Null),
-            Some(Bson::Array(items)) if items.is_empty() => offer(Bson::Undefined),
-            Some(Bson::Array(items)) => items.iter().for_each(|item| offer(fold(item))),
-            Some(value) => offer(fold(value)),
-        }
-        Ok(false)
-    });
-    debug_assert!(walked.is_ok());
-    best.unwrap_or(Bson::Null)
 }
 
 #[cfg(test)]
@@ -160,7 +141,8 @@ mod tests {
         let mut documents = documents;
         Sort::parse(&pattern)
             .unwrap()
-            .sort(&mut documents, &Env::default());
+            .sort(&mut documents, &Env::default())
+            .unwrap();
         documents
             .iter()
             .map(|document| document.get_i32("_id").unwrap())
@@ -196,5 +178,36 @@ mod tests {
         assert_eq!(ids(doc! {"a.b": 1}, documents), [2, 1]);
         assert_eq!(Sort::parse(&doc! {"a": 2}).unwrap_err().code, 15975);
         assert_eq!(Sort::parse(&doc! {"a": "x"}).unwrap_err().code, 15974);
+    }
+
+    #[test]
+    fn parallel_arrays_are_refused() {
+        let sort = Sort::parse(&doc! {"a": 1, "b": 1}).unwrap();
+        let key = |document: Document| sort.key(&document, &Env::default());
+        let error = key(doc! {"a": [1], "b": [2]}).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (2, "cannot sort with keys that are parallel arrays")
+        );
+        assert_eq!(key(doc! {"a": [2, 1], "b": 2}).unwrap(), [1.into(), 2.into()]);
+    }
+
+    #[test]
+    fn fields_of_one_array_stay_together() {
+        let sort = Sort::parse(&doc! {"a.x": 1, "a.y": 1}).unwrap();
+        let document = doc! {"a": [{"x": 1, "y": 9}, {"x": 2, "y": 0}]};
+        assert_eq!(
+            sort.key(&document, &Env::default()).unwrap(),
+            [1.into(), 9.into()]
+        );
+    }
+
+    #[test]
+    fn malformed_paths() {
+        let code = |path: &str| Sort::parse(&doc! { path: 1 }).unwrap_err().code;
+        assert_eq!(
+            ["", "a.", "a..b", ".a", "a.$b"].map(code),
+            [40352, 40353, 15998, 15998, 16410]
+        );
     }
 }

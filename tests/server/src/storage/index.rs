@@ -79,12 +79,13 @@ impl Index {
 
     /// The keys under which this index files a document; none if it leaves the document out.
     pub(crate) fn keys(&self, document: &Document) -> Result<BTreeSet<Key>> {
-        if self.kind == Kind::Listed {
-            return Ok(BTreeSet::new());
-        }
         if let Some(partial) = &self.partial
             && !partial.matches(document, &Env::default())?
         {
+            return Ok(BTreeSet::new());
+        }
+        if self.kind == Kind::Listed {
+            self.check_arrays(document)?;
             return Ok(BTreeSet::new());
         }
         let keys = keys_of(document, &self.paths).map_err(|error| self.name_arrays(error, document))?;
@@ -103,6 +104,35 @@ impl Index {
                     .collect())
             })
             .collect())
+    }
+
+    /// Hashed fields, and those before the text fields of a text index, may not be arrays.
+    fn check_arrays(&self, document: &Document) -> Result<()> {
+        let pattern = self.key_pattern();
+        for (path, kind) in &pattern {
+            if kind.as_str() == Some("hashed")
+                && let Some(array) = array_along(document, path)
+            {
+                return Err(Error::new(
+                    16766,
+                    format!(
+                        "Error: hashed indexes do not currently support array values. Found array at path: {array}"
+                    ),
+                ));
+            }
+        }
+        let before_text = pattern.keys().take_while(|path| *path != "_fts");
+        if pattern.contains_key("_fts")
+            && before_text
+                .into_iter()
+                .any(|path| matches!(crate::query::path::get(document, path), Some(Bson::Array(_))))
+        {
+            return Err(Error::new(
+                16675,
+                "cannot have a multi-key as a prefix to a text index",
+            ));
+        }
+        Ok(())
     }
 
     /// The server names the arrays in this error.
@@ -254,4 +284,11 @@ impl Index {
             .filter(|id| seen.insert(*id))
             .collect()
     }
+}
+
+/// The part of a path at which a document has an array.
+fn array_along<'p>(document: &Document, path: &'p str) -> Option<&'p str> {
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end])
+        .find(|part| matches!(crate::query::path::get(document, part), Some(Bson::Array(_))))
 }

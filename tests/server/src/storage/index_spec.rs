@@ -39,6 +39,41 @@ const FIELDS: [&str; 27] = [
     "$**",
 ];
 
+/// The languages that a text index of version 3 knows, by name and by code.
+const LANGUAGES: [&str; 31] = [
+    "none",
+    "da",
+    "danish",
+    "de",
+    "german",
+    "en",
+    "english",
+    "es",
+    "spanish",
+    "fi",
+    "finnish",
+    "fr",
+    "french",
+    "hu",
+    "hungarian",
+    "it",
+    "italian",
+    "nb",
+    "norwegian",
+    "nl",
+    "dutch",
+    "pt",
+    "portuguese",
+    "ro",
+    "romanian",
+    "ru",
+    "russian",
+    "sv",
+    "swedish",
+    "tr",
+    "turkish",
+];
+
 /// An index as a command specifies it, not yet filled.
 pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> Result<Index> {
     let invalid = |message: String| Error::new(code::INVALID_INDEX_SPECIFICATION_OPTION, message);
@@ -130,7 +165,7 @@ pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> R
                     "The field 'wildcardProjection' is only allowed in a wildcard index",
                 ));
             }
-            "storageEngine" | "originalSpec" | "clustered" | "dropDups" => {
+            "storageEngine" | "originalSpec" | "clustered" => {
                 return Err(Error::not_served(format!("index option {field}")));
             }
             _ => {}
@@ -155,6 +190,7 @@ pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> R
         }
     }
     for field in [
+        "background",
         "expireAfterSeconds",
         "partialFilterExpression",
         "wildcardProjection",
@@ -235,6 +271,10 @@ fn check_key(key: &Document) -> Result<(Kind, &'static str)> {
                 }
             },
         }
+    }
+    let two_dimensional = key.values().position(|value| value.as_str() == Some("2d"));
+    if two_dimensional.is_some_and(|position| position > 0) {
+        return Err(Error::new(16801, "2d has to be first in index"));
     }
     let hashed = key
         .values()
@@ -411,7 +451,16 @@ fn complete_text(spec: &Document, kind: &str, listed: &mut Document) -> Result<(
     };
     listed.insert("key", stored);
     listed.insert("weights", sorted.into_iter().collect::<Document>());
-    listed.insert("default_language", text("default_language", "english")?);
+    let language = text("default_language", "english")?;
+    if !LANGUAGES.contains(&language.to_lowercase().as_str()) {
+        return Err(Error::new(
+            code::CANNOT_CREATE_INDEX,
+            format!(
+                "default_language is not valid: unsupported language: \"{language}\" for text index version 3"
+            ),
+        ));
+    }
+    listed.insert("default_language", language);
     listed.insert("language_override", text("language_override", "language")?);
     listed.insert("textIndexVersion", 3);
     Ok(())

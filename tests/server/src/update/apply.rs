@@ -5,7 +5,7 @@ use super::array;
 use super::modify::{Change, modify};
 use super::number;
 use super::parse::{Action, Operation};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::query::Filter;
 use crate::query::path::Part;
 use crate::value::compare::compare;
@@ -47,11 +47,7 @@ impl Context<'_> {
                     rename(document, &path, &to)?;
                 }
                 action => {
-                    let text = path
-                        .iter()
-                        .map(|part| part.name.as_str())
-                        .collect::<Vec<_>>()
-                        .join(".");
+                    let text = text(&path);
                     modify(document, &path, &mut |held| self.change(action, &text, held))?;
                 }
             }
@@ -89,35 +85,22 @@ impl Context<'_> {
     }
 }
 
+fn text(path: &[Part]) -> String {
+    path.iter()
+        .map(|part| part.name.as_str())
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
 fn rename(document: &mut Document, from: &[Part], to: &[Part]) -> Result<()> {
-    let text = |path: &[Part]| {
-        path.iter()
-            .map(|part| part.name.as_str())
-            .collect::<Vec<_>>()
-            .join(".")
+    let Some(value) = renamed(document, from)? else {
+        return Ok(());
     };
-    for (name, path) in [("source", from), ("destination", to)] {
-        if passes_array(document, path) {
-            return Err(Error::bad_value(format!(
-                "The {name} field cannot be an array element, '{}' in doc with _id: {}",
-                text(path),
-                document
-                    .get("_id")
-                    .map_or_else(|| "null".to_owned(), format::bson)
-            )));
-        }
+    if let Some(array) = array_on(document, to) {
+        return Err(array_element("destination", to, array, document));
     }
-    let mut moved = None;
-    modify(document, from, &mut |held| {
-        moved = held.cloned();
-        Ok(if held.is_some() {
-            Change::Remove
-        } else {
-            Change::Keep
-        })
-    })?;
-    let Some(value) = moved else { return Ok(()) };
-    // The target is written anew, at the end.
+    modify(document, from, &mut |_| Ok(Change::Remove))?;
+    // The target is removed and written again, so that it comes last.
     modify(document, to, &mut |held| {
         Ok(if held.is_some() {
             Change::Remove
@@ -128,14 +111,53 @@ fn rename(document: &mut Document, from: &[Part], to: &[Part]) -> Result<()> {
     modify(document, to, &mut |_| Ok(Change::Set(value.clone())))
 }
 
-fn passes_array(document: &Document, path: &[Part]) -> bool {
+/// The value that `$rename` moves; none if the path leads to nothing.
+fn renamed(document: &Document, from: &[Part]) -> Result<Option<Bson>> {
+    let mut value = document.get(&from[0].name);
+    for (index, part) in from.iter().enumerate().skip(1) {
+        value = match (value, part.index) {
+            (None, _) => return Ok(None),
+            (Some(Bson::Document(inner)), _) => inner.get(&part.name),
+            (Some(Bson::Array(items)), Some(index)) => items.get(index),
+            (Some(other), _) => {
+                return Err(Error::new(
+                    code::PATH_NOT_VIABLE,
+                    format!(
+                        "cannot use the part ({} of {}) to traverse the element ({{{}: {}}})",
+                        part.name,
+                        text(from),
+                        from[index - 1].name,
+                        format::bson(other)
+                    ),
+                ));
+            }
+        };
+    }
+    match (value, array_on(document, from)) {
+        (Some(_), Some(array)) => Err(array_element("source", from, array, document)),
+        (value, _) => Ok(value.cloned()),
+    }
+}
+
+fn array_element(name: &str, path: &[Part], array: &str, document: &Document) -> Error {
+    Error::bad_value(format!(
+        "The {name} field cannot be an array element, '{}' in doc with _id: {} has an array field called '{array}'",
+        text(path),
+        document
+            .get("_id")
+            .map_or_else(|| "null".to_owned(), format::bson)
+    ))
+}
+
+/// The name of an array that a path goes through.
+fn array_on<'p>(document: &Document, path: &'p [Part]) -> Option<&'p str> {
     let mut value = document.get(&path[0].name);
-    for part in &path[1..] {
+    for (index, part) in path.iter().enumerate().skip(1) {
         value = match value {
-            Some(Bson::Array(_)) => return true,
+            Some(Bson::Array(_)) => return Some(&path[index - 1].name),
             Some(Bson::Document(inner)) => inner.get(&part.name),
             _ => None,
         };
     }
-    false
+    None
 }

@@ -42,13 +42,18 @@ pub(super) fn each(operator: &str, argument: &Bson) -> Result<Vec<Bson>> {
 fn each_values(operator: &str, clauses: &Document) -> Result<Vec<Bson>> {
     match clauses.get("$each") {
         Some(Bson::Array(items)) => Ok(items.clone()),
-        other => Err(Error::new(
-            crate::error::code::TYPE_MISMATCH,
-            format!(
-                "The argument to $each in {operator} must be an array but it was of type {}",
-                other.map_or("missing", type_name)
-            ),
-        )),
+        other => {
+            let found = other.map_or("missing", type_name);
+            Err(if operator == "$push" {
+                Error::bad_value(format!(
+                    "The argument to $each in $push must be an array but it was of type: {found}"
+                ))
+            } else {
+                Error::type_mismatch(format!(
+                    "The argument to $each in {operator} must be an array but it was of type {found}"
+                ))
+            })
+        }
     }
 }
 
@@ -110,11 +115,13 @@ impl Push {
                 if *ascending { order } else { order.reverse() }
             }),
             Some(PushSort::Fields(sort)) => {
-                let key = |item: &Bson| match item {
-                    Bson::Document(document) => sort.key(document, env),
-                    _ => sort.key(&Document::new(), env),
-                };
-                items.sort_by(|a, b| sort.compare_keys(&key(a), &key(b)));
+                let none = Document::new();
+                let mut keyed = items
+                    .into_iter()
+                    .map(|item| Ok((sort.key(item.as_document().unwrap_or(&none), env)?, item)))
+                    .collect::<Result<Vec<_>>>()?;
+                keyed.sort_by(|(a, _), (b, _)| sort.compare_keys(a, b));
+                items = keyed.into_iter().map(|(_, item)| item).collect();
             }
         }
         match self.slice {

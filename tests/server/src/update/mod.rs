@@ -109,9 +109,10 @@ impl Update {
         let mut seeds = Vec::new();
         filter.equality_seeds(&mut seeds);
         let mut base = Document::new();
-        if !self.is_replacement() {
-            check_seeds(&seeds)?;
+        if self.is_replacement() {
+            seeds.retain(|(path, _)| path == "_id" || path.starts_with("_id."));
         }
+        check_seeds(&seeds)?;
         for (path, value) in seeds {
             if path == "_id" || !self.is_replacement() {
                 crate::query::path::set(&mut base, &path, value);

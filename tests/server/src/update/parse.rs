@@ -182,16 +182,24 @@ fn check_rename(operation: &Operation) -> Result<()> {
         return Ok(());
     };
     let from = &operation.path;
-    if from.is_positional() || to.is_positional() {
-        return Err(Error::bad_value(
-            "The source and target fields for $rename may not be dynamic or positional",
-        ));
-    }
-    if from.text == to.text || from.conflicts_with(to).is_some() {
+    let shown = format!("{}: \"{}\"", from.text, to.text);
+    if from.text == to.text {
         return Err(Error::bad_value(format!(
-            "The source and target field for $rename must not be on the same path: {}: \"{}\"",
-            from.text, to.text
+            "The source and target field for $rename must differ: {shown}"
         )));
+    }
+    if from.conflicts_with(to).is_some() {
+        return Err(Error::bad_value(format!(
+            "The source and target field for $rename must not be on the same path: {shown}"
+        )));
+    }
+    for (name, path) in [("source", from), ("destination", to)] {
+        if path.is_positional() {
+            return Err(Error::bad_value(format!(
+                "The {name} field for $rename may not be dynamic: {}",
+                path.text
+            )));
+        }
     }
     Ok(())
 }

@@ -383,3 +383,48 @@ fn upserts_refuse_two_values_of_one_path() {
     let update = Update::parse(&Bson::Document(doc! {"$set": {"b": 1}}), None, &env).unwrap();
     assert_eq!(update.upsert(&filter, target(&env)).unwrap_err().code, 54);
 }
+
+#[test]
+fn rename_names_what_is_wrong() {
+    let message = |update: Document, document: Document| run(update, document).unwrap_err().message;
+    assert_eq!(
+        message(doc! {"$rename": {"a": "a"}}, doc! {"a": 1}),
+        "The source and target field for $rename must differ: a: \"a\""
+    );
+    assert_eq!(
+        message(doc! {"$rename": {"a.$": "b"}}, doc! {"a": 1}),
+        "The source field for $rename may not be dynamic: a.$"
+    );
+    assert_eq!(code_of(doc! {"$rename": {"f.g": "a"}}, doc! {"f": 1}), 28);
+    assert_eq!(code_of(doc! {"$rename": {"f.g": "a"}}, doc! {"f": [1]}), 28);
+    assert_eq!(code_of(doc! {"$rename": {"f.0": "a"}}, doc! {"f": [1]}), 2);
+    assert_eq!(
+        code_of(doc! {"$rename": {"a": "f.0"}}, doc! {"a": 1, "f": [1]}),
+        2
+    );
+    // Nothing is moved, so the target does not matter.
+    assert_eq!(
+        updated(doc! {"$rename": {"x": "f.0"}}, doc! {"f": [1]}),
+        doc! {"f": [1]}
+    );
+    assert_eq!(
+        updated(doc! {"$rename": {"f.5": "a"}}, doc! {"f": [1]}),
+        doc! {"f": [1]}
+    );
+}
+
+#[test]
+fn each_wants_an_array() {
+    assert_eq!(code_of(doc! {"$push": {"a": {"$each": 1}}}, doc! {}), 2);
+    assert_eq!(code_of(doc! {"$addToSet": {"a": {"$each": 1}}}, doc! {}), 14);
+}
+
+#[test]
+fn upserts_refuse_two_values_of_the_id() {
+    let env = Env::default();
+    let filter = Filter::parse(&doc! {"$and": [{"_id": 1}, {"_id": 1}]}, &env).unwrap();
+    for update in [doc! {"$set": {"b": 1}}, doc! {"b": 1}] {
+        let update = Update::parse(&Bson::Document(update), None, &env).unwrap();
+        assert_eq!(update.upsert(&filter, target(&env)).unwrap_err().code, 54);
+    }
+}

@@ -134,8 +134,17 @@ pub(crate) fn parse_offset(text: &str) -> Option<i64> {
     Some(sign * (hours * 60 + minutes))
 }
 
-/// Parses an ISO 8601 date or date and time, with an optional fraction and offset.
+/// Parses an ISO 8601 date or date and time, with an optional fraction and offset, to milliseconds in UTC.
 pub(crate) fn parse_iso(text: &str) -> Option<i64> {
+    let (civil, offset) = parse_civil(text)?;
+    civil
+        .to_millis()?
+        .checked_sub(offset.unwrap_or(0).checked_mul(60_000)?)
+}
+
+/// Parses an ISO 8601 date or date and time, and the offset from UTC in minutes if the text has one. The day may be left out, the
+/// month may not: the server takes four digits for a time.
+pub(crate) fn parse_civil(text: &str) -> Option<(Civil, Option<i64>)> {
     let text = text.trim();
     if !text.is_ascii() {
         return None;
@@ -144,12 +153,17 @@ pub(crate) fn parse_iso(text: &str) -> Option<i64> {
         Some(at) => (&text[..at], Some(&text[at + 1..])),
         None => (text, None),
     };
-    let mut parts = date.splitn(3, '-').map(number);
-    let (year, month, day) = (
-        parts.next()??,
-        parts.next().unwrap_or(Some(1))?,
-        parts.next().unwrap_or(Some(1))?,
-    );
+    let compact = date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit());
+    let (year, month, day) = if compact {
+        (&date[..4], &date[4..6], &date[6..])
+    } else {
+        let mut parts = date.splitn(3, '-');
+        (parts.next()?, parts.next()?, parts.next().unwrap_or("1"))
+    };
+    if year.len() != 4 || month.len() > 2 || day.len() > 2 {
+        return None;
+    }
+    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
     if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
         return None;
     }
@@ -162,10 +176,13 @@ pub(crate) fn parse_iso(text: &str) -> Option<i64> {
         second: 0,
         millisecond: 0,
     };
-    let mut offset = 0;
+    let mut offset = None;
     if let Some(time) = time {
         let end = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
-        offset = parse_offset(&time[end..])?;
+        let zone = &time[end..];
+        if !zone.is_empty() {
+            offset = Some(parse_offset(zone)?);
+        }
         let (clock, fraction) = time[..end].split_once('.').unwrap_or((&time[..end], ""));
         let mut parts = clock.splitn(3, ':').map(number);
         civil.hour = parts.next()??;
@@ -180,7 +197,24 @@ pub(crate) fn parse_iso(text: &str) -> Option<i64> {
             civil.millisecond = number(&padded)?;
         }
     }
-    civil.to_millis()?.checked_sub(offset * 60_000)
+    Some((civil, offset))
+}
+
+/// Whether a text that is no ISO 8601 date may be one of the other forms that the server reads, such as `July 4, 2017`, `7/4/2017`
+/// and `@0`.
+pub(crate) fn may_be_other_form(text: &str) -> bool {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic());
+    let month = words.any(|word| MONTHS.iter().any(|month| word.starts_with(month)));
+    let first = lower.split([' ', 't']).next().unwrap_or("");
+    let slashes = first.contains('/') && first.split('/').all(digits);
+    (month && lower.bytes().any(|byte| byte.is_ascii_digit()))
+        || slashes
+        || lower.strip_prefix('@').is_some_and(digits)
 }
 
 fn number(text: &str) -> Option<i64> {
@@ -224,6 +258,16 @@ mod tests {
         assert_eq!(parse_iso("1970-01-01T01:00:00+01:00"), Some(0));
         assert_eq!(parse_iso("2023-02-29"), None);
         assert_eq!(parse_iso("x"), None);
+        assert_eq!(parse_iso("2017"), None);
+        assert_eq!(parse_iso("2017-01"), parse_iso("20170101"));
+        assert_eq!(parse_civil("2017-01-01T00:00:00").unwrap().1, None);
+        assert_eq!(parse_civil("2017-01-01T00:00:00+0100").unwrap().1, Some(60));
+        for other in ["July 4, 2017", "7/4/2017", "@0", "4 jul 2017"] {
+            assert!(parse_iso(other).is_none() && may_be_other_form(other), "{other}");
+        }
+        for none in ["x", "2017", "foo1", "2017-13-01", "@x"] {
+            assert!(!may_be_other_form(none), "{none}");
+        }
         assert_eq!(parse_offset("-0530"), Some(-330));
     }
 }

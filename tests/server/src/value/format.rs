@@ -59,6 +59,34 @@ fn double(number: f64) -> String {
     }
 }
 
+/// A double with six significant digits, as `%g` prints it and as most error messages have it.
+pub(crate) fn short(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let rounded = format!("{number:.5e}");
+    let exponent: i32 = rounded
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(0);
+    let trimmed = |text: &str| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    if (-4..6).contains(&exponent) {
+        return trimmed(&format!("{number:.*}", (5 - exponent) as usize));
+    }
+    let mantissa = trimmed(rounded.split('e').next().unwrap_or(""));
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
 /// The text of a value where `$toString` and `$concat`-like conversions need it.
 pub(crate) fn to_text(value: &Bson) -> Option<String> {
     Some(match value {
@@ -124,6 +152,24 @@ mod tests {
             bytes: vec![0, 0xAB],
         };
         assert_eq!(bson(&Bson::Binary(other)), "BinData(0, 00AB)");
+    }
+
+    #[test]
+    fn short_doubles_have_six_digits() {
+        let texts = [
+            0.0,
+            2.7,
+            1e300,
+            1_099_511_627_776.0,
+            -0.000_012_5,
+            100_000.0,
+            f64::NAN,
+        ]
+        .map(short);
+        assert_eq!(
+            texts,
+            ["0", "2.7", "1e+300", "1.09951e+12", "-1.25e-05", "100000", "nan"]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod commands;
 mod compression;
 mod cursors;
 mod deployments;
+mod queries;
 mod rules;
 mod sockets;
 mod transaction_conflicts;

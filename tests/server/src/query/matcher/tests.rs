@@ -237,3 +237,91 @@ fn dbrefs_are_values() {
         doc! {"a": {"$ref": "c", "$id": 1}}
     ));
 }
+
+#[test]
+fn the_bounds_of_the_order_compare_with_every_type_and_with_missing() {
+    for document in [doc! {}, doc! {"a": null}, doc! {"a": "x"}, doc! {"a": 1}] {
+        assert!(
+            matches(doc! {"a": {"$gt": Bson::MinKey}}, document.clone()),
+            "{document}"
+        );
+        assert!(
+            matches(doc! {"a": {"$gte": Bson::MinKey}}, document.clone()),
+            "{document}"
+        );
+        assert!(
+            matches(doc! {"a": {"$lt": Bson::MaxKey}}, document.clone()),
+            "{document}"
+        );
+        assert!(
+            !matches(doc! {"a": {"$gt": Bson::MaxKey}}, document.clone()),
+            "{document}"
+        );
+        assert!(!matches(doc! {"a": Bson::MinKey}, document.clone()), "{document}");
+    }
+}
+
+#[test]
+fn elem_match_sees_inner_arrays_as_documents() {
+    assert!(matches(
+        doc! {"a": {"$elemMatch": {"0": "x"}}},
+        doc! {"a": [["x"]]}
+    ));
+    assert!(!matches(
+        doc! {"a": {"$elemMatch": {"1": "x"}}},
+        doc! {"a": [["x"]]}
+    ));
+    assert!(matches(
+        doc! {"a": {"$elemMatch": {"b": {"$ne": 1}}}},
+        doc! {"a": [[5]]}
+    ));
+    assert!(!matches(
+        doc! {"a": {"$elemMatch": {"b": {"$ne": 1}}}},
+        doc! {"a": [5]}
+    ));
+}
+
+#[test]
+fn some_operators_are_for_whole_documents() {
+    assert_eq!(error(doc! {"a": {"$elemMatch": {"$expr": true}}}), 2);
+    assert_eq!(error(doc! {"a": {"$elemMatch": {"b": 1, "$expr": true}}}), 2);
+    assert_eq!(error(doc! {"a": {"$elemMatch": {"$or": [{"$expr": true}]}}}), 2);
+    assert!(matches(doc! {"$or": [{"$expr": true}]}, doc! {}));
+}
+
+#[test]
+fn sample_rate_is_a_probability() {
+    assert!(matches(doc! {"$sampleRate": 1}, doc! {}));
+    assert!(!matches(doc! {"$sampleRate": 0.0}, doc! {}));
+    let kept = (0..200)
+        .filter(|_| matches(doc! {"$sampleRate": 0.5}, doc! {}))
+        .count();
+    // Beyond these bounds once in 10^45 runs.
+    assert!((1..200).contains(&kept), "{kept}");
+    assert_eq!(error(doc! {"$sampleRate": 2}), 2);
+    assert_eq!(error(doc! {"$sampleRate": "x"}), 2);
+}
+
+#[test]
+fn an_element_named_by_the_path_has_no_position() {
+    let env = Env::default();
+    let position = |filter: Document, document: Document| {
+        Filter::parse(&filter, &env)
+            .unwrap()
+            .matches_with_position(&document, &env)
+            .unwrap()
+    };
+    assert_eq!(position(doc! {"a.0": 0}, doc! {"a": [0, 1]}), (true, None));
+    assert_eq!(
+        position(doc! {"a.1.b": 2}, doc! {"a": [{}, {"b": 2}]}),
+        (true, None)
+    );
+    assert_eq!(
+        position(doc! {"a.0.b": 2}, doc! {"a": [{"b": [1, 2]}]}),
+        (true, Some(1))
+    );
+    assert_eq!(
+        position(doc! {"a.b": 2}, doc! {"a": [{}, {"b": 2}]}),
+        (true, Some(1))
+    );
+}

@@ -141,3 +141,23 @@ fn mixing_is_an_error() {
     assert_eq!(error(doc! {"$a": 1}), 16410);
     assert_eq!(error(doc! {"a": {"$foo": 1}}), 168);
 }
+
+#[test]
+fn the_positional_operator_is_once_and_last() {
+    assert_eq!(error(doc! {"a.$": 1, "b.$": 1}), 31276);
+    assert_eq!(error(doc! {"a.$.b": 1}), 31394);
+    assert_eq!(error(doc! {"a.$.$": 1}), 31287);
+    assert_eq!(error(doc! {"a.$": {"$slice": 1}}), 31271);
+    assert_eq!(error(doc! {"a.$": 0}), 31395);
+    assert_eq!(error(doc! {"a.$": 1, "b": {"$elemMatch": {"c": 1}}}), 31255);
+    assert_eq!(error(doc! {"b": {"$elemMatch": {"c": 1}}, "a.$": 1}), 31256);
+    let stage = Projection::parse_stage(&doc! {"a.$": 1}, &Env::default());
+    assert_eq!(stage.unwrap_err().code, 31324);
+}
+
+#[test]
+fn malformed_paths() {
+    assert_eq!(error(doc! {"": 1}), 40352);
+    assert_eq!(error(doc! {"a.": 1}), 40353);
+    assert_eq!(error(doc! {"a..b": 1}), 15998);
+}

@@ -80,5 +80,25 @@ fn converts_doubles_with_the_asked_precision() {
     );
     assert_eq!(parsed("-12.9").truncate_to_i64(), Some(-12));
     assert_eq!(parsed("1E+30").truncate_to_i64(), None);
-    assert_eq!(printed(parsed("2.345").round_to(2, false)), "2.34");
+    assert_eq!(printed(Decimal::from_f64(0.5, 34)), "0.5");
+    assert_eq!(printed(Decimal::from_f64(3.0, 34)), "3");
+    assert_eq!(printed(Decimal::from_f64(0.0, 15)), "0");
+}
+
+#[test]
+fn quantizes_to_decimal_places() {
+    assert_eq!(printed(parsed("2.345").quantize(2, false)), "2.34");
+    assert_eq!(printed(parsed("-2.349").quantize(2, true)), "-2.34");
+    assert_eq!(printed(parsed("1.5").quantize(4, false)), "1.5000");
+    assert_eq!(printed(parsed("1250").quantize(-2, false)), "1.2E+3");
+    assert_eq!(printed(parsed("0").quantize(3, false)), "0.000");
+    assert_eq!(parsed("1.5").quantize(40, false), Decimal::NaN);
+}
+
+#[test]
+fn remainders_take_the_sign_of_the_dividend() {
+    assert_eq!(printed(parsed("7.5").remainder(parsed("2"))), "1.5");
+    assert_eq!(printed(parsed("-7.5").remainder(parsed("2"))), "-1.5");
+    assert_eq!(printed(parsed("1E+5").remainder(parsed("7"))), "5");
+    assert_eq!(parsed("1").remainder(parsed("0")), Decimal::NaN);
 }

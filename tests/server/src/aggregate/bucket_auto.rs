@@ -1,0 +1,169 @@
+//! `$bucketAuto`: groups of about the same size by ascending values.
+
+use super::accumulator::Accumulator;
+use crate::error::{Error, Result};
+use crate::expression::Expression;
+use crate::query::Env;
+use crate::value::compare::{compare, equal};
+use crate::value::format;
+use crate::value::number::Number;
+use bson::{Bson, Document, doc};
+
+/// A `$bucketAuto` stage.
+#[derive(Debug, Clone)]
+pub(crate) struct BucketAuto {
+    by: Expression,
+    buckets: usize,
+    accumulators: Vec<Accumulator>,
+}
+
+impl BucketAuto {
+    pub(super) fn parse(spec: &Document, env: &Env) -> Result<BucketAuto> {
+        let (mut by, mut buckets, mut output) = (None, None, None);
+        for (name, value) in spec {
+            match (name.as_str(), value) {
+                ("groupBy", value) => by = Some(group_by(value, env)?),
+                ("buckets", value) => buckets = Some(count(value)?),
+                ("output", Bson::Document(fields)) => output = Some(fields),
+                ("output", other) => {
+                    return Err(Error::new(
+                        40244,
+                        format!(
+                            "The $bucketAuto 'output' field must be an object, but found type: {}",
+                            crate::value::type_name(other)
+                        ),
+                    ));
+                }
+                ("granularity", _) => return Err(Error::not_served("$bucketAuto with a granularity")),
+                (other, _) => {
+                    return Err(Error::new(
+                        40245,
+                        format!("Unrecognized option to $bucketAuto: {other}."),
+                    ));
+                }
+            }
+        }
+        let (Some(by), Some(buckets)) = (by, buckets) else {
+            return Err(Error::new(
+                40246,
+                "$bucketAuto requires 'groupBy' and 'buckets' to be specified.",
+            ));
+        };
+        let counted = doc! { "count": { "$sum": 1 } };
+        let accumulators = output
+            .filter(|output| !output.is_empty())
+            .unwrap_or(&counted)
+            .iter()
+            .map(|(name, value)| Accumulator::parse(name, value, env))
+            .collect::<Result<_>>()?;
+        Ok(BucketAuto {
+            by,
+            buckets,
+            accumulators,
+        })
+    }
+
+    pub(super) fn run(&self, documents: Vec<Document>, env: &Env) -> Result<Vec<Document>> {
+        let collation = env.collation.as_ref();
+        let mut keyed = Vec::with_capacity(documents.len());
+        for (position, document) in documents.into_iter().enumerate() {
+            let key = match self.by.evaluate(&document, env)? {
+                Bson::Undefined => Bson::Null,
+                key => key,
+            };
+            keyed.push((key, position, document));
+        }
+        keyed.sort_by(|a, b| compare(&a.0, &b.0, collation));
+        let size = (keyed.len() as f64 / self.buckets as f64).round().max(1.0) as usize;
+        let mut rows = Vec::new();
+        let mut begin = 0;
+        while begin < keyed.len() && rows.len() < self.buckets {
+            let mut end = (begin + size).min(keyed.len());
+            if rows.len() + 1 == self.buckets {
+                end = keyed.len();
+            }
+            // Equal values stay together.
+            while end < keyed.len() && equal(&keyed[end].0, &keyed[end - 1].0, collation) {
+                end += 1;
+            }
+            // The upper bound is the next bucket's first value, or the last value at the end.
+            let upper = keyed.get(end).unwrap_or(&keyed[end - 1]).0.clone();
+            let lower = keyed[begin].0.clone();
+            // Accumulators see the documents in the order of the input.
+            let bucket = &mut keyed[begin..end];
+            bucket.sort_by_key(|(_, position, _)| *position);
+            rows.push(self.row(lower, upper, bucket, env)?);
+            begin = end;
+        }
+        Ok(rows)
+    }
+
+    fn row(
+        &self,
+        lower: Bson,
+        upper: Bson,
+        bucket: &[(Bson, usize, Document)],
+        env: &Env,
+    ) -> Result<Document> {
+        let mut row = doc! { "_id": { "min": lower, "max": upper } };
+        for accumulator in &self.accumulators {
+            let mut state = accumulator.start(&Bson::Null, env)?;
+            for (_, _, document) in bucket {
+                accumulator.add(&mut state, document, env)?;
+            }
+            row.insert(&accumulator.name, accumulator.finish(state)?);
+        }
+        Ok(row)
+    }
+}
+
+fn group_by(value: &Bson, env: &Env) -> Result<Expression> {
+    let is_expression = match value {
+        Bson::String(text) => text.starts_with('$'),
+        Bson::Document(fields) => fields.keys().next().is_some_and(|name| name.starts_with('$')),
+        _ => false,
+    };
+    if !is_expression {
+        return Err(Error::new(
+            40239,
+            format!(
+                "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: {}",
+                format::bson(value)
+            ),
+        ));
+    }
+    Expression::parse(value, env)
+}
+
+fn count(value: &Bson) -> Result<usize> {
+    let number = Number::from_bson(value).ok_or_else(|| {
+        Error::new(
+            40241,
+            format!(
+                "The $bucketAuto 'buckets' field must be a numeric value, but found type: {}",
+                crate::value::type_name(value)
+            ),
+        )
+    })?;
+    let count = number
+        .to_exact_i64()
+        .and_then(|count| i32::try_from(count).ok())
+        .ok_or_else(|| {
+            Error::new(
+                40242,
+                format!(
+                    "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found {}",
+                    format::bson(value)
+                ),
+            )
+        })?;
+    usize::try_from(count)
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| {
+            Error::new(
+                40243,
+                format!("The $bucketAuto 'buckets' field must be greater than 0, but found: {count}"),
+            )
+        })
+}

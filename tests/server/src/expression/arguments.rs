@@ -1,0 +1,70 @@
+//! The errors of operators that are called with other arguments than they take.
+
+use super::Function;
+use crate::error::{Error, code};
+
+/// Fails if an operator takes another number of arguments.
+pub(super) fn check_arity(function: &Function, given: usize) -> crate::error::Result<()> {
+    if (function.min..=function.max).contains(&given) {
+        return Ok(());
+    }
+    let (name, min, max) = (function.name, function.min, function.max);
+    let converts = name.starts_with("$to") && !matches!(name, "$toUpper" | "$toLower");
+    Err(if converts {
+        Error::new(50723, format!("{name} requires a single argument, got {given}"))
+    } else if min == max {
+        Error::new(
+            16020,
+            format!("Expression {name} takes exactly {min} arguments. {given} were passed in."),
+        )
+    } else {
+        Error::new(
+            28667,
+            format!(
+                "Expression {name} takes at least {min} arguments, and at most {max}, but {given} were passed in."
+            ),
+        )
+    })
+}
+
+/// The error codes of malformed arguments of a [`super::NamedFunction`].
+pub(super) struct ArgumentCodes {
+    pub(super) not_an_object: i32,
+    pub(super) unknown: i32,
+    /// By argument.
+    pub(super) missing: &'static [(&'static str, i32)],
+}
+
+impl ArgumentCodes {
+    pub(super) fn of(operator: &str) -> ArgumentCodes {
+        let (not_an_object, unknown, missing): (i32, i32, &[(&str, i32)]) = match operator {
+            "$firstN" | "$lastN" => (5_787_801, 5_787_901, &[("n", 5_787_906), ("input", 5_787_907)]),
+            "$minN" | "$maxN" => (5_787_900, 5_787_901, &[("n", 5_787_906), ("input", 5_787_907)]),
+            "$trim" | "$ltrim" | "$rtrim" => (50696, 50694, &[("input", 50695)]),
+            "$zip" => (34460, 34464, &[("inputs", 34465)]),
+            "$dateToString" => (18629, 18534, &[("date", 18628)]),
+            "$dateFromString" => (40540, 40541, &[("dateString", 40542)]),
+            "$dateToParts" => (40524, 40520, &[("date", 40522)]),
+            "$dateFromParts" => (40519, 40518, &[]),
+            "$sortArray" => (
+                2_942_500,
+                2_942_501,
+                &[("input", 2_942_502), ("sortBy", 2_942_503)],
+            ),
+            "$regexMatch" | "$regexFind" | "$regexFindAll" => {
+                (51103, 31024, &[("input", 31022), ("regex", 31023)])
+            }
+            "$replaceOne" | "$replaceAll" => (
+                51751,
+                51750,
+                &[("input", 51749), ("find", 51748), ("replacement", 51747)],
+            ),
+            _ => (code::FAILED_TO_PARSE, code::FAILED_TO_PARSE, &[]),
+        };
+        ArgumentCodes {
+            not_an_object,
+            unknown,
+            missing,
+        }
+    }
+}

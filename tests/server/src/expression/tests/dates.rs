@@ -1,0 +1,117 @@
+//! Dates from and to text and parts.
+
+use super::{at, error, eval};
+use bson::{Bson, Document, doc};
+
+fn parsed(text: &str, format: &str) -> Bson {
+    eval(
+        doc! {"$dateFromString": {"dateString": text, "format": format, "onError": "bad"}},
+        doc! {},
+    )
+}
+
+#[test]
+fn texts_have_at_least_a_month() {
+    let read = |text: &str| {
+        eval(
+            doc! {"$dateFromString": {"dateString": text, "onError": "bad"}},
+            doc! {},
+        )
+    };
+    assert_eq!(read("2017-05"), at("2017-05-01T00:00:00Z"));
+    assert_eq!(
+        read("2017-05-06T07:08:09.1234+01:00"),
+        at("2017-05-06T06:08:09.123Z")
+    );
+    assert_eq!(read("2017"), "bad".into());
+    assert_eq!(read("20170506"), at("2017-05-06T00:00:00Z"));
+    assert_eq!(error(doc! {"$dateFromString": {"dateString": "2017"}}), 241);
+    // The server reads this; it must not be taken for an error of the text.
+    assert_eq!(
+        error(doc! {"$dateFromString": {"dateString": "July 4, 2017", "onError": "bad"}}),
+        238
+    );
+    assert_eq!(error(doc! {"$toDate": "7/4/2017"}), 238);
+    assert_eq!(error(doc! {"$toDate": "x"}), 241);
+}
+
+#[test]
+fn time_zones_are_given_once() {
+    let read = |text: &str| {
+        eval(
+            doc! {"$dateFromString": {"dateString": text, "timezone": "+02:00", "onError": "bad"}},
+            doc! {},
+        )
+    };
+    assert_eq!(read("2017-05-06T07:00:00"), at("2017-05-06T05:00:00Z"));
+    assert_eq!(read("2017-05-06T07:00:00Z"), "bad".into());
+}
+
+#[test]
+fn texts_by_format() {
+    assert_eq!(parsed("06/05/2017", "%d/%m/%Y"), at("2017-05-06T00:00:00Z"));
+    assert_eq!(
+        parsed("2017-May-06 07:08:09.5 +0100", "%Y-%b-%d %H:%M:%S.%L %z"),
+        at("2017-05-06T06:08:09.500Z")
+    );
+    assert_eq!(parsed("6 december 2017", "%d %B %Y"), at("2017-12-06T00:00:00Z"));
+    assert_eq!(parsed("2017-060", "%Y-%j"), at("2017-03-01T00:00:00Z"));
+    assert_eq!(parsed("2020-W53-7", "%G-W%V-%u"), at("2021-01-03T00:00:00Z"));
+    assert_eq!(
+        parsed("2017-05-06T07 -90 %", "%Y-%m-%dT%H %Z %%"),
+        at("2017-05-06T08:30:00Z")
+    );
+    for (text, format) in [
+        ("2017-05-06x", "%Y-%m-%d"),
+        ("2017-05", "%Y-%m"),
+        ("2017-02-30", "%Y-%m-%d"),
+        ("x", "%Y"),
+        ("07:08", "%H:%M"),
+    ] {
+        assert_eq!(parsed(text, format), "bad".into(), "{text}");
+    }
+    let malformed =
+        |format: Bson| error(doc! {"$dateFromString": {"dateString": "2017-05-06", "format": format}});
+    assert_eq!(malformed("%q".into()), 18536);
+    assert_eq!(malformed("%".into()), 18535);
+    assert_eq!(malformed(5.into()), 40684);
+    assert_eq!(
+        eval(
+            doc! {"$dateFromString": {"dateString": null, "format": "%Y", "onNull": 1}},
+            doc! {}
+        ),
+        1.into()
+    );
+}
+
+#[test]
+fn week_date_parts() {
+    let document = doc! {"d": at("2021-01-03T04:05:06.007Z")};
+    let on = |expression: Document| eval(expression, document.clone());
+    let parts = on(doc! {"$dateToParts": {"date": "$d", "iso8601": true}});
+    assert_eq!(
+        parts,
+        doc! {"isoWeekYear": 2020, "isoWeek": 53, "isoDayOfWeek": 7, "hour": 4, "minute": 5, "second": 6, "millisecond": 7}
+            .into()
+    );
+    assert_eq!(
+        on(doc! {"$dateFromParts": {"isoWeekYear": 2020, "isoWeek": 53, "isoDayOfWeek": 7, "hour": 4}}),
+        at("2021-01-03T04:00:00Z")
+    );
+    assert_eq!(
+        on(doc! {"$dateFromParts": {"isoWeekYear": 2021}}),
+        at("2021-01-04T00:00:00Z")
+    );
+    assert_eq!(
+        on(doc! {"$dateFromParts": {"year": 2021, "timezone": null}}),
+        Bson::Null
+    );
+    assert_eq!(
+        error(doc! {"$dateToParts": {"date": at("2021-01-03T00:00:00Z"), "iso8601": 1}}),
+        40521
+    );
+    assert_eq!(error(doc! {"$dateFromParts": {"year": 1, "isoWeek": 1}}), 40489);
+    assert_eq!(error(doc! {"$dateFromParts": {"month": 1}}), 40516);
+    assert_eq!(error(doc! {"$dateFromParts": {"year": 0}}), 40523);
+    assert_eq!(error(doc! {"$dateFromParts": 1}), 40519);
+}

@@ -1,0 +1,237 @@
+//! Queries on the wire: the context of their errors, `$natural` and cycles of views, and what indexes refuse.
+
+use crate::client::{Client, code, on, standalone};
+use bson::{Bson, Document, doc};
+use marula_test_server::TestServer;
+
+async fn with_documents() -> (TestServer, Client) {
+    let (server, mut client) = standalone().await;
+    run(
+        &mut client,
+        doc! {"insert": "c", "documents": [{"_id": 1, "a": [1], "b": [2], "n": 0}]},
+        0,
+    )
+    .await;
+    (server, client)
+}
+
+async fn run(client: &mut Client, body: Document, expected: i32) -> Document {
+    let reply = client.run(on("db", body)).await;
+    assert_eq!(code(&reply), expected, "{reply}");
+    reply
+}
+
+fn message(reply: &Document) -> &str {
+    reply.get_str("errmsg").unwrap()
+}
+
+fn aggregate(stage: Document) -> Document {
+    doc! {"aggregate": "c", "pipeline": [stage], "cursor": {}}
+}
+
+fn names(reply: &Document) -> Vec<&str> {
+    reply
+        .get_document("cursor")
+        .unwrap()
+        .get_array("firstBatch")
+        .unwrap()
+        .iter()
+        .map(|row| row.as_document().unwrap().get_str("name").unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn errors_say_in_which_phase_they_arose() {
+    let (_server, mut client) = with_documents().await;
+    let divided = |by: Bson| aggregate(doc! {"$project": {"v": {"$divide": [1, by]}}});
+    let reply = run(&mut client, divided("$n".into()), 2).await;
+    assert_eq!(
+        message(&reply),
+        "Executor error during aggregate command on namespace: db.c :: caused by :: can't $divide by zero"
+    );
+    let reply = run(&mut client, divided(0.into()), 2).await;
+    assert_eq!(
+        message(&reply),
+        "Failed to optimize pipeline :: caused by :: can't $divide by zero"
+    );
+    let reply = run(
+        &mut client,
+        aggregate(doc! {"$project": {"v": {"$none": 1}}}),
+        168,
+    )
+    .await;
+    assert!(!message(&reply).contains("error during"), "{reply}");
+    let reply = run(&mut client, doc! {"find": "c", "sort": {"a": 1, "b": 1}}, 2).await;
+    assert_eq!(
+        message(&reply),
+        "Executor error during find command: db.c :: caused by :: cannot sort with keys that are parallel arrays"
+    );
+    let reply = run(&mut client, aggregate(doc! {"$sort": {"a": 1, "b": 1}}), 2).await;
+    assert_eq!(
+        message(&reply),
+        "Executor error during aggregate command on namespace: db.c :: caused by :: cannot sort with keys that are \
+         parallel arrays"
+    );
+    let reply = run(&mut client, doc! {"find": "c", "filter": {}, "hint": "none"}, 2).await;
+    assert!(message(&reply).starts_with("error processing query"), "{reply}");
+    // What this server does not do is no error of the query.
+    let decimal: bson::Decimal128 = "1".parse().unwrap();
+    let reply = run(
+        &mut client,
+        aggregate(doc! {"$project": {"v": {"$exp": decimal}}}),
+        238,
+    )
+    .await;
+    assert_eq!(
+        message(&reply),
+        "$exp of a decimal is not supported by this test server"
+    );
+}
+
+#[tokio::test]
+async fn older_servers_put_other_words_before_errors() {
+    let server = TestServer::builder().version("6.0").start().await.unwrap();
+    let mut client = Client::connect(server.addresses()[0]).await;
+    run(&mut client, doc! {"insert": "c", "documents": [{"n": 0}]}, 0).await;
+    let reply = run(
+        &mut client,
+        aggregate(doc! {"$project": {"v": {"$divide": [1, "$n"]}}}),
+        2,
+    )
+    .await;
+    assert_eq!(
+        message(&reply),
+        "PlanExecutor error during aggregation :: caused by :: can't $divide by zero"
+    );
+}
+
+#[tokio::test]
+async fn positional_updates_need_a_position() {
+    let (_server, mut client) = with_documents().await;
+    let update =
+        |filter: Document| doc! {"update": "c", "updates": [{"q": filter, "u": {"$set": {"a.$": 9}}}]};
+    let reply = run(&mut client, update(doc! {"a.0": 1}), 0).await;
+    let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
+    assert_eq!(error.get_i32("code").unwrap(), 2);
+    let reply = run(&mut client, update(doc! {"a": 1}), 0).await;
+    assert_eq!(reply.get_i32("nModified").unwrap(), 1);
+}
+
+#[tokio::test]
+async fn views_are_listed_and_lead_to_no_cycle() {
+    let (_server, mut client) = with_documents().await;
+    let view = |name: &str, on: &str, pipeline: Vec<Document>| doc! {"create": name, "viewOn": on, "pipeline": pipeline};
+    assert_eq!(
+        names(&run(&mut client, doc! {"listCollections": 1}, 0).await),
+        ["c"]
+    );
+    run(&mut client, view("v", "w", vec![]), 0).await;
+    let lookup = doc! {"$lookup": {"from": "v", "localField": "a", "foreignField": "a", "as": "x"}};
+    run(&mut client, view("w", "v", vec![]), 5).await;
+    run(&mut client, view("w", "c", vec![lookup.clone()]), 5).await;
+    run(
+        &mut client,
+        view("w", "c", vec![doc! {"$facet": {"f": [lookup]}}]),
+        5,
+    )
+    .await;
+    run(&mut client, view("u", "u", vec![]), 5).await;
+    run(&mut client, view("w", "c", vec![]), 0).await;
+    let listed = run(&mut client, doc! {"listCollections": 1}, 0).await;
+    assert_eq!(names(&listed), ["c", "v", "w", "system.views"]);
+    let defined = run(
+        &mut client,
+        doc! {"find": "system.views", "filter": {"_id": "db.v"}},
+        0,
+    )
+    .await;
+    assert_eq!(
+        defined
+            .get_document("cursor")
+            .unwrap()
+            .get_array("firstBatch")
+            .unwrap(),
+        &vec![Bson::Document(
+            doc! {"_id": "db.v", "viewOn": "w", "pipeline": []}
+        )]
+    );
+    run(&mut client, doc! {"find": "w", "sort": {"$natural": 1}}, 168).await;
+    run(&mut client, doc! {"find": "c", "sort": {"$natural": 1}}, 0).await;
+}
+
+async fn index(client: &mut Client, mut spec: Document, expected: i32) -> Document {
+    spec.insert("name", "i");
+    run(client, doc! {"createIndexes": "c", "indexes": [spec]}, expected).await
+}
+
+#[tokio::test]
+async fn indexes_refuse_arrays_and_unknown_options() {
+    let (_server, mut client) = with_documents().await;
+    index(&mut client, doc! {"key": {"a": "hashed"}}, 16766).await;
+    index(&mut client, doc! {"key": {"a": 1, "t": "text"}}, 16675).await;
+    index(&mut client, doc! {"key": {"x": 1, "p": "2d"}}, 16801).await;
+    index(
+        &mut client,
+        doc! {"key": {"t": "text"}, "default_language": "spanglish"},
+        67,
+    )
+    .await;
+    index(
+        &mut client,
+        doc! {"key": {"t": "text"}, "default_language": "Spanish"},
+        0,
+    )
+    .await;
+    run(&mut client, doc! {"dropIndexes": "c", "index": "i"}, 0).await;
+    index(&mut client, doc! {"key": {"h.x": "hashed"}}, 0).await;
+    let inserted = run(
+        &mut client,
+        doc! {"insert": "c", "documents": [{"_id": 2, "h": [{"x": 1}]}]},
+        0,
+    )
+    .await;
+    let error = inserted.get_array("writeErrors").unwrap()[0]
+        .as_document()
+        .unwrap();
+    assert_eq!(error.get_i32("code").unwrap(), 16766);
+    run(&mut client, doc! {"dropIndexes": "c", "index": "i"}, 0).await;
+    index(
+        &mut client,
+        doc! {"key": {"x": 1}, "background": true, "dropDups": true},
+        0,
+    )
+    .await;
+    let listed = run(&mut client, doc! {"listIndexes": "c"}, 0).await;
+    let specs = listed
+        .get_document("cursor")
+        .unwrap()
+        .get_array("firstBatch")
+        .unwrap();
+    assert_eq!(
+        specs[1].as_document().unwrap(),
+        &doc! {"v": 2, "key": {"x": 1}, "name": "i", "background": true}
+    );
+}
+
+#[tokio::test]
+async fn a_hint_by_key_names_one_index() {
+    let (_server, mut client) = with_documents().await;
+    let specs = vec![
+        doc! {"key": {"s": 1}, "name": "plain"},
+        doc! {"key": {"s": 1}, "name": "folded", "collation": {"locale": "en"}},
+    ];
+    run(&mut client, doc! {"createIndexes": "c", "indexes": specs}, 0).await;
+    run(&mut client, doc! {"find": "c", "hint": {"s": 1}}, 27).await;
+    run(&mut client, doc! {"find": "c", "hint": "folded"}, 0).await;
+}
+
+#[tokio::test]
+async fn a_removal_takes_no_array_filters() {
+    let (_server, mut client) = with_documents().await;
+    run(
+        &mut client,
+        doc! {"findAndModify": "c", "query": {}, "remove": true, "arrayFilters": [{"e": 1}]},
+        9,
+    )
+    .await;
+}
