@@ -69,7 +69,7 @@ fn only_what_the_command_holds_decides_about_its_retry() {
         assert_eq!((batch.retry(), batch.count), (Retry::Write, 2));
         batch.prepare(&server(48_000_000, 3));
         assert_eq!((batch.retry(), batch.count), (Retry::No, 3));
-        batch.prepare(&server(1_200, 3));
+        batch.prepare(&server(1_150, 3));
         assert_eq!((batch.retry(), batch.count), (Retry::Write, 2), "split by size");
     });
 }
