@@ -160,15 +160,13 @@ impl State {
     /// behind a load balancer, it can be reached through the lost connection only. There it outlives an error reply; and
     /// nothing was sent where the driver refused to.
     fn is_lost_after(&self, error: &Error) -> bool {
-        let answered = error.code().is_some();
         if !self.is_pinned {
-            return answered;
+            return error.code().is_some();
         }
-        let refused = matches!(
+        matches!(
             error.kind(),
-            ErrorKind::InvalidArgument(_) | ErrorKind::Unsupported(_)
-        );
-        !answered && !refused
+            ErrorKind::Network(_) | ErrorKind::Protocol(_) | ErrorKind::Decode(_)
+        )
     }
 
     /// Frees the server's cursor if there is one.

@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn a_command_holds_the_longest_prefix_that_the_limits_allow(
         models in prop::collection::vec((any::<bool>(), 0_usize..400), 1..30),
-        max_message_size in 1_000_i64..4_000,
+        max_message_size in 1_500_i64..4_000,
         max_batch_size in 1_usize..12,
     ) {
         let statements: Vec<Statement> =

@@ -127,12 +127,16 @@ impl Retries {
 fn was_sent(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Network(network) => !network.is_before_send(),
-        ErrorKind::Command(_)
-        | ErrorKind::Write(_)
-        | ErrorKind::BulkWrite(_)
-        | ErrorKind::Decode(_)
-        | ErrorKind::Protocol(_) => true,
-        _ => false,
+        ErrorKind::ServerSelection(_)
+        | ErrorKind::Pool(_)
+        | ErrorKind::Dns(_)
+        | ErrorKind::Authentication(_)
+        | ErrorKind::Encode(_)
+        | ErrorKind::InvalidArgument(_)
+        | ErrorKind::ConnectionString(_)
+        | ErrorKind::Unsupported(_)
+        | ErrorKind::Shutdown => false,
+        _ => true,
     }
 }
 
