@@ -14,12 +14,12 @@ use crate::{
     operation::run_command::RunCommand,
     options::{ClientOptions, DriverInfo},
     topology::Topology,
-    types::{deadline::Deadline, read_preference::PRIMARY},
+    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
 
 /// Most session ids in one `endSessions`.
 const END_SESSIONS_BATCH: usize = 10_000;
-/// A shutdown waits no longer than this for servers to forget the sessions.
+/// How long a shutdown, or the task after the last drop, waits for a server to end the sessions.
 const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A client of one deployment: a server, a replica set or a sharded cluster. It discovers the servers, watches them, and
@@ -28,6 +28,10 @@ const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 /// Make one per deployment and share it: cloning is cheap, and all clones use the same pools. It closes when the last
 /// clone and the last handle made of it (databases, collections, cursors) are dropped, or on
 /// [`shutdown`](Self::shutdown).
+///
+/// Both send `endSessions` for the client's unused sessions. The last drop does so in a task on the client's runtime, which
+/// ends after 2 s at most and closes the connections then; nothing is sent if that runtime has ended, or ends before. Await
+/// `shutdown` where it matters that the server has forgotten the sessions, e.g. before a program ends.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<ClientInner>,
@@ -173,17 +177,32 @@ impl Client {
     /// Servers get 2 s to end the sessions; a busy or silent one keeps nobody longer. A dropped shutdown leaves the client
     /// open, and can be repeated.
     pub async fn shutdown(&self) {
-        let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
-        // Too late is as good as an error: the server forgets sessions by itself.
-        let _ = deadline.run(self.end_sessions()).await;
+        end_sessions(self.executor(), self.executor().drain_sessions()).await;
         self.executor().topology().close();
     }
+}
 
-    /// A courtesy to the server: it forgets sessions by itself, so errors are ignored, and nobody waits for a server.
-    async fn end_sessions(&self) {
-        let ids = self.executor().drain_sessions();
+impl Drop for ClientInner {
+    /// Ends the sessions on the server in the background. The task holds the topology, which closes after it.
+    fn drop(&mut self) {
+        let ids = self.executor.drain_sessions();
+        if ids.is_empty() || !self.executor.has_server(PRIMARY_PREFERRED) {
+            return;
+        }
+        let executor = self.executor.successor();
+        let runtime = executor.topology().runtime().clone();
+        runtime.spawn(async move { end_sessions(&executor, ids).await });
+    }
+}
+
+/// Sends `endSessions` for these sessions: to the primary if there is one, otherwise to a secondary, as the Driver Sessions
+/// specification demands. Servers forget sessions by themselves, so errors are ignored, there is no waiting for a server, and
+/// all ends after [`END_SESSIONS_LIMIT`].
+async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
+    let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
+    let all = async {
         for batch in ids.chunks(END_SESSIONS_BATCH) {
-            if !self.executor().has_server() {
+            if !executor.has_server(PRIMARY_PREFERRED) {
                 return;
             }
             let ids: Vec<Bson> = batch
@@ -196,13 +215,14 @@ impl Client {
             let mut operation = RunCommand {
                 database: "admin",
                 command: &command,
-                read_preference: PRIMARY,
+                read_preference: PRIMARY_PREFERRED,
                 implicit_session: false,
                 reply: PhantomData::<fn() -> Document>,
             };
-            let _ = self.executor().run(&mut operation).await;
+            let _ = executor.run(&mut operation).await;
         }
-    }
+    };
+    let _ = deadline.run(all).await;
 }
 
 fn session_document(id: [u8; 16]) -> Document {

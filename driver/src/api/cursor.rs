@@ -1,5 +1,8 @@
 //! A cursor over the results of a query.
 
+mod pace;
+mod state;
+
 use std::{
     fmt,
     marker::PhantomData,
@@ -14,24 +17,31 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Client;
 use crate::{
-    Error, Namespace, RETRYABLE_ERROR, Result,
+    Error, Namespace, Result,
     bson::{Bson, RawDocument},
     execution::ExplicitSession,
     operation::{
-        Pinned,
         cursor::{Batch, CursorReply},
         decode, decode_owned,
-        get_more::GetMore,
-        kill_cursors::KillCursors,
     },
-    proto::session::ServerSession,
 };
+use state::State;
 
 /// The results of a query, fetched from the server batch by batch and decoded one by one.
 ///
 /// Three ways to read it: as a [`Stream`] of `T`, with [`try_next`](Self::try_next), or without copies with
 /// [`advance`](Self::advance) and [`current`](Self::current) or [`deserialize_current`](Self::deserialize_current), whose
 /// results may borrow from the batch.
+///
+/// # Tailable cursors
+///
+/// A tailable cursor stays open at the end of its capped collection, and the server then answers with empty batches. All
+/// three ways wait for the next document, and so never come to an end by themselves.
+/// [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return after an empty batch instead.
+///
+/// A server answers at once when the cursor does not await data (`awaitData`). Therefore two getMore commands of which the
+/// first returned nothing are sent at least 10 ms apart; this time doubles with each further empty batch, up to 500 ms, and
+/// begins again with the next document. A cursor with a `max_await_time` has no such pauses: its server waits.
 ///
 /// Dropping a cursor that is not exhausted frees it on the server, in the background.
 ///
@@ -58,23 +68,6 @@ pub struct Cursor<T> {
 
 type Fetching = Pin<Box<dyn Future<Output = (Box<State>, Result<()>)> + Send>>;
 
-/// What a cursor owns.
-struct State {
-    client: Client,
-    reply: CursorReply,
-    /// The session of the application that the cursor was opened in.
-    session: Option<Arc<ExplicitSession>>,
-    batch_size: Option<u32>,
-    max_await_time: Option<Duration>,
-    comment: Option<Bson>,
-    /// Documents that may still be fetched, when the query had a limit.
-    remaining: Option<u64>,
-    /// A getMore failed: the cursor has ended.
-    failed: bool,
-    /// A getMore is under way, or was dropped while it was, which the application is yet to be told.
-    interrupted: bool,
-}
-
 impl<T> Cursor<T> {
     pub(crate) fn new(
         client: &Client,
@@ -83,17 +76,7 @@ impl<T> Cursor<T> {
         comment: Option<Bson>,
     ) -> Self {
         Self {
-            state: Some(Box::new(State {
-                client: client.clone(),
-                reply,
-                session: None,
-                batch_size,
-                max_await_time: None,
-                comment,
-                remaining: None,
-                failed: false,
-                interrupted: false,
-            })),
+            state: Some(Box::new(State::new(client, reply, batch_size, comment))),
             fetching: None,
             document: PhantomData,
         }
@@ -107,6 +90,7 @@ impl<T> Cursor<T> {
             batch: Batch::default(),
             address: crate::ServerAddress::tcp("", 0),
             session: None,
+            operation_id: 0,
             pin: None,
         };
         Self::new(client, reply, None, None)
@@ -155,7 +139,8 @@ impl<T> Cursor<T> {
         self.fetching.is_none() && self.state.as_ref().is_none_or(|state| state.is_exhausted())
     }
 
-    /// Moves to the next document, fetching a batch when needed. False at the end.
+    /// Moves to the next document, fetching batches when needed. False at the end. Waits for a document where the cursor is
+    /// tailable; [`advance_if_any`](Self::advance_if_any) does not.
     ///
     /// Dropping the future loses no document unless a getMore was under way, which ends the cursor: what the server sent
     /// is lost, and the next call says so. Read the cursor as a [`Stream`] to go on after a dropped future.
@@ -163,12 +148,7 @@ impl<T> Cursor<T> {
     /// # Errors
     /// What the server or the network reports, or that a dropped future ended the cursor. The cursor has then ended.
     pub async fn advance(&mut self) -> Result<bool> {
-        if let Some(fetching) = &mut self.fetching {
-            let (state, result) = fetching.await;
-            self.fetching = None;
-            self.state = Some(state);
-            result?;
-        }
+        self.finish_fetching().await?;
         let Some(state) = &mut self.state else {
             return Ok(false);
         };
@@ -180,8 +160,44 @@ impl<T> Cursor<T> {
                 return Ok(false);
             }
             // Boxed, since it is once for a batch, and futures that read from a cursor are small without it.
+            Box::pin(state.fetch_in_time()).await?;
+        }
+    }
+
+    /// Moves to the next document if there is one now: from the batch at hand, or by one getMore at most. False when that
+    /// brought none. The cursor of a query on a capped collection can have more later; it is at its end when
+    /// [`is_exhausted`](Self::is_exhausted) says so.
+    ///
+    /// Dropping the future is as with [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub async fn advance_if_any(&mut self) -> Result<bool> {
+        let mut asked = self.finish_fetching().await?;
+        let Some(state) = &mut self.state else {
+            return Ok(false);
+        };
+        loop {
+            if state.advance_in_batch()? {
+                return Ok(true);
+            }
+            if asked || state.is_exhausted() {
+                return Ok(false);
+            }
+            asked = true;
             Box::pin(state.fetch()).await?;
         }
+    }
+
+    /// Waits for the getMore that was begun when the cursor was read as a stream. False if there was none.
+    async fn finish_fetching(&mut self) -> Result<bool> {
+        let Some(fetching) = &mut self.fetching else {
+            return Ok(false);
+        };
+        let (state, result) = fetching.await;
+        self.fetching = None;
+        self.state = Some(state);
+        result.map(|()| true)
     }
 
     /// The document that [`advance`](Self::advance) moved to, without copying it.
@@ -200,8 +216,8 @@ impl<T> Cursor<T> {
         decode(self.current_bytes()?)
     }
 
-    /// Frees the cursor on the server and waits until that is done, where dropping the cursor does it in the background.
-    /// Does nothing on the server when the cursor is exhausted. A failure is ignored: the server frees forgotten cursors
+    /// Frees the cursor on the server and waits until that is done, where dropping the cursor does it in the background. The
+    /// command is part of the session that the cursor was opened in, unless that has ended. Does nothing on the server when the cursor is exhausted. A failure is ignored: the server frees forgotten cursors
     /// by itself.
     ///
     /// Dropping the future frees the cursor as dropping the cursor does.
@@ -210,11 +226,8 @@ impl<T> Cursor<T> {
             // What it fetches is not wanted any more, but its cursor is the one to free.
             self.state = Some(fetching.await.0);
         }
-        let Some(mut state) = self.state.take() else {
-            return;
-        };
-        if state.reply.id != 0 {
-            state.remains().free().await;
+        if let Some(mut state) = self.state.take() {
+            state.free().await;
         }
     }
 
@@ -231,7 +244,8 @@ impl<T> Cursor<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Cursor<T> {
-    /// The next document, or `None` at the end. Dropping the future is as with [`advance`](Self::advance).
+    /// The next document, or `None` at the end. Waits for a document where the cursor is tailable. Dropping the future is as
+    /// with [`advance`](Self::advance).
     ///
     /// # Errors
     /// As [`advance`](Self::advance); and a document that does not fit `T`, after which the next one can be read.
@@ -243,7 +257,34 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
         }
     }
 
-    /// All remaining documents.
+    /// The next document if there is one now: from the batch at hand, or by one getMore at most. After `None` a tailable
+    /// cursor can have more later, until [`is_exhausted`](Self::is_exhausted).
+    ///
+    /// ```no_run
+    /// # async fn run(log: marula_driver::Database) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// let command = doc! { "find": "events", "tailable": true, "awaitData": true };
+    /// let mut events = log.run_cursor_command(command).await?;
+    /// while !events.is_exhausted() {
+    ///     match events.next_if_any().await? {
+    ///         Some(event) => println!("{event}"),
+    ///         None => println!("nothing happened within the last second"),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`try_next`](Self::try_next).
+    pub async fn next_if_any(&mut self) -> Result<Option<T>> {
+        if self.advance_if_any().await? {
+            decode_owned(self.current_bytes()?).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// All remaining documents. Does not return where the cursor is tailable.
     ///
     /// # Errors
     /// The first error, from the server or from decoding.
@@ -253,146 +294,6 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
             documents.push(decode_owned(self.current_bytes()?)?);
         }
         Ok(documents)
-    }
-}
-
-impl State {
-    fn advance_in_batch(&mut self) -> Result<bool> {
-        if std::mem::take(&mut self.interrupted) {
-            // To end quietly would pass off a part of the results as all of them.
-            return Err(Error::invalid_argument(
-                "the cursor has ended: a future that fetched its next batch was dropped",
-            ));
-        }
-        if self.failed {
-            return Ok(false);
-        }
-        let advanced = self.reply.batch.advance();
-        match &advanced {
-            Ok(true) => {
-                if let Some(remaining) = &mut self.remaining {
-                    *remaining = remaining.saturating_sub(1);
-                }
-            }
-            Ok(false) => {}
-            Err(_) => self.failed = true,
-        }
-        advanced
-    }
-
-    fn is_exhausted(&self) -> bool {
-        !self.interrupted && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
-    }
-
-    /// Replaces the empty batch by the next one.
-    async fn fetch(&mut self) -> Result<()> {
-        // Until the reply is there the cursor counts as failed, so that a dropped future leaves no half-read batch.
-        self.failed = true;
-        self.interrupted = true;
-        let batch_size = match (self.batch_size, self.remaining) {
-            (Some(size), Some(remaining)) if remaining > 0 => {
-                Some(size.min(u32::try_from(remaining).unwrap_or(u32::MAX)))
-            }
-            (size, _) => size,
-        };
-        let mut operation = GetMore {
-            id: self.reply.id,
-            namespace: &self.reply.namespace,
-            address: &self.reply.address,
-            session: self.reply.session.as_ref(),
-            pin: &mut self.reply.pin,
-            batch_size,
-            max_await_time: self.max_await_time,
-            comment: self.comment.as_ref(),
-        };
-        let next = self
-            .client
-            .executor()
-            .run_in(self.session.as_ref(), &mut operation)
-            .await;
-        self.interrupted = false;
-        let next = match next {
-            Ok(next) => next,
-            Err(error) => {
-                let answered = error.code().is_some();
-                if answered && error.contains_label(RETRYABLE_ERROR) {
-                    // The server did nothing of the command, so it still has the cursor. Boxed, since it is rare.
-                    Box::pin(self.remains().free()).await;
-                } else if answered != self.reply.pin.is_some() {
-                    // The server knows the cursor no more after an error reply, unless it is a load balancer's; and what
-                    // is behind one is lost with the socket. Other cursors are freed on drop.
-                    self.reply.id = 0;
-                }
-                if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
-                    session.mark_dirty();
-                }
-                return Err(error);
-            }
-        };
-        self.reply.id = next.id;
-        self.reply.batch = next.batch;
-        self.failed = false;
-        if self.reply.id == 0 {
-            self.reply.pin = None;
-            self.client.executor().give_back(self.reply.session.take());
-        }
-        Ok(())
-    }
-}
-
-impl State {
-    /// Takes everything that freeing the server's cursor needs. The state has no cursor any more.
-    fn remains(&mut self) -> Remains {
-        Remains {
-            client: self.client.clone(),
-            id: std::mem::take(&mut self.reply.id),
-            namespace: self.reply.namespace.clone(),
-            address: self.reply.address.clone(),
-            session: self.reply.session.take(),
-            explicit: self.session.take(),
-            pin: self.reply.pin.take(),
-        }
-    }
-}
-
-impl Drop for State {
-    /// Frees an open cursor in the background. The client's runtime does it, since a cursor can be dropped on any thread.
-    fn drop(&mut self) {
-        if self.reply.id == 0 {
-            self.client.executor().give_back(self.reply.session.take());
-            return;
-        }
-        let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(self.remains().free());
-    }
-}
-
-/// What is left of a cursor that nobody reads any more.
-struct Remains {
-    client: Client,
-    id: i64,
-    namespace: Namespace,
-    address: crate::ServerAddress,
-    session: Option<ServerSession>,
-    explicit: Option<Arc<ExplicitSession>>,
-    pin: Option<Pinned>,
-}
-
-impl Remains {
-    /// Frees the cursor on the server, then gives back what it held.
-    async fn free(mut self) {
-        let mut operation = KillCursors {
-            id: self.id,
-            namespace: &self.namespace,
-            address: &self.address,
-            session: self.session.as_ref(),
-            pin: &mut self.pin,
-        };
-        let explicit = self.explicit.as_ref().filter(|session| !session.has_ended());
-        // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
-        let _ = self.client.executor().run_in(explicit, &mut operation).await;
-        drop(self.pin.take());
-        self.client.executor().give_back(self.session.take());
     }
 }
 
@@ -420,7 +321,7 @@ impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {
             }
             if let Some(mut state) = self.state.take() {
                 self.fetching = Some(Box::pin(async move {
-                    let result = state.fetch().await;
+                    let result = state.fetch_in_time().await;
                     (state, result)
                 }));
             }

@@ -67,6 +67,9 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 /// Give it to an action with `.session(&mut session)`. A session runs one operation at a time, which the borrow ensures;
 /// cursors opened in it go on using it. Dropping it ends it, and so does [`end`](Self::end).
 ///
+/// It can be used again after the future of an operation in it was dropped. The server may still run that operation's command,
+/// so once the session has ended, its id is not used by any other.
+///
 /// ```no_run
 /// # use marula_driver::bson::{Document, doc};
 /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {

@@ -126,7 +126,8 @@ impl fmt::Display for BulkWriteError {
         }
         self.interrupted_by
             .as_ref()
-            .map_or(Ok(()), |e| write!(f, "; interrupted by: {e}"))
+            // Its server is that of the whole error, which names it.
+            .map_or(Ok(()), |e| write!(f, "; interrupted by: {}", e.kind()))
     }
 }
 

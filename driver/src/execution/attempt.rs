@@ -16,10 +16,7 @@ use crate::{
         server_selection::Criteria,
     },
     topology::SelectedServer,
-    types::{
-        deadline::Deadline,
-        read_preference::{ReadPreference, ReadPreferenceMode},
-    },
+    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
 
 /// How deep documents are nested at most.
@@ -33,19 +30,44 @@ pub(super) struct Attempt<'a> {
     explicit: Option<&'a ExplicitSession>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
+    kind: Kind,
+}
+
+/// What the rules for commands distinguish servers by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer specification), whatever the
+    /// server behind it says of itself.
+    Router,
+    ReplicaSetMember,
+    /// It has neither a cluster time nor retryable writes.
+    Standalone,
+}
+
+impl Kind {
+    fn of(server: &SelectedServer, hello: &HelloReply) -> Self {
+        if server.is_load_balancer() || hello.is_mongos() {
+            Self::Router
+        } else if hello.is_replica_set_member() {
+            Self::ReplicaSetMember
+        } else {
+            Self::Standalone
+        }
+    }
 }
 
 impl<'a> Attempt<'a> {
-    /// Chooses the session. It is taken after the check-out, so that waiting operations hold none.
+    /// Fixes what the command holds, and chooses the session. It is taken after the check-out, so that waiting operations hold none.
     pub(super) fn new<'e: 'a, O: Operation>(
         executor: &'a Executor,
         server: &'a SelectedServer,
-        operation: &O,
+        operation: &mut O,
         connection: &Connection,
         tries: &mut Tries<'e>,
         now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
+        operation.prepare(hello);
         let mut attempt = Self {
             executor,
             server,
@@ -53,17 +75,22 @@ impl<'a> Attempt<'a> {
             explicit: tries.explicit,
             lsid: operation.session().map(|session| session.id),
             transaction_number: None,
+            kind: Kind::of(server, hello),
         };
-        let numbered =
-            executor.settings.retry.writes && operation.retry() == Retry::Write && supports_retry(hello);
+        let numbered = executor.settings.retry.writes
+            && operation.retry() == Retry::Write
+            && attempt.kind != Kind::Standalone;
         if let Some(explicit) = tries.explicit {
-            attempt.lsid = Some(explicit.check(executor, hello, operation.expects_reply())?);
+            attempt.lsid = explicit.enter(executor, server, hello, operation, now)?;
+            if attempt.lsid.is_none() {
+                attempt.explicit = None;
+            }
             if numbered && let Some(session) = &mut explicit.lock().server {
                 attempt.transaction_number = Some(tries.number(session));
             }
             return Ok(attempt);
         }
-        let timeout = hello.session_timeout();
+        let timeout = server.session_timeout(hello);
         // An unacknowledged write has no session: nobody would notice the server forgetting it.
         if attempt.lsid.is_some()
             || timeout.is_none()
@@ -168,7 +195,7 @@ impl<'a> Attempt<'a> {
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        let has_clock = hello.is_mongos() || hello.is_replica_set_member();
+        let has_clock = self.kind != Kind::Standalone;
         if let Some(explicit) = self.explicit {
             command.set_read_time(explicit.lock().read_time_for(O::NAME, has_clock));
         }
@@ -225,15 +252,15 @@ impl<'a> Attempt<'a> {
             Criteria::WritingRead(preference) if hello.is_5_0() => preference,
             _ => return,
         };
-        if hello.is_mongos() {
-            if !preference.is_primary() {
-                command.read_preference(preference);
+        match self.kind {
+            Kind::Standalone => {}
+            Kind::ReplicaSetMember if self.server.is_direct() && preference.is_primary() => {
+                command.read_preference(PRIMARY_PREFERRED);
             }
-        } else if hello.is_replica_set_member() {
-            if self.server.is_direct() && preference.is_primary() {
-                command.read_preference(&ReadPreference::new(ReadPreferenceMode::PrimaryPreferred));
-            } else if !preference.is_primary() {
-                command.read_preference(preference);
+            Kind::Router | Kind::ReplicaSetMember => {
+                if !preference.is_primary() {
+                    command.read_preference(preference);
+                }
             }
         }
     }
@@ -273,7 +300,7 @@ impl<'a> Attempt<'a> {
                 command,
                 write_concern,
             };
-            retry::label_unlabelled(error, codes, hello.is_mongos())
+            retry::label_unlabelled(error, codes, self.kind == Kind::Router)
         });
         (accepted, result)
     }
@@ -312,9 +339,4 @@ fn breaks_structure(error: &Error, reply: &[u8]) -> bool {
             })
     }
     matches!(error.kind(), ErrorKind::Decode(_)) && !is_whole(reply, CHECKED_LEVELS)
-}
-
-/// Standalone servers have no retryable writes.
-fn supports_retry(hello: &HelloReply) -> bool {
-    hello.is_mongos() || hello.is_replica_set_member()
 }

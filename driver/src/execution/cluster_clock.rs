@@ -22,6 +22,15 @@ impl ClusterClock {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Another clock that shows the same.
+    pub(super) fn copied(&self) -> Self {
+        let clock = Self::default();
+        if let Some(newest) = &*self.newest() {
+            clock.advance(newest.document().as_bytes());
+        }
+        clock
+    }
+
     /// Takes the `$clusterTime` document of a reply if it is newer.
     pub(super) fn advance(&self, bytes: &[u8]) {
         let Some((seconds, increment)) = ClusterTime::time_of(bytes) else {

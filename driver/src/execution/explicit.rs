@@ -8,11 +8,12 @@ use std::{
 use super::Executor;
 use crate::{
     Error, Result,
+    operation::Operation,
     proto::{
         description::HelloReply,
         session::{SessionOptions, SessionState},
     },
-    topology::Topology,
+    topology::{SelectedServer, Topology},
 };
 
 /// A session of the application, shared with the cursors that were opened in it.
@@ -28,37 +29,41 @@ impl ExplicitSession {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
-        self.lock().server.is_none()
-    }
-
-    /// The session's id, as long as an operation may use it.
-    pub(super) fn check(
+    /// The session's id, which a command is about to be sent with, as long as an operation may use it. `None` if the session
+    /// has ended and the operation can do without.
+    pub(super) fn enter<O: Operation>(
         &self,
         executor: &Executor,
+        server: &SelectedServer,
         hello: &HelloReply,
-        acknowledged: bool,
-    ) -> Result<[u8; 16]> {
+        operation: &O,
+        now: Instant,
+    ) -> Result<Option<[u8; 16]>> {
         let refuse = |why: &str| Err(Error::invalid_argument(why));
         if !Arc::ptr_eq(&self.topology, &executor.topology) {
             return refuse(
                 "the session belongs to another client; start one with the client of the operation",
             );
         }
-        let state = self.lock();
-        let Some(server) = &state.server else {
-            return refuse("the session has ended");
+        let mut state = self.lock();
+        let is_snapshot = state.is_snapshot();
+        let Some(session) = &mut state.server else {
+            return match operation.needs_session() {
+                true => refuse("the session has ended"),
+                false => Ok(None),
+            };
         };
-        if !acknowledged {
+        if !operation.expects_reply() {
             return refuse("an unacknowledged write cannot be part of a session");
         }
-        if hello.session_timeout().is_none() {
+        if server.session_timeout(hello).is_none() {
             return Err(Error::unsupported("sessions are not supported by this server"));
         }
-        if state.is_snapshot() && !hello.is_5_0() {
+        if is_snapshot && !hello.is_5_0() {
             return Err(Error::unsupported("snapshot reads require MongoDB 5.0 or later"));
         }
-        Ok(server.id)
+        session.touch(now);
+        Ok(Some(session.id))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
         session::ServerSession,
     },
     topology::{SelectedServer, Topology},
-    types::{deadline::Deadline, server_api::ServerApi},
+    types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
@@ -91,28 +91,41 @@ impl Executor {
     }
 
     /// As [`run`](Self::run), in a session of the application if one is given.
-    pub(crate) async fn run_in<O: Operation>(
+    pub(crate) fn run_in<O: Operation>(
         &self,
+        explicit: Option<&Arc<ExplicitSession>>,
+        operation: &mut O,
+    ) -> impl Future<Output = Result<O::Output>> {
+        self.run_with_id(self.next_operation_id(), explicit, operation)
+    }
+
+    /// The `operationId` of an operation that sends several commands, to be given to [`run_with_id`](Self::run_with_id)
+    /// with each of them.
+    pub(crate) fn next_operation_id(&self) -> i64 {
+        self.operations.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those of a bulk write, or of a
+    /// cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    pub(crate) async fn run_with_id<O: Operation>(
+        &self,
+        operation_id: i64,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> Result<O::Output> {
         if let Some(concern) = operation.write_concern() {
             concern.validate().map_err(Error::invalid_argument)?;
         }
-        let mut tries = Tries::new(
-            self.operations.fetch_add(1, Ordering::Relaxed),
-            explicit.map(|session| &**session),
-        );
-        let mut retries = Retries::new(
-            self.settings.retry,
-            operation.intent(),
-            operation.retry() != Retry::No,
-        );
+        let mut tries = Tries::new(operation_id, explicit.map(|session| &**session));
+        let mut retries = None;
         loop {
             let failure = match self.run_once(operation, &mut tries).await {
                 Ok(mut output) => {
                     match O::open_cursor(&mut output) {
-                        Some(cursor) => cursor.session = tries.session.take(),
+                        Some(cursor) => {
+                            cursor.session = tries.session.take();
+                            cursor.operation_id = operation_id;
+                        }
                         None => self.give_back_fresh(tries.session.take()),
                     }
                     return Ok(output);
@@ -122,6 +135,12 @@ impl Executor {
             if failure.error.is_network() {
                 tries.mark_dirty();
             }
+            // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
+            // when its connection is known.
+            let retries = retries.get_or_insert_with(|| {
+                let repeatable = operation.retry() != Retry::No;
+                Retries::new(self.settings.retry, operation.intent(), repeatable)
+            });
             match retries.next(failure.error, self.jitter()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
@@ -173,14 +192,16 @@ impl Executor {
                 }
             },
         };
-        let attempt = Attempt::new(self, &server, operation, &connection, tries, now)
-            .map_err(|error| Failure::at(&server, error))?;
-        if tries.number.is_some() && !attempt.is_numbered() {
-            // Sent without the number of the first try, the write could be done twice.
-            let error = Error::unsupported("retryable writes on this server");
-            return Err(Failure::at(&server, error));
-        }
         let result = 'done: {
+            let attempt = match Attempt::new(self, &server, operation, &connection, tries, now) {
+                // Sent without the number of the first try, the write could be done twice.
+                Ok(attempt) if tries.number.is_some() && !attempt.is_numbered() => {
+                    break 'done Err(Error::unsupported("retryable writes on this server"));
+                }
+                Ok(attempt) => attempt,
+                Err(error) => break 'done Err(error),
+            };
+            tries.in_flight = true;
             // The output may be of a type that must not be held over an await.
             match attempt.run(operation, &mut connection).await {
                 Err(error) if forgot_user(&error) => {}
@@ -191,8 +212,11 @@ impl Executor {
             }
             attempt.run(operation, &mut connection).await
         };
+        let was_sent = std::mem::take(&mut tries.in_flight);
         let result = result.map_err(|error| {
-            self.topology.handle_error(&server, connection.key(), &error);
+            if was_sent {
+                self.topology.handle_error(&server, connection.key(), &error);
+            }
             Failure::at(&server, error)
         });
         if is_pinned {
@@ -237,26 +261,38 @@ impl Executor {
             .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
-    /// Returns a session to the pool that somebody held on to, a cursor or the application.
-    pub(crate) fn give_back(&self, mut session: Option<ServerSession>) {
-        if let Some(session) = &mut session {
-            // Other commands may have been sent in it than the one it was taken for.
-            session.touch(Instant::now());
+    /// Returns a session that a cursor or the application held to the pool.
+    pub(crate) fn give_back(&self, session: Option<ServerSession>) {
+        if let Some(session) = session {
+            let timeout = self.topology.session_timeout();
+            self.sessions.give_back(session, Instant::now(), timeout);
         }
-        self.give_back_fresh(session);
     }
 
-    /// Returns the session that one command was sent in.
+    /// Returns the session that one command was sent in. That was a moment ago, so the clock is not read again.
     fn give_back_fresh(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
-            self.sessions.give_back(session, self.topology.session_timeout());
+            let (now, timeout) = (session.last_use(), self.topology.session_timeout());
+            self.sessions.give_back(session, now, timeout);
         }
     }
 
-    /// Whether some server could take a command at once.
-    pub(crate) fn has_server(&self) -> bool {
-        let criteria = Criteria::Read(crate::types::read_preference::PRIMARY);
-        self.topology.try_select(criteria, &[]).is_some()
+    /// An executor for what is sent after the last use of this one: of the same deployment, with no sessions.
+    pub(crate) fn successor(&self) -> Self {
+        Self {
+            topology: Arc::clone(&self.topology),
+            settings: self.settings.clone(),
+            sessions: SessionPool::default(),
+            clock: self.clock.copied(),
+            operations: AtomicI64::new(self.next_operation_id()),
+        }
+    }
+
+    /// Whether some server could take such a read at once.
+    pub(crate) fn has_server(&self, preference: &ReadPreference) -> bool {
+        self.topology
+            .try_select(Criteria::Read(preference), &[])
+            .is_some()
     }
 
     /// The ids of all unused sessions, which are forgotten here.
@@ -286,6 +322,8 @@ struct Tries<'a> {
     number: Option<i64>,
     /// Servers that failed, to be used only if no other suits.
     avoid: Vec<ServerAddress>,
+    /// Whether a command may have been sent whose reply has not been read.
+    in_flight: bool,
 }
 
 impl<'a> Tries<'a> {
@@ -296,6 +334,7 @@ impl<'a> Tries<'a> {
             session: None,
             number: None,
             avoid: Vec::new(),
+            in_flight: false,
         }
     }
 
@@ -312,6 +351,17 @@ impl<'a> Tries<'a> {
             explicit.lock().server.as_mut().map(ServerSession::mark_dirty);
         } else if let Some(session) = &mut self.session {
             session.mark_dirty();
+        }
+    }
+}
+
+impl Drop for Tries<'_> {
+    /// The future of an operation was dropped while the server may still run its command: the session serves no other
+    /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
+    /// by more than one operation"). An implicit session is dropped with this value.
+    fn drop(&mut self) {
+        if self.in_flight {
+            self.mark_dirty();
         }
     }
 }

@@ -28,9 +28,8 @@ impl SessionPool {
         }
     }
 
-    /// Takes back a session that knows when it was used last. That was a moment ago, so the clock is not asked again.
-    pub(super) fn give_back(&self, session: ServerSession, timeout: Option<Duration>) {
-        let now = session.last_use();
+    /// Takes back a session, unless it is dirty or about to expire.
+    pub(super) fn give_back(&self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         self.lock().push(session, now, timeout);
     }
 
@@ -40,5 +39,23 @@ impl SessionPool {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, SessionStack> {
         self.stack.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Option<Duration> = Some(Duration::from_secs(1800));
+
+    /// The server counts from the last command, not from when the session was given back.
+    #[test]
+    fn a_session_that_was_idle_before_it_is_given_back_is_not_kept() {
+        let pool = SessionPool::default();
+        let used = Instant::now();
+        for (idle, kept) in [(Duration::ZERO, 1), (Duration::from_secs(1750), 0)] {
+            pool.give_back(ServerSession::new([1; 16], used), used + idle, TIMEOUT);
+            assert_eq!(pool.drain().len(), kept);
+        }
     }
 }

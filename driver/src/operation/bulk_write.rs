@@ -14,7 +14,7 @@ use crate::{
         server_selection::Criteria,
         wire::MessageWriter,
     },
-    types::concern::WriteConcern,
+    types::concern::{Acknowledgment, WriteConcern},
 };
 
 /// The server takes documents that are a little larger than those it stores.
@@ -103,23 +103,97 @@ pub(crate) struct Batch {
 }
 
 /// One command's worth of statements, all of one kind.
+///
+/// Which statements the command holds follows from the limits of the server it is sent to. Whether it may be retried follows
+/// from those statements alone, whatever the commands after it hold (Retryable Writes specification, "Supported Write
+/// Operations": eligibility is evaluated for each command "after order and batch splitting" individually).
 pub(crate) struct BulkWriteBatch<'a, C> {
-    pub(crate) namespace: &'a Namespace,
+    namespace: &'a Namespace,
     /// All statements of the call.
-    pub(crate) statements: &'a [Statement],
+    statements: &'a [Statement],
     /// The places of those that are yet to be sent.
-    pub(crate) places: &'a [usize],
-    pub(crate) options: &'a BulkWriteOptions,
-    pub(crate) write_concern: &'a WriteConcern,
-    /// Filled while the command is built, so that a retry sends the same, and when the reply is read.
-    pub(crate) batch: Batch,
-    pub(crate) command: PhantomData<C>,
+    places: &'a [usize],
+    options: &'a BulkWriteOptions,
+    write_concern: &'a WriteConcern,
+    /// How many of the places the command holds.
+    count: usize,
+    /// Whether one of these statements can change several documents.
+    multi: bool,
+    /// Whether a command with these statements has been written. They are not changed after that.
+    written: bool,
+    batch: Batch,
+    command: PhantomData<C>,
 }
 
-impl<C> BulkWriteBatch<'_, C> {
-    fn pending(&self) -> impl Iterator<Item = (usize, &Statement)> {
+impl<'a, C> BulkWriteBatch<'a, C> {
+    /// The next command for the statements at `places`.
+    pub(crate) fn new(
+        namespace: &'a Namespace,
+        statements: &'a [Statement],
+        places: &'a [usize],
+        options: &'a BulkWriteOptions,
+        write_concern: &'a WriteConcern,
+    ) -> Self {
+        let mut batch = Self {
+            namespace,
+            statements,
+            places,
+            options,
+            write_concern,
+            count: 0,
+            multi: false,
+            written: false,
+            batch: Batch::default(),
+            command: PhantomData,
+        };
+        // Servers have other limits than these only for tests. They count while no server is known.
+        batch.split(&HelloReply::default());
+        batch
+    }
+
+    /// Takes as many of the statements as a command to this server can hold: at least one.
+    fn split(&mut self, server: &HelloReply) {
+        let mut left = super::message_budget(server).saturating_sub(self.size_of_options());
+        (self.count, self.multi) = (0, false);
+        for place in self.places.iter().take(server.max_batch_size()) {
+            let Some(statement) = self.statements.get(*place) else {
+                break;
+            };
+            let size = statement.bytes.as_bytes().len();
+            if self.count > 0 && size > left {
+                break;
+            }
+            left = left.saturating_sub(size);
+            self.count += 1;
+            self.multi |= statement.multi;
+        }
+    }
+
+    /// An upper bound for the bytes of those fields of the command that can be long.
+    fn size_of_options(&self) -> usize {
+        let comment = self.options.comment.as_ref().map_or(0, |comment| {
+            let encoded = crate::bson::to_vec(&crate::bson::doc! { "comment": comment.clone() });
+            // What cannot be encoded fails when the command is written.
+            encoded.map_or(0, |bytes| bytes.len())
+        });
+        let variables = self
+            .options
+            .let_vars
+            .as_ref()
+            .map_or(0, |vars| vars.as_bytes().len());
+        let concern = match &self.write_concern.w {
+            Some(Acknowledgment::Custom(name)) => name.len(),
+            _ => 0,
+        };
+        let Namespace { database, collection } = self.namespace;
+        comment + variables + concern + database.len() + collection.len()
+    }
+
+    /// The statements of the command, each with its place in the call.
+    fn held(&self) -> impl Iterator<Item = (usize, &Statement)> {
         self.places
             .iter()
+            .take(self.count)
             .filter_map(|place| Some((*place, self.statements.get(*place)?)))
     }
 
@@ -162,10 +236,12 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
     }
 
     fn retry(&self) -> Retry {
-        if self.pending().any(|(_, statement)| statement.multi) {
-            Retry::No
-        } else {
-            Retry::Write
+        if self.multi { Retry::No } else { Retry::Write }
+    }
+
+    fn prepare(&mut self, server: &HelloReply) {
+        if !self.written {
+            self.split(server);
         }
     }
 
@@ -176,7 +252,7 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         if !self.write_concern.is_acknowledged()
             && !server.is_4_4()
-            && self.pending().any(|(_, statement)| statement.needs_4_4)
+            && self.held().any(|(_, statement)| statement.needs_4_4)
         {
             return Err(Error::unsupported(
                 "a hint on this unacknowledged write needs server 4.4",
@@ -201,18 +277,8 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, server: &HelloReply) -> Result<()> {
         let sequence = message.begin_sequence(C::SEQUENCE);
-        let limit = server
-            .max_message_size()
-            .unwrap_or(crate::proto::wire::DEFAULT_MAX_MESSAGE_SIZE);
         let largest = server.max_document_size() + HEADROOM;
-        // A retry sends exactly what the first try sent.
-        let most = if self.batch.sent == 0 {
-            server.max_batch_size()
-        } else {
-            self.batch.sent
-        };
-        let mut sent = 0;
-        for (place, statement) in self.pending().take(most) {
+        for (place, statement) in self.held() {
             let bytes = statement.bytes.as_bytes();
             if statement.kind == Kind::Insert && bytes.len() > largest {
                 return Err(Error::invalid_argument(format!(
@@ -221,13 +287,10 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
                     server.max_document_size()
                 )));
             }
-            if sent > 0 && message.size() + bytes.len() > limit {
-                break;
-            }
             message.buffer.extend_from_slice(bytes);
-            sent += 1;
         }
-        self.batch.sent = sent;
+        self.batch.sent = self.count;
+        self.written = true;
         message.end_sequence(sequence)?;
         Ok(())
     }
@@ -268,3 +331,6 @@ impl<C: Command> Operation for BulkWriteBatch<'_, C> {
         Ok(std::mem::take(&mut self.batch))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ pub(crate) struct CursorReply {
     pub(crate) address: ServerAddress,
     /// The session that getMore must use.
     pub(crate) session: Option<ServerSession>,
+    /// The `operationId` that the cursor's commands share.
+    pub(crate) operation_id: i64,
     /// The connection that getMore must use: behind a load balancer, another one may lead to another server.
     pub(crate) pin: Option<Pinned>,
 }
@@ -138,6 +140,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
         },
         address: context.address.clone(),
         session: None,
+        operation_id: 0,
         pin: None,
     })
 }

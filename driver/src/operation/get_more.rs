@@ -63,7 +63,7 @@ impl Operation for GetMore<'_> {
         if let Some(size) = self.batch_size.filter(|size| *size > 0) {
             command.i64("batchSize", i64::from(size));
         }
-        command.max_time(self.max_await_time);
+        command.max_await_time(self.max_await_time);
         // Servers before 4.4 refuse a comment here.
         command.optional_bson("comment", self.comment.filter(|_| server.is_4_4()));
         Ok(())

@@ -156,16 +156,15 @@ impl<T: Serialize> Operation for Insert<'_, T> {
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, server: &HelloReply) -> Result<()> {
         let sequence = message.begin_sequence("documents");
-        let limit = server
-            .max_message_size()
-            .unwrap_or(crate::proto::wire::DEFAULT_MAX_MESSAGE_SIZE);
+        let limit = super::message_budget(server);
         let largest = server.max_document_size() + HEADROOM;
         let documents = self.documents.get(self.offset..).unwrap_or_default();
-        // A retry sends exactly what the first try sent.
-        let most = if self.ids.is_empty() {
-            server.max_batch_size()
-        } else {
+        // A retry holds the documents of the first try, all of them: the server repeats its answer to those it has stored.
+        let is_retry = !self.ids.is_empty();
+        let most = if is_retry {
             self.ids.len()
+        } else {
+            server.max_batch_size()
         };
         for (index, document) in documents.iter().take(most).enumerate() {
             let before = message.buffer.len();
@@ -180,7 +179,7 @@ impl<T: Serialize> Operation for Insert<'_, T> {
             }
             if index == 0 {
                 self.reserve(documents.len().min(most) - 1, size, limit, message);
-            } else if message.size() > limit {
+            } else if !is_retry && message.size() > limit {
                 message.buffer.truncate(before);
                 self.ids.truncate(index);
                 break;

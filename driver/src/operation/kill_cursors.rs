@@ -44,6 +44,11 @@ impl Operation for KillCursors<'_> {
         self.session.is_some()
     }
 
+    /// The cursor is to be freed, whatever became of the session it was opened in. The specification allows that.
+    fn needs_session(&self) -> bool {
+        false
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("killCursors", &self.namespace.collection);
         command.serialize("cursors", &[self.id]);

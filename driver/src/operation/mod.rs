@@ -33,7 +33,7 @@ use crate::{
         retry::Intent,
         server_selection::Criteria,
         session::ServerSession,
-        wire::{MessageWriter, ReplyBuffer},
+        wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter, ReplyBuffer},
     },
     types::{concern::WriteConcern, hint::Hint},
 };
@@ -101,6 +101,15 @@ pub(crate) trait Operation {
         true
     }
 
+    /// Whether it fails when the application's session has ended, instead of being sent without one.
+    fn needs_session(&self) -> bool {
+        true
+    }
+
+    /// Called when the server of a try is known, and before the try asks anything else: fixes what the command will hold, as
+    /// far as the server's limits decide about it. A retry holds what the first try held.
+    fn prepare(&mut self, _server: &HelloReply) {}
+
     /// Writes the command's own fields, its name first. Called again for a retry.
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
 
@@ -163,6 +172,16 @@ fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloR
 /// Writes `rawData`, which servers before 8.2 do not know and need not be told.
 fn write_raw_data(command: &mut CommandBuilder<'_>, raw_data: Option<bool>, server: &HelloReply) {
     command.optional_bool("rawData", raw_data.filter(|_| server.max_wire_version >= 27));
+}
+
+/// Bytes of a message that a command with many statements leaves unused. `lsid`, `txnNumber`, `$clusterTime`, a read concern
+/// and the declared API go into them: a retry can have fields that the first try did not have, and must hold the same statements.
+const RESERVED: usize = 1000;
+
+/// Bytes that statements and the fields of one command may take in a message to this server.
+fn message_budget(server: &HelloReply) -> usize {
+    let limit = server.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
+    limit.saturating_sub(RESERVED)
 }
 
 /// Where a reply came from.

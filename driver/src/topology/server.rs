@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::task::AbortHandle;
@@ -14,7 +14,7 @@ use super::watch::Watch;
 use crate::{
     Result, ServerAddress,
     pool::{Pool, PooledConnection},
-    proto::description::TopologyType,
+    proto::description::{HelloReply, TopologyType},
     types::deadline::Deadline,
 };
 
@@ -99,6 +99,16 @@ impl SelectedServer {
     /// Whether it is a load balancer, behind which each connection may lead to another server.
     pub(crate) fn is_load_balancer(&self) -> bool {
         self.topology == TopologyType::LoadBalanced
+    }
+
+    /// How long unused sessions are kept there, given what the server said in the handshake of a connection; `None` when it
+    /// has no sessions. Behind a load balancer sessions are always supported and never pruned, whatever
+    /// `logicalSessionTimeoutMinutes` says (Load Balancer specification, "Session Support" and "Session Expiration").
+    pub(crate) fn session_timeout(&self, hello: &HelloReply) -> Option<Duration> {
+        match self.is_load_balancer() {
+            true => Some(Duration::MAX),
+            false => hello.session_timeout(),
+        }
     }
 
     /// Whether it is one of the routers of a sharded cluster, which are all alike.

@@ -122,6 +122,13 @@ impl ReadPreference {
     }
 }
 
+/// Mode `primaryPreferred` alone.
+pub(crate) const PRIMARY_PREFERRED: &ReadPreference = &ReadPreference {
+    mode: ReadPreferenceMode::PrimaryPreferred,
+    tag_sets: Vec::new(),
+    max_staleness: None,
+};
+
 /// Mode `primary`, for commands that ignore the application's preference.
 pub(crate) const PRIMARY: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::Primary,

@@ -1,6 +1,9 @@
 //! A listener that keeps the commands a client sends.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use marula_driver::{
     Client, Collection,
@@ -97,6 +100,33 @@ impl CommandRecorder {
             _ => None,
         };
         self.take().into_iter().filter_map(started).collect()
+    }
+
+    /// The names of the commands started so far, by the operation they belong to, in the order of the operations' numbers.
+    /// All events are forgotten.
+    ///
+    /// # Panics
+    /// When the end of a command names another operation than its start.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Vec<String>> {
+        let mut operations = BTreeMap::<i64, Vec<String>>::new();
+        let mut started = BTreeMap::new();
+        for event in self.take() {
+            let (request, operation) = match &event {
+                CommandEvent::Started(event) => {
+                    let names = operations.entry(event.operation_id).or_default();
+                    names.push(event.command_name.clone());
+                    started.insert(event.request_id, event.operation_id);
+                    continue;
+                }
+                CommandEvent::Succeeded(event) => (event.request_id, event.operation_id),
+                CommandEvent::Failed(event) => (event.request_id, event.operation_id),
+                _ => continue,
+            };
+            let begun = started.get(&request).copied().unwrap_or(operation);
+            assert_eq!(begun, operation, "{event:?}");
+        }
+        operations.into_values().collect()
     }
 
     /// The only command started so far.

@@ -30,6 +30,45 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
     Ok((id, decode_document(body).map_err(io::Error::other)?))
 }
 
+/// As [`read_request`], with the documents of each sequence (section of kind 1) as an array in the body.
+///
+/// # Errors
+/// As [`read_request`].
+pub(crate) async fn read_whole_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(i32, Document)> {
+    let length = usize::try_from(stream.read_i32_le().await?).map_err(io::Error::other)?;
+    let mut rest = vec![0; length.checked_sub(4).ok_or(io::ErrorKind::InvalidData)?];
+    stream.read_exact(&mut rest).await?;
+    let id = number(&rest)?;
+    let mut sections = rest.get(4 + 4 + 4 + 4..).unwrap_or_default();
+    let mut body = Document::new();
+    while let Some((kind, section)) = sections.split_first() {
+        let length = usize::try_from(number(section)?).map_err(io::Error::other)?;
+        let content = section.get(..length).ok_or(io::ErrorKind::InvalidData)?;
+        sections = section.get(length..).unwrap_or_default();
+        if *kind == 0 {
+            body.extend(decode_document(content).map_err(io::Error::other)?);
+            continue;
+        }
+        let mut parts = content.get(4..).unwrap_or_default().splitn(2, |byte| *byte == 0);
+        let name = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+        let mut documents = parts.next().unwrap_or_default();
+        let mut all = Vec::new();
+        while !documents.is_empty() {
+            let length = usize::try_from(number(documents)?).map_err(io::Error::other)?;
+            let document = documents.get(..length).ok_or(io::ErrorKind::InvalidData)?;
+            all.push(decode_document(document).map_err(io::Error::other)?);
+            documents = documents.get(length..).unwrap_or_default();
+        }
+        body.insert(name, all);
+    }
+    Ok((id, body))
+}
+
+fn number(bytes: &[u8]) -> io::Result<i32> {
+    let bytes = bytes.first_chunk::<4>().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(i32::from_le_bytes(*bytes))
+}
+
 /// A whole OP_MSG that answers a request.
 ///
 /// # Panics

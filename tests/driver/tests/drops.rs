@@ -13,6 +13,8 @@ mod cursors;
 mod establish;
 #[path = "drops/harness.rs"]
 mod harness;
+#[path = "drops/sessions.rs"]
+mod sessions;
 
 use futures_util::FutureExt;
 use harness::{Case, Harness};

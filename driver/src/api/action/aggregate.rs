@@ -56,6 +56,7 @@ impl<'a, T> Aggregate<'a, T> {
         /// Skip the target collection's schema validation in `$out` and `$merge`.
         bypass_document_validation: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// How long a getMore of a tailable cursor may wait for news.
         max_await_time: plain = Duration;

@@ -1,7 +1,5 @@
 //! `bulk_write` on a collection.
 
-use std::marker::PhantomData;
-
 use super::{Deferred, InSession, awaitable, session_setter, setters};
 use crate::{
     Error, ErrorKind, Result,
@@ -65,6 +63,7 @@ impl<'a> BulkWrite<'a> {
             .map(WriteModel::into_statement)
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
+        let operation_id = self.collection.executor().next_operation_id();
         let mut progress = Progress::default();
         for (kind, places) in groups(&statements, ordered) {
             let mut rest = places.as_slice();
@@ -74,6 +73,7 @@ impl<'a> BulkWrite<'a> {
                     statements: &statements,
                     options: &self.options,
                     session: self.session,
+                    operation_id,
                 };
                 let sent = match kind {
                     Kind::Insert => sender.send::<Inserts>(rest).await,
@@ -103,22 +103,21 @@ struct Sender<'a> {
     statements: &'a [Statement],
     options: &'a BulkWriteOptions,
     session: InSession<'a>,
+    operation_id: i64,
 }
 
 impl Sender<'_> {
     async fn send<C: Command>(&self, places: &[usize]) -> Result<Batch> {
-        let mut operation = BulkWriteBatch::<C> {
-            namespace: self.collection.namespace(),
-            statements: self.statements,
+        let mut operation = BulkWriteBatch::<C>::new(
+            self.collection.namespace(),
+            self.statements,
             places,
-            options: self.options,
-            write_concern: self.collection.write_concern(),
-            batch: Batch::default(),
-            command: PhantomData,
-        };
+            self.options,
+            self.collection.write_concern(),
+        );
         self.collection
             .executor()
-            .run_in(self.session, &mut operation)
+            .run_with_id(self.operation_id, self.session, &mut operation)
             .await
     }
 }

@@ -63,6 +63,7 @@ impl<'a> CountDocuments<'a> {
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// Variables for `$expr`, read as `$$name`.
         let_vars: document;
@@ -144,6 +145,7 @@ impl<'a> EstimatedDocumentCount<'a> {
         #[doc(hidden)]
         raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// A note that shows up in the server's logs and profiler.
         comment: value = Bson;

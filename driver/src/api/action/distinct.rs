@@ -42,6 +42,7 @@ impl<'a> Distinct<'a> {
         #[doc(hidden)]
         raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// How strings compare.
         collation: boxed = Collation;

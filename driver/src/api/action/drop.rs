@@ -14,6 +14,7 @@ macro_rules! common_setters {
     () => {
         setters! {
             /// How long the server may work on the operation; it then answers with code 50.
+            /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
             max_time: plain = Duration;
             /// A note that shows up in the server's logs and profiler.
             comment: value = Bson;

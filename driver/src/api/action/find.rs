@@ -62,6 +62,7 @@ macro_rules! common_setters {
             /// A note that shows up in the server's logs and profiler.
             comment: boxed = Bson;
             /// How long the server may work on the operation; it then answers with code 50.
+            /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
             max_time: plain = Duration;
             /// Variables for `$expr`, read as `$$name`.
             let_vars: document;

@@ -65,6 +65,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOneAnd<'a, T> {
         /// Variables for `$expr` and pipelines, read as `$$name`.
         let_vars: document;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// Skip the collection's schema validation.
         bypass_document_validation: plain = bool;

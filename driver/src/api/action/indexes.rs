@@ -43,6 +43,7 @@ impl<'a> CreateIndexes<'a> {
         #[doc(hidden)]
         raw_data: plain = bool;
         /// How long the server may work on the operation; it then answers with code 50.
+        /// Zero means no limit, even where the cluster has a default limit (`defaultMaxTimeMS`).
         max_time: plain = Duration;
         /// How many members must be ready before the index is: a number, or `votingMembers`.
         commit_quorum: value = Bson;

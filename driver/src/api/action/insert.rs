@@ -114,6 +114,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         }
         let inner = self.collection.inner();
         let ordered = self.options.ordered.unwrap_or(true);
+        let operation_id = inner.executor().next_operation_id();
         let mut progress = Progress::default();
         while progress.offset < self.documents.len() {
             let mut operation = Insert {
@@ -124,7 +125,10 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
                 write_concern: inner.write_concern(),
                 ids: Vec::new(),
             };
-            let sent = inner.executor().run_in(self.session, &mut operation).await;
+            let sent = inner
+                .executor()
+                .run_with_id(operation_id, self.session, &mut operation)
+                .await;
             let batch = match sent {
                 Ok(batch) => batch,
                 // Nothing is known of this command, but what was inserted before it must not be lost.

@@ -1,6 +1,9 @@
 //! Writes a command document field by field into the connection's buffer.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 use crate::{
     bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
@@ -91,8 +94,18 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// `maxTimeMS`, rounded down but never to zero, which would mean "no limit".
-    pub fn max_time(&mut self, value: Option<std::time::Duration>) {
+    /// `maxTimeMS` as the application gave it: in whole milliseconds, at least 1. A duration of zero is sent as 0, which means
+    /// "no limit" and takes precedence over the cluster parameter `defaultMaxTimeMS`.
+    pub fn max_time(&mut self, value: Option<Duration>) {
+        match value {
+            Some(Duration::ZERO) => self.i64("maxTimeMS", 0),
+            _ => self.max_await_time(value),
+        }
+    }
+
+    /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at least 1, since 0 would not mean
+    /// "do not wait".
+    pub fn max_await_time(&mut self, value: Option<Duration>) {
         if let Some(value) = value {
             let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
             self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
@@ -158,10 +171,14 @@ impl<'b> CommandBuilder<'b> {
             self.serialize("tags", &preference.tag_sets);
         }
         if let Some(bound) = preference.max_staleness {
-            self.i64(
-                "maxStalenessSeconds",
-                i64::try_from(bound.as_secs()).unwrap_or(i64::MAX),
-            );
+            // Some servers take no 64-bit integer here.
+            match i32::try_from(bound.as_secs()) {
+                Ok(seconds) => self.i32("maxStalenessSeconds", seconds),
+                Err(_) => self.i64(
+                    "maxStalenessSeconds",
+                    i64::try_from(bound.as_secs()).unwrap_or(i64::MAX),
+                ),
+            }
         }
         self.end(start);
     }

@@ -58,7 +58,8 @@ pub struct CommandStartedEvent {
     pub command_name: String,
     /// The number of the message.
     pub request_id: i32,
-    /// The number of the operation: the same for all its tries, and for all commands of a bulk write or of a cursor.
+    /// The number of the operation: the same for all its tries, for all commands of a bulk write or `insert_many`, and for
+    /// all commands of a cursor (the one that opens it, `getMore`, `killCursors`).
     pub operation_id: i64,
     /// The connection it runs on.
     pub connection: ConnectionInfo,

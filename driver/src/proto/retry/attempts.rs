@@ -110,33 +110,33 @@ impl Retries {
         (self.repeatable && as_specified) || is_retryable_overload(error)
     }
 
-    /// Keeps the error that tells most: of writes, the latest after which something may have been written, else the first;
-    /// of reads, the latest of a try that found a server.
+    /// Keeps the error to report: the latest of a try whose command was sent, for writes only if that may have written; else
+    /// the first. "If an error would not allow the caller to infer that an attempt was made (e.g. connection pool exception
+    /// originating from the driver), the previous error should be raised" (Retryable Reads and Retryable Writes
+    /// specifications, "Executing Retryable … Commands").
     fn save(&mut self, error: Error) {
-        let tells_more = match self.intent {
-            Intent::Read => !matches!(
-                error.kind(),
-                ErrorKind::ServerSelection(_) | ErrorKind::Shutdown | ErrorKind::Unsupported(_)
-            ),
-            Intent::Write | Intent::Any => !wrote_nothing(&error),
-        };
-        if tells_more || self.saved.is_none() {
+        let may_have_acted = self.intent == Intent::Read || !error.contains_label(NO_WRITES_PERFORMED);
+        if self.saved.is_none() || (was_sent(&error) && may_have_acted) {
             self.saved = Some(error);
         }
     }
 }
 
-fn wrote_nothing(error: &Error) -> bool {
-    if error.contains_label(NO_WRITES_PERFORMED) {
-        return true;
-    }
+/// Whether the error shows that a command was sent. Not so those of the selection of a server, of the pool and of a
+/// connection's handshake, and those that the driver raised when it wrote the command.
+fn was_sent(error: &Error) -> bool {
     match error.kind() {
+        ErrorKind::Network(network) => !network.is_before_send(),
         ErrorKind::ServerSelection(_)
         | ErrorKind::Pool(_)
-        | ErrorKind::Shutdown
-        | ErrorKind::Unsupported(_) => true,
-        ErrorKind::Network(network) => network.is_before_send(),
-        _ => false,
+        | ErrorKind::Dns(_)
+        | ErrorKind::Authentication(_)
+        | ErrorKind::Encode(_)
+        | ErrorKind::InvalidArgument(_)
+        | ErrorKind::ConnectionString(_)
+        | ErrorKind::Unsupported(_)
+        | ErrorKind::Shutdown => false,
+        _ => true,
     }
 }
 

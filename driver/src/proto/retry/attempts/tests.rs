@@ -1,5 +1,7 @@
 //! The loop of the Client Backpressure specification, try by try.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::{
     NetworkPhase, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
@@ -134,7 +136,82 @@ fn the_error_that_tells_most_is_reported() {
     assert_eq!(reported(vec![nothing(1), something(2)]), 2);
     assert_eq!(reported(vec![something(1), nothing(2)]), 1);
     assert_eq!(reported(vec![something(1), nowhere()]), 1);
-    let lost = Error::network(NetworkPhase::Read, std::io::ErrorKind::BrokenPipe.into());
-    let read = Retries::new(ALLOWED, Intent::Read, true);
-    assert!(run(read, vec![lost, nowhere()]).1.unwrap().is_network());
+}
+
+fn network(phase: NetworkPhase) -> Error {
+    Error::network(phase, std::io::ErrorKind::BrokenPipe.into())
+}
+
+/// Failures of which each shows that its try sent nothing.
+fn not_sent() -> [Error; 9] {
+    let address = crate::ServerAddress::tcp("a", 1);
+    [
+        nowhere(),
+        network(NetworkPhase::Connect),
+        network(NetworkPhase::Handshake),
+        network(NetworkPhase::Authentication),
+        Error::new(ErrorKind::Pool(crate::error::PoolError::Closed { address })),
+        Error::new(ErrorKind::Shutdown),
+        Error::unsupported("retryable writes on this server"),
+        Error::invalid_argument("the session has ended"),
+        crate::bson::from_slice::<i32>(&[1])
+            .map_err(|_| Error::dns("no record"))
+            .unwrap_err(),
+    ]
+}
+
+#[test]
+fn a_retry_that_sent_nothing_does_not_hide_the_first_error() {
+    for intent in [Intent::Read, Intent::Write] {
+        for second in not_sent() {
+            let first = network(NetworkPhase::Read).with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
+            let retries = Retries::new(ALLOWED, intent, true);
+            let (pauses, reported) = run(retries, vec![first, second.clone()]);
+            let reported = reported.unwrap();
+            assert_eq!(pauses.len(), 1);
+            let is_first = matches!(reported.kind(), ErrorKind::Network(network) if network.phase() == NetworkPhase::Read);
+            assert!(
+                is_first,
+                "{intent:?}: {reported} instead of the first, for {second}"
+            );
+        }
+    }
+}
+
+proptest! {
+    /// Failures that lead to a retry, some of which were sent, and one that does not, in any order that can occur.
+    #[test]
+    fn the_error_of_a_try_that_was_sent_is_reported_if_there_was_one(
+        intent in prop::sample::select(vec![Intent::Read, Intent::Write, Intent::Any]),
+        sent in prop::collection::vec(any::<bool>(), 1..6),
+        last in prop::sample::select((0..9_usize).collect::<Vec<_>>()),
+        ends_unsent in any::<bool>(),
+    ) {
+        // Overload allows further tries of anything; a number in the code says which try it was.
+        let labels = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
+        let mut errors: Vec<Error> = sent
+            .iter()
+            .zip(1..)
+            .map(|(sent, code)| match sent {
+                true => command(code, &labels),
+                false => network(NetworkPhase::Connect).with_labels(labels.map(str::to_owned)),
+            })
+            .collect();
+        if ends_unsent {
+            errors.push(not_sent()[last].clone());
+        }
+        let options = RetryOptions { max_adaptive_retries: 10, ..ALLOWED };
+        let mut retries = Retries::new(options, intent, true);
+        let mut reported = None;
+        for error in errors {
+            match retries.next(error, 0.5) {
+                Next::Again { .. } => {}
+                Next::Report(error) => reported = Some(error),
+            }
+        }
+        let latest = sent.iter().rposition(|sent| *sent).map(|place| place as i32 + 1);
+        if let (Some(reported), Some(latest)) = (reported, latest) {
+            prop_assert_eq!(reported.code(), Some(latest));
+        }
+    }
 }

@@ -12,10 +12,10 @@ impl CursorEntity {
         Self(Mutex::new(Some(cursor)))
     }
 
-    /// One step.
+    /// One step: one getMore at most.
     pub(crate) async fn iterate_once(&self) -> Result<Option<Document>, Error> {
         match self.0.lock().await.as_mut() {
-            Some(cursor) => cursor.try_next().await,
+            Some(cursor) => cursor.next_if_any().await,
             None => Ok(None),
         }
     }

@@ -1,0 +1,212 @@
+//! A server whose answers a test decides, command by command, and that keeps what it receives.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use marula_driver::bson::{Document, doc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
+
+use crate::{reply_to, wire::read_whole_request};
+
+/// A command as it was received.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Its connection, counted from 0 in the order they were accepted.
+    pub connection: usize,
+    /// The command, document sequences as arrays in it.
+    pub command: Document,
+}
+
+impl Request {
+    /// The command's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.command.keys().next().map_or("", String::as_str)
+    }
+
+    /// Whether it is a handshake or comes from a monitor.
+    #[must_use]
+    pub fn is_hello(&self) -> bool {
+        matches!(self.name(), "hello" | "isMaster" | "ismaster")
+    }
+
+    /// `lsid`, if the command has one.
+    #[must_use]
+    pub fn lsid(&self) -> Option<Document> {
+        self.command.get_document("lsid").ok().cloned()
+    }
+}
+
+/// What the server does with a command.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The server's description to a hello, `{ok: 1}` to anything else.
+    Success,
+    /// This reply.
+    Reply(Document),
+    /// The end of the connection.
+    Close,
+    /// Nothing, until the client closes the connection.
+    Silence,
+}
+
+type Script = Box<dyn FnMut(&Request) -> Answer + Send>;
+
+struct Shared {
+    hello: Document,
+    script: Mutex<Script>,
+    requests: Mutex<Vec<Request>>,
+    closed: AtomicUsize,
+    news: watch::Sender<()>,
+}
+
+/// Listens on loopback until it is dropped, which ends its connections too.
+pub struct ScriptedServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for ScriptedServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScriptedServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ScriptedServer {
+    /// Starts a server that describes itself as a mongos without sessions. `hello` replaces fields of that, and adds some.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub async fn start(hello: Document, script: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let mut description = doc! {
+            "ok": 1, "isWritablePrimary": true, "ismaster": true, "helloOk": true, "msg": "isdbgrid",
+            "minWireVersion": 0, "maxWireVersion": 25, "maxBsonObjectSize": 16 << 20,
+            "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
+        };
+        description.extend(hello);
+        let shared = Arc::new(Shared {
+            hello: description,
+            script: Mutex::new(Box::new(script)),
+            requests: Mutex::default(),
+            closed: AtomicUsize::new(0),
+            news: watch::Sender::new(()),
+        });
+        let server = Arc::clone(&shared);
+        let task = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            let mut accepted = 0;
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.spawn(serve(stream, accepted, Arc::clone(&server)));
+                accepted += 1;
+            }
+        });
+        Self {
+            address,
+            shared,
+            task,
+        }
+    }
+
+    /// A connection string for it.
+    #[must_use]
+    pub fn uri(&self, options: &str) -> String {
+        format!("mongodb://{}/?{options}", self.address)
+    }
+
+    /// All commands so far, without handshakes and checks.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        let requests = lock(&self.shared.requests);
+        requests
+            .iter()
+            .filter(|request| !request.is_hello())
+            .cloned()
+            .collect()
+    }
+
+    /// Those of this name.
+    #[must_use]
+    pub fn requests_named(&self, name: &str) -> Vec<Request> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.name() == name);
+        requests
+    }
+
+    /// Waits until that many commands of this name have been received, and returns them.
+    pub async fn wait_for(&self, name: &str, count: usize) -> Vec<Request> {
+        self.wait_until(|server| {
+            let requests = server.requests_named(name);
+            (requests.len() >= count).then_some(requests)
+        })
+        .await
+    }
+
+    /// Waits until that many connections have been closed.
+    pub async fn wait_for_closed(&self, count: usize) {
+        self.wait_until(|server| (server.shared.closed.load(Ordering::SeqCst) >= count).then_some(()))
+            .await;
+    }
+
+    async fn wait_until<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
+        let mut news = self.shared.news.subscribe();
+        loop {
+            news.borrow_and_update();
+            if let Some(found) = look(self) {
+                return found;
+            }
+            news.changed().await.expect("the server holds the sender");
+        }
+    }
+}
+
+impl Drop for ScriptedServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
+    while let Ok((id, command)) = read_whole_request(&mut stream).await {
+        let request = Request { connection, command };
+        let answer = (lock(&shared.script))(&request);
+        let is_hello = request.is_hello();
+        lock(&shared.requests).push(request);
+        shared.news.send_replace(());
+        let reply = match answer {
+            Answer::Success if is_hello => shared.hello.clone(),
+            Answer::Success => doc! { "ok": 1 },
+            Answer::Reply(reply) => reply,
+            Answer::Close => break,
+            Answer::Silence => {
+                let mut sink = [0; 1024];
+                while matches!(stream.read(&mut sink).await, Ok(count) if count > 0) {}
+                break;
+            }
+        };
+        if stream.write_all(&reply_to(id, &reply)).await.is_err() {
+            break;
+        }
+    }
+    drop(stream);
+    shared.closed.fetch_add(1, Ordering::SeqCst);
+    shared.news.send_replace(());
+}

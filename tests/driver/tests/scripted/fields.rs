@@ -1,0 +1,87 @@
+//! The form of single fields, and of texts.
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client, WriteModel,
+    bson::{Bson, Document, doc},
+    options::{ReadPreference, ReadPreferenceMode},
+};
+use marula_driver_tests::{Answer, ScriptedServer};
+
+use super::replies::{first_batch, written};
+
+#[tokio::test]
+async fn a_time_limit_of_zero_is_sent_as_no_limit() {
+    let server = ScriptedServer::start(doc! {}, |request| match request.name() {
+        "find" => first_batch(0, Vec::new()),
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    for (time, sent) in [
+        (Duration::ZERO, 0),
+        (Duration::from_micros(1), 1),
+        (Duration::from_millis(7), 7),
+        (Duration::MAX, i64::from(i32::MAX)),
+    ] {
+        things.find(doc! {}).max_time(time).await.expect("a cursor");
+        let find = server.requests().pop().expect("a command");
+        assert_eq!(
+            find.command.get("maxTimeMS"),
+            Some(&Bson::Int64(sent)),
+            "{time:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_staleness_bound_is_an_int32_where_it_fits() {
+    let server = ScriptedServer::start(doc! {}, |request| match request.name() {
+        "find" => first_batch(0, Vec::new()),
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    for (bound, sent) in [
+        (120, Bson::Int32(120)),
+        (
+            u64::try_from(i32::MAX).unwrap() + 1,
+            Bson::Int64(i64::from(i32::MAX) + 1),
+        ),
+    ] {
+        let mut preference = ReadPreference::new(ReadPreferenceMode::Nearest);
+        preference.max_staleness = Some(Duration::from_secs(bound));
+        let things = things.with_read_preference(preference);
+        things.find(doc! {}).await.expect("a cursor");
+        let find = server.requests().pop().expect("a command").command;
+        let preference = find.get_document("$readPreference").expect("a preference");
+        assert_eq!(preference.get("maxStalenessSeconds"), Some(&sent));
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_bulk_write_names_the_server_once() {
+    let server = ScriptedServer::start(doc! {}, |request| match request.name() {
+        "insert" => written(request),
+        "update" => {
+            Answer::Reply(doc! { "ok": 0, "code": 115, "codeName": "CommandNotSupported", "errmsg": "no" })
+        }
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let error = things
+        .bulk_write([
+            WriteModel::insert_one(&doc! {}),
+            WriteModel::update_one(doc! {}, doc! { "$set": { "a": 1 } }),
+        ])
+        .await
+        .expect_err("refused");
+    let text = error.to_string();
+    assert!(text.contains("interrupted by: error 115"), "{text}");
+    assert_eq!(text.matches("(server ").count(), 1, "{text}");
+}

@@ -1,0 +1,36 @@
+//! Answers that several scripts give.
+
+use marula_driver::bson::{Array, Document, doc};
+use marula_driver_tests::{Answer, Request};
+
+/// The id of every open cursor.
+pub(crate) const CURSOR: i64 = 7;
+
+/// The reply of a command that opens a cursor; the cursor stays open if `id` is not 0.
+pub(crate) fn first_batch(id: i64, batch: Array) -> Answer {
+    Answer::Reply(doc! { "ok": 1, "cursor": { "id": id, "ns": "d.c", "firstBatch": batch } })
+}
+
+/// The reply to a getMore.
+pub(crate) fn next_batch(id: i64, batch: Array) -> Answer {
+    Answer::Reply(doc! { "ok": 1, "cursor": { "id": id, "ns": "d.c", "nextBatch": batch } })
+}
+
+/// `count` documents.
+pub(crate) fn documents(count: i32) -> Array {
+    (0..count).map(|n| doc! { "_id": n }.into()).collect()
+}
+
+/// The statements of a write command.
+pub(crate) fn statements(command: &Document) -> &Array {
+    ["documents", "updates", "deletes"]
+        .iter()
+        .find_map(|sequence| command.get_array(sequence).ok())
+        .expect("a write has statements")
+}
+
+/// As if each statement of a write had changed one document.
+pub(crate) fn written(request: &Request) -> Answer {
+    let n = i32::try_from(statements(&request.command).len()).expect("a few");
+    Answer::Reply(doc! { "ok": 1, "n": n, "nModified": n })
+}

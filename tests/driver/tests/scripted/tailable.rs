@@ -1,0 +1,172 @@
+//! Tailable cursors: empty batches that are not the end.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::{FutureExt, StreamExt};
+use marula_driver::{
+    Client, Cursor,
+    bson::{Document, doc},
+};
+use marula_driver_tests::{Answer, ScriptedServer, standalone};
+
+use super::replies::{CURSOR, documents, first_batch, next_batch};
+
+/// A server that answers each getMore at once, with nothing until there is news.
+async fn quiet() -> (ScriptedServer, Arc<AtomicBool>) {
+    let news = Arc::new(AtomicBool::new(false));
+    let given = Arc::clone(&news);
+    let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
+        "find" => first_batch(CURSOR, documents(1)),
+        "getMore" => next_batch(CURSOR, documents(i32::from(given.swap(false, Ordering::SeqCst)))),
+        _ => Answer::Success,
+    })
+    .await;
+    (server, news)
+}
+
+/// A tailable cursor that has been read to the end of its first batch.
+async fn tail(server: &ScriptedServer, wait: Option<Duration>) -> Cursor<Document> {
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let database = client.database("d");
+    let mut open = database.run_cursor_command(doc! { "find": "c", "tailable": true });
+    if let Some(wait) = wait {
+        open = open.max_await_time(wait);
+    }
+    let mut cursor = open.await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    cursor
+}
+
+#[tokio::test]
+async fn the_caller_learns_that_there_is_nothing_now() {
+    let (server, news) = quiet().await;
+    let mut cursor = tail(&server, None).await;
+    for round in 0..4 {
+        let asked = server.requests_named("getMore").len();
+        assert_eq!(cursor.next_if_any().await.expect("nothing"), None, "{round}");
+        assert!(!cursor.is_exhausted());
+        news.store(true, Ordering::SeqCst);
+        assert!(cursor.advance_if_any().await.expect("a document"));
+        assert!(cursor.current().is_ok());
+        assert_eq!(server.requests_named("getMore").len(), asked + 2, "one each");
+    }
+}
+
+/// The times are lower bounds, so that a slow machine changes nothing.
+#[tokio::test]
+async fn a_cursor_that_waits_for_a_document_does_not_keep_the_server_busy() {
+    let (server, news) = quiet().await;
+    let mut cursor = tail(&server, None).await;
+    let begun = Instant::now();
+    {
+        let mut next = Box::pin(cursor.try_next());
+        tokio::select! {
+            next = &mut next => panic!("{next:?}"),
+            _ = server.wait_for("getMore", 5) => {}
+        }
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
+    drop(cursor);
+    // As a stream.
+    let mut cursor = tail(&server, None).await;
+    let asked = server.requests_named("getMore").len();
+    let begun = Instant::now();
+    tokio::select! {
+        next = cursor.next() => panic!("{next:?}"),
+        _ = server.wait_for("getMore", asked + 5) => {}
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
+    // A next that was dropped while the cursor paused lost nothing.
+    news.store(true, Ordering::SeqCst);
+    assert!(cursor.next().await.expect("a document").is_ok());
+}
+
+#[tokio::test]
+async fn an_advance_dropped_in_a_pause_leaves_the_cursor_as_it_is() {
+    let (server, news) = quiet().await;
+    loop {
+        let mut cursor = tail(&server, None).await;
+        // Each of them makes the pause before the next getMore longer, and has none itself.
+        for _ in 0..7 {
+            assert!(!cursor.advance_if_any().await.expect("nothing"));
+        }
+        let begun = Instant::now();
+        assert!(!cursor.advance_if_any().await.expect("nothing"));
+        assert!(cursor.advance().now_or_never().is_none());
+        if begun.elapsed() < Duration::from_millis(500) {
+            // It was dropped in its pause.
+            news.store(true, Ordering::SeqCst);
+            assert!(cursor.advance().await.expect("not ended"));
+            return;
+        }
+    }
+}
+
+/// The bound is far above what the exchange takes, and far below what pauses would.
+#[tokio::test]
+async fn a_server_that_awaits_data_sets_the_pace_itself() {
+    let (server, _) = quiet().await;
+    let mut cursor = tail(&server, Some(Duration::from_millis(1))).await;
+    let begun = Instant::now();
+    let mut next = Box::pin(cursor.try_next());
+    tokio::select! {
+        next = &mut next => panic!("{next:?}"),
+        _ = server.wait_for("getMore", 60) => {}
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_capped_collection_is_followed() {
+    let deployment = standalone().await;
+    let database = deployment.database();
+    database
+        .run_command(doc! { "create": "log", "capped": true, "size": 4096 })
+        .await
+        .expect("created");
+    let log = database.collection::<Document>("log");
+    log.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+    let mut cursor = database
+        .run_cursor_command(doc! { "find": "log", "tailable": true })
+        .await
+        .expect("a cursor");
+    assert_eq!(
+        cursor.next_if_any().await.expect("the first"),
+        Some(doc! { "_id": 1 })
+    );
+    assert_eq!(cursor.next_if_any().await.expect("nothing"), None);
+    log.insert_one(&doc! { "_id": 2 }).await.expect("stored");
+    assert_eq!(
+        cursor.next_if_any().await.expect("the second"),
+        Some(doc! { "_id": 2 })
+    );
+    let (next, stored) = tokio::join!(cursor.try_next(), async {
+        deployment.server.wait_for_command("getMore", 4).await;
+        log.insert_one(&doc! { "_id": 3 }).await
+    });
+    stored.expect("stored");
+    assert_eq!(next.expect("waited for"), Some(doc! { "_id": 3 }));
+}
+
+#[tokio::test]
+async fn a_cursor_at_its_end_has_nothing_more_later() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    things
+        .insert_many(&[doc! { "_id": 1 }, doc! { "_id": 2 }])
+        .await
+        .expect("stored");
+    let mut cursor = things.find(doc! {}).batch_size(1).await.expect("a cursor");
+    let mut read = 0;
+    while !cursor.is_exhausted() {
+        read += usize::from(cursor.next_if_any().await.expect("no error").is_some());
+    }
+    assert_eq!(read, 2);
+    assert_eq!(cursor.next_if_any().await.expect("the end"), None);
+}
