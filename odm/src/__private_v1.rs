@@ -1,5 +1,9 @@
 //! What the derives name in the code they emit. Not for use by hand: it changes with the derives.
 
+use std::marker::PhantomData;
+
+use serde::Serialize;
+
 pub use crate::bson::Bson;
 use crate::bson::Document;
 pub use crate::bson::hinted::Hints;
@@ -51,3 +55,61 @@ pub trait Unhinted {
 }
 
 impl<T> Unhinted for &Probe<'_, T> {}
+
+/// A source of ids that may make ids of a type or not.
+#[derive(Debug, Default)]
+pub struct IdProbe<S, I>(PhantomData<fn() -> (S, I)>);
+
+impl<S, I> IdProbe<S, I> {
+    /// The question.
+    #[must_use]
+    pub fn new() -> Self {
+        IdProbe(PhantomData)
+    }
+}
+
+/// A source that makes ids of the type.
+pub trait MakesIds {
+    /// A new id as it is stored.
+    fn generate(&self) -> Option<Result<Bson, ValueError>>;
+}
+
+impl<S: IdSource<I>, I: Serialize> MakesIds for IdProbe<S, I> {
+    fn generate(&self) -> Option<Result<Bson, ValueError>> {
+        Some(serialized(&S::new_id()))
+    }
+}
+
+/// What a call on a reference to an [`IdProbe`] finds only where there is no [`MakesIds`].
+pub trait MakesNoIds {
+    /// No id.
+    fn generate(&self) -> Option<Result<Bson, ValueError>> {
+        None
+    }
+}
+
+impl<S, I> MakesNoIds for &IdProbe<S, I> {}
+
+/// An id that can be missing.
+pub trait Optional {
+    /// Whether it is.
+    fn is_none(&self) -> bool;
+}
+
+impl<T> Optional for Probe<'_, Option<T>> {
+    #[inline]
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// What a call on a reference to a [`Probe`] finds only where there is no [`Optional`].
+pub trait Always {
+    /// Never.
+    #[inline]
+    fn is_none(&self) -> bool {
+        false
+    }
+}
+
+impl<T> Always for &Probe<'_, T> {}

@@ -50,6 +50,23 @@ impl Client {
         &self.inner
     }
 
+    /// What the connection string holds that was ignored or is deprecated, one sentence each: misspelt options, values of the
+    /// wrong form. Empty without a connection string. With the feature `tracing` each is also logged at level warn when the
+    /// client is made.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula::Result<()> {
+    /// let client = marula::connect("mongodb://localhost/?maxPoolSise=5").await?;
+    /// for warning in client.warnings() {
+    ///     eprintln!("{warning}"); // unknown option maxpoolsise is ignored
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        self.inner.warnings()
+    }
+
     /// A database of the deployment.
     #[must_use]
     pub fn database(&self, name: &str) -> Database {

@@ -41,6 +41,14 @@ pub enum Error {
         /// What is wrong with it.
         source: DecodeError,
     },
+    /// A write needs an id that neither the call nor the model gives: an upsert of a model whose ids the application makes,
+    /// a document whose id is `None` where it must be known. Nothing was sent.
+    MissingId {
+        /// `database.collection`.
+        collection: String,
+        /// Why there is none, and what to do.
+        reason: &'static str,
+    },
     /// No document matches where one was asked for.
     NotFound {
         /// `database.collection`.
@@ -80,6 +88,14 @@ pub enum Error {
     InvalidArgument {
         /// What is wrong.
         reason: String,
+    },
+    /// A sort was asked for by a name that is not in the list of allowed names. Names come from outside, so this is a mistake
+    /// of whoever sent it.
+    UnknownSort {
+        /// The name, cut to 64 characters.
+        name: String,
+        /// The names that are allowed.
+        allowed: Vec<String>,
     },
     /// Index declarations contradict one another or what the server has.
     Schema(SchemaError),
@@ -164,6 +180,12 @@ impl fmt::Display for Error {
                 )?;
                 f.write_str(source.message())
             }
+            Error::MissingId { collection, reason } => {
+                write!(f, "a document of {collection} has no id: {reason}")
+            }
+            Error::UnknownSort { name, allowed } => {
+                write!(f, "cannot sort by {name:?}; the names are {}", allowed.join(", "))
+            }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::MoreThanOne { collection } => {
                 write!(f, "more than one document of {collection} matches")
@@ -187,12 +209,12 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Its text is this error's own text already.
+            // Where the text of an error is a part of this error's own text, the chain goes on behind it.
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } => Some(source),
-            Error::Decode { source, .. } => Some(source),
-            Error::Encode { source, .. } => Some(source),
-            Error::Schema(e) => Some(e),
+            Error::Decode { source, .. } => source.source(),
+            Error::Encode { source, .. } => source.source(),
+            Error::Schema(e) => e.source(),
             _ => None,
         }
     }

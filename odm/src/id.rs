@@ -36,6 +36,12 @@ macro_rules! sources {
                 $new
             }
         }
+        /// For documents whose id is made when they are inserted: `id: Option<…>`.
+        impl IdSource<Option<$id>> for $source {
+            fn new_id() -> Option<$id> {
+                Some(<Self as IdSource<$id>>::new_id())
+            }
+        }
     )* };
 }
 

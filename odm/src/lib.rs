@@ -85,6 +85,6 @@ pub use marula_macros::{Document, Embedded};
 pub use model::{Fields, Model};
 pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
-pub use sort::{IntoKeyset, IntoSort, SortKey, SortOps};
+pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::bson::Bson;
 use crate::error::ValueError;
 use crate::id::IdSource;
 use crate::index::IndexDeclaration;
@@ -32,6 +33,20 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// The id of this document.
     fn id(&self) -> &Self::Id;
 
+    /// A new id as BSON, if [`IdSource`](Model::IdSource) makes ids of this type: for an upsert or an insert without an id.
+    #[doc(hidden)]
+    #[must_use]
+    fn generated_id() -> Option<Result<Bson, ValueError>> {
+        None
+    }
+
+    /// Whether the id is an `Option` that is `None`.
+    #[doc(hidden)]
+    #[inline]
+    fn lacks_id(&self) -> bool {
+        false
+    }
+
     /// The indexes that the model declares.
     fn indexes() -> Vec<IndexDeclaration>;
 
@@ -41,7 +56,7 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
         Self::nav(Path::root())
     }
 
-    /// A new id, for a document that is about to be made: nothing fills in ids later.
+    /// A new id, for a document that is about to be made.
     #[must_use]
     fn new_id() -> Self::Id
     where
@@ -52,6 +67,6 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 }
 
 /// The id of a document as BSON.
-pub(crate) fn id_value<D: Model>(document: &D) -> Result<crate::bson::Bson, ValueError> {
+pub(crate) fn id_value<D: Model>(document: &D) -> Result<Bson, ValueError> {
     serialized(&Stored::part(document, document.id()))
 }

@@ -1,8 +1,10 @@
-//! Sorts: tuples of `.asc()` and `.desc()`.
+//! Sorts: tuples of `.asc()` and `.desc()`, keys without their types, and sorts by names from outside.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
+use crate::error::{Error, Result};
 use crate::path::marker::{KeysetKey, Readable};
 use crate::path::{AsPath, Read, Types};
 
@@ -20,6 +22,209 @@ impl<R, T, M> SortKey<R, T, M> {
             direction: direction.into(),
             types: PhantomData,
         }
+    }
+}
+
+impl<R, T, M> SortKey<R, T, M> {
+    /// The key without the type of its field, so that keys of different fields can stand in one `match` or `Vec`.
+    ///
+    /// ```
+    /// # use marula::{Document, Sort, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// # let by = "age";
+    /// let p = Person::fields();
+    /// let sort: Sort<Person> = match by {
+    ///     "age" => p.age().desc().erased(),
+    ///     _ => p.name().asc().erased(),
+    /// };
+    /// ```
+    #[must_use]
+    pub fn erased(self) -> Sort<R> {
+        Sort {
+            path: self.path,
+            direction: self.direction,
+            root: PhantomData,
+        }
+    }
+}
+
+impl<R, T: KeysetKey> SortKey<R, T, Read> {
+    /// The key without the type of its field, as one of the keys of a [keyset](crate::collection::Find::keyset) page.
+    #[must_use]
+    pub fn erased_keyset(self) -> KeysetSort<R> {
+        KeysetSort(self.erased())
+    }
+}
+
+impl<R, T, M> From<SortKey<R, T, M>> for Sort<R> {
+    fn from(key: SortKey<R, T, M>) -> Self {
+        key.erased()
+    }
+}
+
+impl<R, T: KeysetKey> From<SortKey<R, T, Read>> for KeysetSort<R> {
+    fn from(key: SortKey<R, T, Read>) -> Self {
+        key.erased_keyset()
+    }
+}
+
+/// One key of a sort of documents of type `R`, whatever the type of its field: [`SortKey::erased`]. A `Vec` of them is a sort.
+pub struct Sort<R> {
+    path: String,
+    direction: Bson,
+    root: Types<R>,
+}
+
+/// One key of a keyset page of documents of type `R`, whatever the type of its field: [`SortKey::erased_keyset`]. A `Vec` of
+/// them is a keyset sort.
+pub struct KeysetSort<R>(Sort<R>);
+
+impl<R> Clone for Sort<R> {
+    fn clone(&self) -> Self {
+        Sort {
+            path: self.path.clone(),
+            direction: self.direction.clone(),
+            root: PhantomData,
+        }
+    }
+}
+
+impl<R> Clone for KeysetSort<R> {
+    fn clone(&self) -> Self {
+        KeysetSort(self.0.clone())
+    }
+}
+
+impl<R> fmt::Debug for Sort<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sort")
+            .field("path", &self.path)
+            .field("direction", &self.direction)
+            .finish()
+    }
+}
+
+impl<R> fmt::Debug for KeysetSort<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A direction of a sort, for [`SortOps::by`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The least first.
+    #[default]
+    Ascending,
+    /// The greatest first.
+    Descending,
+}
+
+impl From<Direction> for Bson {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Ascending => Bson::Int32(1),
+            Direction::Descending => Bson::Int32(-1),
+        }
+    }
+}
+
+/// A key without a type that can be given a direction: [`Sort`] and [`KeysetSort`].
+pub trait ErasedKey: Clone + sealed::Sealed {
+    /// The same key in a direction.
+    #[must_use]
+    fn by(self, direction: Direction) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<R> Sealed for super::Sort<R> {}
+    impl<R> Sealed for super::KeysetSort<R> {}
+}
+
+impl<R> ErasedKey for Sort<R> {
+    fn by(mut self, direction: Direction) -> Self {
+        self.direction = direction.into();
+        self
+    }
+}
+
+impl<R> ErasedKey for KeysetSort<R> {
+    fn by(self, direction: Direction) -> Self {
+        KeysetSort(self.0.by(direction))
+    }
+}
+
+/// The sorts that a request may ask for by name. Other names are refused, so that no request sorts by a field without an index
+/// or by one that it must not know of.
+///
+/// ```
+/// # use marula::{Document, Error, Sort, SortNames, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "people")]
+/// # struct Person { _id: i64, name: String, age: i32 }
+/// # fn run() -> marula::Result<()> {
+/// let p = Person::fields();
+/// let names = SortNames::<Sort<Person>>::new().allow("name", p.name().asc()).allow("age", p.age().asc());
+/// let sort: Vec<Sort<Person>> = names.parse("-age,name")?; // as in ?sort=-age,name
+/// assert!(matches!(names.parse("password"), Err(Error::UnknownSort { .. })));
+/// # drop(sort); Ok(()) }
+/// # run().unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct SortNames<K> {
+    names: Vec<(String, K)>,
+}
+
+impl<K> Default for SortNames<K> {
+    fn default() -> Self {
+        SortNames { names: Vec::new() }
+    }
+}
+
+impl<K: ErasedKey> SortNames<K> {
+    /// No names yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Allows a name, for a key. The direction of the key does not count. Of a name that comes twice the first counts.
+    #[must_use]
+    pub fn allow(mut self, name: impl Into<String>, key: impl Into<K>) -> Self {
+        self.names.push((name.into(), key.into()));
+        self
+    }
+
+    /// The key of a name, in a direction.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSort`] for a name that is not allowed.
+    pub fn by(&self, name: &str, direction: Direction) -> Result<K> {
+        match self.names.iter().find(|(known, _)| known == name) {
+            Some((_, key)) => Ok(key.clone().by(direction)),
+            None => Err(Error::UnknownSort {
+                name: name.chars().take(64).collect(),
+                allowed: self.names.iter().map(|(name, _)| name.clone()).collect(),
+            }),
+        }
+    }
+
+    /// The keys of a list of names with commas between, as in `-created,number`; `-` before a name for descending. An empty
+    /// list has no keys.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSort`] for the first name that is not allowed.
+    pub fn parse(&self, list: &str) -> Result<Vec<K>> {
+        let names = list.split(',').map(str::trim).filter(|_| !list.trim().is_empty());
+        names
+            .map(|name| match name.strip_prefix('-') {
+                Some(name) => self.by(name, Direction::Descending),
+                None => self.by(name, Direction::Ascending),
+            })
+            .collect()
     }
 }
 
@@ -48,11 +253,19 @@ pub trait SortOps: AsPath {
     {
         SortKey::new(self.raw().dotted(), -1)
     }
+
+    /// In a direction that is a value.
+    fn by(&self, direction: Direction) -> SortKey<Self::Root, Self::Value, Self::Mode>
+    where
+        Self::Mode: Readable,
+    {
+        SortKey::new(self.raw().dotted(), direction)
+    }
 }
 
 impl<A: AsPath> SortOps for A {}
 
-/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of keys of one type, or a raw document.
+/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of [`Sort`]s or of keys of one type, or a raw document.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of a field, or a tuple of these"
@@ -85,6 +298,22 @@ impl<R, T, M> IntoSort<R> for SortKey<R, T, M> {
         doc! { self.path: self.direction }
     }
 }
+
+impl<R> IntoSort<R> for Sort<R> {
+    fn into_sort(self) -> Document {
+        doc! { self.path: self.direction }
+    }
+}
+
+impl<R> IntoSort<R> for KeysetSort<R> {
+    fn into_sort(self) -> Document {
+        self.0.into_sort()
+    }
+}
+
+impl<R> IntoKeyset<R> for KeysetSort<R> {}
+
+impl<R, S: IntoKeyset<R>> IntoKeyset<R> for Vec<S> {}
 
 impl<R> IntoSort<R> for Document {
     fn into_sort(self) -> Document {

@@ -84,6 +84,24 @@ scalars! {
     uuid::Uuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.as_bytes().to_vec() }));
 }
 
+macro_rules! widened {
+    ($($t:ty)*) => { $(
+        /// Every value of the type is exact as a double.
+        impl IntoValue<f64> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                Ok(Bson::Double(self.into()))
+            }
+        }
+        impl IntoValue<Option<f64>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                Ok(Bson::Double(self.into()))
+            }
+        }
+    )* };
+}
+// Not so `i32` for `i64`: with a second integer type a literal such as `5_000_000_000` would be taken for an `i32`.
+widened! { i8 i16 i32 u8 u16 u32 }
+
 macro_rules! strings {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<$($generics)*> IntoValue<String> for $t {

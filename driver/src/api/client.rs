@@ -13,6 +13,7 @@ use crate::{
     execution::Executor,
     operation::run_command::RunCommand,
     options::{ClientOptions, DriverInfo},
+    telemetry,
     topology::Topology,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
@@ -42,6 +43,7 @@ struct ClientInner {
     executor: Executor,
     metadata: SharedMetadata,
     default_database: Option<String>,
+    warnings: Vec<String>,
     concerns: Concerns,
 }
 
@@ -93,6 +95,7 @@ impl Client {
                 "a client must be made within a tokio runtime",
             ));
         }
+        telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
         let execution = settings::execution(&options, &listeners);
         let metadata = settings::metadata(&options, environment)?;
@@ -102,6 +105,7 @@ impl Client {
                 executor: Executor::new(topology, execution),
                 metadata,
                 default_database: options.default_database,
+                warnings: options.warnings,
                 concerns: Concerns {
                     read_concern: options.read_concern,
                     write_concern: options.write_concern,
@@ -109,6 +113,21 @@ impl Client {
                 },
             }),
         })
+    }
+
+    /// What the connection string holds that was ignored or is deprecated, one sentence each: misspelt options, values of the
+    /// wrong form. Empty without a connection string. With the feature `tracing` each is also logged at level warn when the
+    /// client is made.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://localhost/?maxPoolSise=5").await?;
+    /// assert_eq!(client.warnings(), ["unknown option maxpoolsise is ignored"]);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.inner.warnings
     }
 
     pub(crate) fn executor(&self) -> &Executor {

@@ -6,3 +6,6 @@ use super::{Listeners, LogSettings};
 pub(crate) fn attach(listeners: Listeners, _settings: LogSettings) -> Listeners {
     listeners
 }
+
+/// Logs nothing.
+pub(crate) fn connection_string_warnings(_warnings: &[String]) {}

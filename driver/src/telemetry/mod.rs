@@ -13,7 +13,7 @@ use crate::{
     proto::event::{CommandEvent, EventListener, PoolEvent, RescanProblem, SdamEvent, ServerSelectionEvent},
     types::variables::Variables,
 };
-pub(crate) use log::attach;
+pub(crate) use log::{attach, connection_string_warnings};
 
 /// Who is told of a client's events.
 #[derive(Debug, Default)]

@@ -50,7 +50,7 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
 /// The accessor of what is in a variant.
 fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let path = match (&variant.place, &variant.content) {
-        (Place::Keyed { tag }, _) => quote!(__m::Path::step(&self.0, #tag)),
+        (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.0, #tag)),
         // The content of a newtype variant is the outer document itself, which is more than the content's own value.
         (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
             quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
@@ -66,7 +66,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         ) => {
             quote!(__m::Path::step(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag), #content_name))
         }
-        (Place::Untagged, _) => quote!(__m::Path::retype(&self.0)),
+        (Place::Untagged, _) => quote!(__m::Path::untagged(&self.0)),
     };
     let method = &variant.accessor;
     let (output, body) = match &variant.content {

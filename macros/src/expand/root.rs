@@ -28,6 +28,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
             TokenStream::new(),
         ),
     };
+    let id_methods = id.as_ref().map(|id| id_methods(id, &source));
     // All at the name of the type, where the compiler then says once what is missing.
     let model = quote_spanned! {at(ident.span())=>
         impl __m::Model for #owner {
@@ -38,6 +39,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
             fn id(&self) -> &Self::Id {
                 #id_body
             }
+            #id_methods
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]
@@ -48,7 +50,9 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
 }
 
 fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
-    let Id { ident, ty, source } = id;
+    let Id {
+        ident, ty, source, ..
+    } = id;
     let source_type = match source {
         IdSource::Auto => quote!(__m::Auto),
         IdSource::UuidV7 => quote!(__m::UuidV7),
@@ -67,4 +71,28 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
         quote_spanned!(at(ident.span())=> &self.#ident),
         check,
     )
+}
+
+/// The methods that fill in an id where a document would have none.
+fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
+    let Id {
+        ident, ty, recoded, ..
+    } = id;
+    // A new id would have to go through the field's own codec.
+    let generated = (!recoded).then(|| {
+        quote! {
+            fn generated_id() -> ::core::option::Option<::core::result::Result<__m::Bson, __m::ValueError>> {
+                use __m::{MakesIds as _, MakesNoIds as _};
+                (&__m::IdProbe::<#source, #ty>::new()).generate()
+            }
+        }
+    });
+    quote! {
+        #generated
+        #[inline]
+        fn lacks_id(&self) -> bool {
+            use __m::{Always as _, Optional as _};
+            (&__m::Probe(&self.#ident)).is_none()
+        }
+    }
 }

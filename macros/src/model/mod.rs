@@ -125,6 +125,8 @@ pub(crate) struct Id {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
     pub(crate) source: IdSource,
+    /// Whether it is stored in another form than that of its type.
+    pub(crate) recoded: bool,
 }
 
 pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {

@@ -80,6 +80,7 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
             ident: field.ident.clone()?,
             ty: field.ty.clone(),
             source: IdSource::Auto,
+            recoded: recoded(field),
         });
     };
     if !stored_as_id(&field) {
@@ -98,5 +99,11 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
         ident: field.ident.clone()?,
         ty: field.ty.clone(),
         source,
+        recoded: recoded(field),
     })
+}
+
+/// Whether a field is stored in another form than that of its type.
+fn recoded(field: &parse::Field) -> bool {
+    field.serde.with.is_some() || field.attributes.stored_as.is_some() || field.attributes.opaque.is_some()
 }

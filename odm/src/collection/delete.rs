@@ -1,10 +1,9 @@
 //! `delete_one`, `delete_by_id` and `delete_many`.
 
-use std::marker::PhantomData;
-
 use crate::bson::{Bson, Document};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward};
+use crate::collection::write::checked;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::Result;
@@ -14,24 +13,21 @@ use crate::model::Model;
 /// Deletes documents; awaited, it gives their number. See [`Collection::delete_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Delete<'a, D> {
+    collection: &'a Collection<D>,
     action: Result<action::Delete<'a>>,
-    document: PhantomData<fn() -> D>,
 }
 
 impl<'a, D: Model> Delete<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, many: bool) -> Self {
         let inner = &collection.inner;
-        let action = filter.map(|filter| {
+        let action = filter.and_then(checked).map(|filter| {
             if many {
                 inner.delete_many(filter)
             } else {
                 inner.delete_one(filter)
             }
         });
-        Delete {
-            action,
-            document: PhantomData,
-        }
+        Delete { collection, action }
     }
 
     forward! {
@@ -47,6 +43,23 @@ impl<'a, D: Model> Delete<'a, D> {
     pub fn let_vars(mut self, variables: Document) -> Self {
         self.action = self.action.map(|action| action.let_vars(variables));
         self
+    }
+
+    /// The number of deleted documents, which is not 0: [`Error::NotFound`](crate::Error::NotFound) when no document matches.
+    ///
+    /// An unacknowledged write (`w: 0`) has no result, and always fails so.
+    ///
+    /// # Errors
+    /// Also an invalid filter; what the driver reports.
+    pub fn required(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let collection = self.collection;
+        let deleting = self.into_future();
+        async move {
+            match deleting.await? {
+                0 => Err(collection.not_found()),
+                deleted => Ok(deleted),
+            }
+        }
     }
 
     fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {

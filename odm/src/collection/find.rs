@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::collection::Collection;
+use crate::collection::action::{options, pass_on};
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
+use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
 
@@ -23,8 +24,8 @@ fn boxed<'a, T>(
     Box::pin(query)
 }
 
-/// A query. See [`Collection::find`].
-#[must_use = "nothing is sent before a method such as `all` is awaited"]
+/// A query. Awaited it reads all documents, as [`all`](Find::all) does. See [`Collection::find`].
+#[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Conditions>,
@@ -38,27 +39,6 @@ pub struct Find<'a, D> {
     pub(super) max_time: Option<Duration>,
     pub(super) let_vars: Option<Document>,
     pub(super) allow_disk_use: Option<bool>,
-}
-
-/// Setters: `name: [into Type]` takes what converts into the type, `name: [Type]` the type itself.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
-        setters!(@one $(#[$doc])* $name: $($type)+);
-    )* };
-    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: impl Into<$type>) -> Self {
-            self.$name = Some(value.into());
-            self
-        }
-    };
-    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: $type) -> Self {
-            self.$name = Some(value);
-            self
-        }
-    };
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -79,7 +59,7 @@ impl<'a, D: Model> Find<'a, D> {
         }
     }
 
-    setters! {
+    options! {
         /// How many documents are skipped first. Default: none.
         skip: [u64];
         /// The most documents to find; 0 for all. Default: all.
@@ -100,7 +80,24 @@ impl<'a, D: Model> Find<'a, D> {
         allow_disk_use: [bool];
     }
 
-    /// The order of the documents: a key, or a tuple of keys.
+    /// Another condition that the documents must match, such as one that is stored.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let adults: Filter<Person> = Person::fields().age().gte(18);
+    /// let first = people.find_all().filter(adults.clone()).limit(10).await?;
+    /// # drop(first); Ok(()) }
+    /// ```
+    pub fn filter(mut self, filter: Filter<D>) -> Self {
+        self.filter = self.filter.and_then(|all| Ok(all.and(filter.into_conditions()?)));
+        self
+    }
+
+    /// The order of the documents: a key, a tuple of keys, or a `Vec` of them.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.sort = Some(keys(D::fields()).into_sort());
         self
@@ -112,15 +109,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// An invalid filter.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
-        macro_rules! set {
-            ($action:ident: $($name:ident)*) => { $(
-                if let Some(value) = self.$name {
-                    $action = $action.$name(value);
-                }
-            )* };
-        }
         let mut action = self.collection.inner.find(self.filter?);
-        set!(action: sort skip batch_size hint collation comment max_time let_vars allow_disk_use);
+        pass_on!(self => action: sort skip batch_size hint collation comment max_time let_vars allow_disk_use);
         if let Some(limit) = self.limit {
             action = action.limit(i64::from(limit));
         }
@@ -201,5 +191,15 @@ impl<'a, D: Model> Find<'a, D> {
     ) -> Result<KeysetPage<D>> {
         let keys = keys(D::fields()).into_sort();
         boxed(keyset::read(self, keys, after, size)).await
+    }
+}
+
+/// All documents, as [`Find::all`].
+impl<'a, D: Model> IntoFuture for Find<'a, D> {
+    type Output = Result<Vec<D>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        boxed(async move { self.stream().await?.try_collect().await })
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{RawDocumentBuf, doc};
+use crate::bson::{Bson, RawDocumentBuf, doc};
 use crate::driver::{self, Namespace, options};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
@@ -16,6 +16,7 @@ mod action;
 mod decode;
 mod delete;
 mod documents;
+mod filtered;
 mod find;
 mod find_and_modify;
 mod insert;
@@ -24,9 +25,11 @@ mod page;
 mod read;
 mod token;
 mod update;
+mod write;
 
 pub use delete::Delete;
 pub use documents::Documents;
+pub use filtered::Filtered;
 pub use find::Find;
 pub use find_and_modify::FindOneAnd;
 pub use insert::{InsertMany, InsertOne};
@@ -165,6 +168,13 @@ impl<D> Collection<D> {
             collection: self.inner.namespace().to_string(),
         }
     }
+
+    fn missing_id(&self, reason: &'static str) -> Error {
+        Error::MissingId {
+            collection: self.inner.namespace().to_string(),
+            reason,
+        }
+    }
 }
 
 /// A filter from a closure over the model's fields.
@@ -172,19 +182,26 @@ fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Co
     filter(D::fields()).into_conditions()
 }
 
-/// The filter of one id.
-fn id_filter<D: Model>(id: impl IntoValue<D::Id>) -> Result<Conditions> {
-    let id = id.into_value().map_err(|e| Error::encode("_id", e))?;
-    Ok(Conditions::id(id))
-}
-
 impl<D: Model> Collection<D> {
-    /// Inserts a document. Its id must have been set, such as by [`Model::new_id`].
+    /// The filter of one id. Null is no id of a document that the ODM has written.
+    fn id_filter(&self, id: Result<Bson, ValueError>) -> Result<Conditions> {
+        match id.map_err(|e| Error::encode("_id", e))? {
+            Bson::Null => Err(self.missing_id("the id of the call is `None`")),
+            id => Ok(Conditions::id(id)),
+        }
+    }
+
+    /// Inserts a document; awaited, it gives the id.
+    ///
+    /// An id that is not an `Option` must have been set, such as by [`Model::new_id`]. Where it is an `Option` that is `None`,
+    /// the inserted document gets a new id by the model's source of ids, which comes back as
+    /// [`inserted_id`](crate::driver::InsertOneResult::inserted_id), and [`Error::MissingId`] says that there is no source.
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents, in order until one fails unless [`ordered`](InsertMany::ordered) says otherwise.
+    /// Inserts documents, in order until one fails unless [`ordered`](InsertMany::ordered) says otherwise; awaited, it gives
+    /// the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
     pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
         InsertMany::new(self, documents)
     }
@@ -193,6 +210,23 @@ impl<D: Model> Collection<D> {
     /// [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
+    }
+
+    /// The calls with a filter that was made before, such as one that is stored or that a function returns.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let minors: Filter<Person> = Person::fields().age().lt(18);
+    /// let count = people.filter(minors.clone()).count().await?;
+    /// let deleted = people.filter(minors).delete_many().await?;
+    /// # drop((count, deleted)); Ok(()) }
+    /// ```
+    pub fn filter(&self, filter: Filter<D>) -> Filtered<'_, D> {
+        Filtered::new(self, filter)
     }
 
     /// Finds all documents.
@@ -207,7 +241,7 @@ impl<D: Model> Collection<D> {
 
     /// Finds the document of an id.
     pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
-        FindOne::new(self, id_filter::<D>(id))
+        FindOne::new(self, self.id_filter(id.into_value()))
     }
 
     /// Counts the documents that match, exactly.
@@ -244,6 +278,9 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates the first document that matches.
+    ///
+    /// No document need match: see [`required`](UpdateOne::required). Like every write it refuses a filter that was put
+    /// together from no conditions, with [`Error::InvalidFilter`]; see [`Filter::everything`].
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -252,16 +289,21 @@ impl<D: Model> Collection<D> {
         UpdateOne::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Updates the document of an id.
+    /// Updates the document of an id. There need not be one: see [`required`](UpdateOne::required).
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
         update: impl FnOnce(Fields<D>) -> U,
     ) -> UpdateOne<'_, D> {
-        UpdateOne::new(self, id_filter::<D>(id), update(D::fields()).into_update())
+        UpdateOne::new(
+            self,
+            self.id_filter(id.into_value()),
+            update(D::fields()).into_update(),
+        )
     }
 
-    /// Updates all documents that match.
+    /// Updates all documents that match. For every document of the collection the filter must be [`Filter::everything`]: one
+    /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
     pub fn update_many<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -279,10 +321,12 @@ impl<D: Model> Collection<D> {
         Replace::new(self, filter_of(filter), document)
     }
 
-    /// Replaces the stored document of the same id.
+    /// Replaces the stored document of the same id. [`Error::MissingId`] when the id is `None`.
+    ///
+    /// Nothing is written when there is no such document: the result then says `matched_count: 0`, and
+    /// [`required`](Replace::required) makes it an error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
-        let id = crate::model::id_value(document).map_err(|e| Error::encode("_id", e));
-        Replace::new(self, id.map(Conditions::id), document)
+        Replace::new(self, self.id_filter(crate::model::id_value(document)), document)
     }
 
     /// Deletes the first document that matches.
@@ -290,12 +334,27 @@ impl<D: Model> Collection<D> {
         Delete::new(self, filter_of(filter), false)
     }
 
-    /// Deletes the document of an id.
+    /// Deletes the document of an id. There need not be one: see [`required`](Delete::required).
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
-        Delete::new(self, id_filter::<D>(id), false)
+        Delete::new(self, self.id_filter(id.into_value()), false)
     }
 
-    /// Deletes all documents that match.
+    /// Deletes all documents that match. For every document of the collection the filter must be [`Filter::everything`]: one
+    /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Error, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>, age: Option<i32>) -> marula::Result<()> {
+    /// let deleted = people.delete_many(|p| Filter::all_some([age.map(|a| p.age().eq(a))])).await;
+    /// if age.is_none() {
+    ///     assert!(matches!(deleted, Err(Error::InvalidFilter { .. })));
+    /// }
+    /// people.delete_many(|_| Filter::everything()).await?;
+    /// # Ok(()) }
+    /// ```
     pub fn delete_many(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D> {
         Delete::new(self, filter_of(filter), true)
     }

@@ -45,8 +45,15 @@ fn key_pattern(reply: &RawDocument) -> Option<Document> {
     from_raw::<Document>(pattern).ok()
 }
 
-/// The name in `E11000 duplicate key error collection: db.c index: email_1 dup key: { … }`.
+/// The name in `E11000 duplicate key error collection: db.c index: email_1 dup key: { … }`, or in
+/// `Duplicate key violation on the requested collection: Index 'email_1'` of DocumentDB.
 fn index_name(message: &str) -> Option<String> {
+    if let Some((_, rest)) =
+        message.split_once("Duplicate key violation on the requested collection: Index '")
+    {
+        let (name, _) = rest.rsplit_once('\'')?;
+        return (!name.is_empty()).then(|| name.to_owned());
+    }
     let (_, rest) = message.split_once("index: ")?;
     let whole = rest.split_once(" dup key").map_or(rest, |(name, _)| name);
     let name = whole
@@ -67,6 +74,18 @@ mod tests {
         let collated =
             "E11000 duplicate key error collection: db.c index: e collation: { locale: \"en\" } dup key: {}";
         assert_eq!(index_name(collated).as_deref(), Some("e"));
+        let documentdb = "Duplicate key violation on the requested collection: Index 'number_1'";
+        assert_eq!(index_name(documentdb).as_deref(), Some("number_1"));
+        let quoted = "Duplicate key violation on the requested collection: Index 'o'neil_1'.";
+        assert_eq!(index_name(quoted).as_deref(), Some("o'neil_1"));
+        assert_eq!(
+            index_name("Duplicate key violation on the requested collection: Index ''"),
+            None
+        );
+        assert_eq!(
+            index_name("Duplicate key violation on the requested collection: Index '"),
+            None
+        );
         assert_eq!(index_name("something else"), None);
     }
 }

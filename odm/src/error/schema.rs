@@ -91,7 +91,8 @@ impl fmt::Display for SchemaError {
 impl std::error::Error for SchemaError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            SchemaError::Raced { source, .. } => Some(source),
+            // Its text is a part of this error's own text already.
+            SchemaError::Raced { source, .. } => source.source(),
             _ => None,
         }
     }

@@ -39,6 +39,7 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
+        // Its text is this error's own text already.
+        self.source.as_ref().and_then(std::error::Error::source)
     }
 }

@@ -4,7 +4,7 @@ use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 
 /// Conjunction: one flat document where keys do not clash, else `$and`.
-pub(super) fn and(mut a: Document, b: Document) -> Document {
+pub(crate) fn and(mut a: Document, b: Document) -> Document {
     if a.is_empty() {
         return b;
     }
@@ -22,6 +22,7 @@ pub(super) fn and(mut a: Document, b: Document) -> Document {
     }
     for (key, value) in b {
         match (a.get_mut(&key), value) {
+            (Some(have), value) if *have == value => {}
             (Some(Bson::Document(have)), Bson::Document(more)) => have.extend(more),
             (_, value) => {
                 a.insert(key, value);
@@ -31,17 +32,43 @@ pub(super) fn and(mut a: Document, b: Document) -> Document {
     a
 }
 
-/// Whether `key: value` can be added to a document that is a conjunction without changing what either means. Two of
-/// `$expr`, `$text` and the like never can: what is in them are no conditions on a field.
+/// Whether `key: value` can be added to a document that is a conjunction without changing what either means: a condition
+/// that is there already, an operator that the field does not have yet. Two different `$expr`, `$text` and the like never
+/// can: they hold no conditions on a field.
 fn mergeable(a: &Document, key: &str, value: &Bson) -> bool {
     match (a.get(key), value) {
         (None, _) => true,
+        (Some(have), value) if have == value => true,
         _ if key.starts_with('$') => false,
         (Some(Bson::Document(have)), Bson::Document(more)) => {
-            operators(have) && operators(more) && !more.keys().any(|k| have.contains_key(k))
+            operators(have)
+                && operators(more)
+                && more
+                    .iter()
+                    .all(|(k, v)| have.get(k).is_none_or(|h| k == "$eq" && h == v))
         }
         _ => false,
     }
+}
+
+/// Whether every document matches, because there is no condition, or none that could fail.
+pub(super) fn matches_all(filter: &Document) -> bool {
+    filter.iter().all(|(key, value)| match key.as_str() {
+        "$and" => parts(value).all(matches_all),
+        "$or" => parts(value).any(matches_all),
+        "$nor" => parts(value).all(matches_none),
+        _ => false,
+    })
+}
+
+/// Whether no document matches, because a condition can never hold.
+fn matches_none(filter: &Document) -> bool {
+    filter.iter().any(|(key, value)| match key.as_str() {
+        "$and" => parts(value).any(matches_none),
+        "$or" => parts(value).all(matches_none),
+        "$nor" => parts(value).any(matches_all),
+        _ => false,
+    })
 }
 
 /// Whether a value is a document of operators, not a document to compare with.
@@ -63,6 +90,26 @@ pub(super) fn or(mut a: Document, b: Document) -> Document {
 /// Negation.
 pub(super) fn nor(a: Document) -> Document {
     doc! { "$nor": [a] }
+}
+
+/// The value that a filter requires a field to be equal to, in its conditions or in those of an `$and`.
+pub(super) fn equality<'a>(filter: &'a Document, path: &str) -> Option<&'a Bson> {
+    let own = filter.get(path).and_then(|value| match value {
+        Bson::Document(d) if operators(d) => d
+            .get("$eq")
+            .or_else(|| d.get_array("$in").ok().and_then(|values| only(values))),
+        Bson::RegularExpression(_) => None,
+        value => Some(value),
+    });
+    own.or_else(|| parts(filter.get("$and")?).find_map(|part| equality(part, path)))
+}
+
+/// The value of an array of one.
+pub(super) fn only(values: &[Bson]) -> Option<&Bson> {
+    match values {
+        [value] => Some(value),
+        _ => None,
+    }
 }
 
 fn is_logical(key: &str) -> bool {
@@ -204,6 +251,48 @@ mod tests {
         );
         assert_eq!(and(doc! { "a": { "x": 1 } }, doc! { "a": { "$gt": 1 } }).len(), 1);
         assert_eq!(and(Document::new(), two.clone()), two);
+    }
+
+    #[test]
+    fn identical_conditions_merge() {
+        let card = doc! { "last4": { "$eq": "1" }, "kind": { "$eq": "card" } };
+        assert_eq!(and(card.clone(), doc! { "kind": { "$eq": "card" } }), card);
+        assert_eq!(and(card.clone(), card.clone()), card);
+        let other = doc! { "kind": { "$eq": "cash" } };
+        assert_eq!(and(card.clone(), other.clone()), doc! { "$and": [card, other] });
+        let (pattern, insensitive) = (
+            doc! { "a": { "$regex": "x" } },
+            doc! { "a": { "$regex": "x", "$options": "i" } },
+        );
+        assert_eq!(
+            and(pattern.clone(), insensitive.clone()),
+            doc! { "$and": [pattern, insensitive] }
+        );
+        let expression = doc! { "$expr": { "$gt": ["$a", "$b"] } };
+        assert_eq!(and(expression.clone(), expression.clone()), expression);
+    }
+
+    #[test]
+    fn filters_that_cannot_fail_are_known() {
+        for filter in [
+            doc! {},
+            doc! { "$and": [{}, {}] },
+            doc! { "$or": [{ "a": 1 }, {}] },
+            doc! { "$nor": [{ "$nor": [{}] }] },
+            doc! { "$and": [{ "$or": [{}] }] },
+        ] {
+            assert!(matches_all(&filter), "{filter:?}");
+        }
+        for filter in [
+            doc! { "a": 1 },
+            doc! { "$and": [{}, { "a": 1 }] },
+            doc! { "$or": [{ "a": 1 }] },
+            doc! { "$nor": [{}] },
+            doc! { "$nor": [{ "a": 1 }] },
+            doc! { "$or": [{}], "a": 1 },
+        ] {
+            assert!(!matches_all(&filter), "{filter:?}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::filter::combine;
 /// Conditions that all must hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Conditions {
+    /// None, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write takes.
+    Everything,
     /// One for each of several fields, of which no two are the same.
     Flat(Vec<Comparison>),
     /// All others.
@@ -57,25 +59,76 @@ impl Conditions {
         }])
     }
 
-    /// Whether every document fulfils them.
+    /// A comparison of each of several paths, of which no two are the same.
+    pub(crate) fn comparisons(all: impl IntoIterator<Item = (String, &'static str, Bson)>) -> Self {
+        let comparison = |(path, operator, value)| Comparison {
+            path: Cow::Owned(path),
+            operator: Some(operator),
+            value,
+        };
+        Self::Flat(all.into_iter().map(comparison).collect())
+    }
+
+    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
+            Self::Everything => true,
             Self::Flat(comparisons) => comparisons.is_empty(),
             Self::Tree(document) => document.is_empty(),
+        }
+    }
+
+    /// One of these or others.
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            // What every document fulfils needs no alternative, and must not look like a condition.
+            (Self::Everything, _) | (_, Self::Everything) => Self::Everything,
+            (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::none(),
+            (a, b) => Self::Tree(combine::or(a.into_tree(), b.into_tree())),
         }
     }
 
     /// As a document.
     pub(crate) fn into_tree(self) -> Document {
         match self {
+            Self::Everything => Document::new(),
             Self::Flat(comparisons) => comparisons.into_iter().map(Comparison::into_tree).collect(),
             Self::Tree(document) => document,
         }
     }
 
+    /// Whether every document fulfils them although they were not given as
+    /// [`Everything`](Conditions::Everything): a filter put together from no conditions.
+    pub(crate) fn is_unnamed_everything(&self) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Flat(comparisons) => comparisons.is_empty(),
+            Self::Tree(document) => combine::matches_all(document),
+        }
+    }
+
+    /// The value that they require a field to be equal to, if they do.
+    pub(crate) fn equality(&self, path: &str) -> Option<&Bson> {
+        match self {
+            Self::Everything => None,
+            Self::Flat(comparisons) => {
+                comparisons
+                    .iter()
+                    .filter(|c| c.path == path)
+                    .find_map(|c| match (c.operator, &c.value) {
+                        (None | Some("$eq"), value) => Some(value),
+                        (Some("$in"), Bson::Array(values)) => combine::only(values),
+                        _ => None,
+                    })
+            }
+            Self::Tree(document) => combine::equality(document, path),
+        }
+    }
+
     /// These and others.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
+            (Self::Everything, all) | (all, Self::Everything) => all,
             (Self::Flat(mut a), Self::Flat(b)) if b.iter().all(|b| a.iter().all(|a| a.path != b.path)) => {
                 a.extend(b);
                 Self::Flat(a)
@@ -90,7 +143,7 @@ impl Conditions {
             Self::Flat(comparisons) if comparisons.iter().any(|c| c.path.is_empty()) => {
                 Err(combine::unplaced())
             }
-            Self::Flat(_) => Ok(()),
+            Self::Flat(_) | Self::Everything => Ok(()),
             Self::Tree(document) => combine::check_placed(document),
         }
     }
@@ -101,6 +154,7 @@ impl IntoDocument for Conditions {
         let comparisons = match self {
             Self::Tree(document) => return document.into_raw_document(),
             Self::Flat(comparisons) => comparisons,
+            Self::Everything => Vec::new(),
         };
         let mut bytes = Vec::with_capacity(64);
         let mut filter = DocumentWriter::new(&mut bytes);
@@ -146,6 +200,7 @@ mod tests {
         });
         let all = [
             Conditions::none(),
+            Conditions::Everything,
             Conditions::id(Bson::Int32(1)),
             Conditions::id(Bson::Document(doc! { "a": 1 })),
             Conditions::id(regex),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{BitAnd, BitOr, Not};
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
@@ -12,6 +12,7 @@ use crate::path::{RawPath, check_path};
 
 mod combine;
 mod conditions;
+mod element;
 mod ops;
 mod pattern;
 mod text;
@@ -19,7 +20,7 @@ mod types;
 #[doc(hidden)]
 pub mod variant;
 
-pub(crate) use combine::{element_condition, prefixed};
+pub(crate) use combine::{and, element_condition, prefixed};
 use conditions::Comparison;
 pub(crate) use conditions::Conditions;
 pub use ops::FilterOps;
@@ -70,18 +71,35 @@ impl<R> Filter<R> {
         let build = || {
             let condition = condition?;
             check_path(path).map_err(|reason| Error::filter(path.dotted().replace('\0', ""), reason))?;
-            let mut filter = doc! { path.dotted(): condition };
-            for (key, value) in path.implied() {
-                filter = combine::and(filter, doc! { key.as_str(): { "$eq": value.clone() } });
-            }
-            Ok(filter)
+            element::on_path(path, condition)
         };
         Self::new(build())
     }
 
+    /// Operators that one element of the innermost array of the path must fulfil together.
+    pub(crate) fn on_one_element(path: &RawPath, condition: Result<Document, Error>) -> Self {
+        let build = || {
+            let condition = condition?;
+            check_path(path).map_err(|reason| Error::filter(path.dotted().replace('\0', ""), reason))?;
+            element::on_one_element(path, condition)
+        };
+        Self::new(build())
+    }
+
+    pub(crate) fn from_conditions(conditions: Conditions) -> Self {
+        Filter {
+            inner: Ok(conditions),
+            root: PhantomData,
+        }
+    }
+
     /// The filter that every document matches.
+    ///
+    /// A write takes no other filter without conditions: `delete_many(|_| Filter::everything())` deletes all documents,
+    /// while `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` are refused there with
+    /// [`Error::InvalidFilter`].
     pub fn everything() -> Self {
-        Self::new(Ok(Document::new()))
+        Self::from_conditions(Conditions::Everything)
     }
 
     /// The filter that no document matches.
@@ -89,14 +107,49 @@ impl<R> Filter<R> {
         Self::new(Ok(doc! { "$nor": [{}] }))
     }
 
-    /// All of the conditions; every document when there are none.
+    /// All of the conditions. Without any, reads find every document and writes refuse the filter.
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
-            .fold(Self::everything(), |all, next| all & next)
+            .fold(Self::default(), |all, next| all & next)
     }
 
-    /// A filter document as it is, unchecked.
+    /// All of those conditions that are given, as [`all`](Filter::all).
+    ///
+    /// ```
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// # let (name, age) = (Some("Ada"), None::<i32>);
+    /// let p = Person::fields();
+    /// let filter = Filter::all_some([name.map(|n| p.name().eq(n)), age.map(|a| p.age().gte(a))]);
+    /// assert_eq!(filter.to_string(), r#"{"name": {"$eq": "Ada"}}"#);
+    /// ```
+    pub fn all_some(conditions: impl IntoIterator<Item = Option<Filter<R>>>) -> Self {
+        Self::all(conditions.into_iter().flatten())
+    }
+
+    /// This condition and another; an `Option` that is `None` adds nothing.
+    ///
+    /// ```
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// # let at_most = Some(65);
+    /// let p = Person::fields();
+    /// let filter = p.age().gte(18).and(at_most.map(|a| p.age().lte(a))).and(p.name().ne(""));
+    /// assert_eq!(filter.to_string(), r#"{"age": {"$gte": 18, "$lte": 65}, "name": {"$ne": ""}}"#);
+    /// ```
+    pub fn and(self, other: impl Into<Option<Filter<R>>>) -> Self {
+        match other.into() {
+            Some(other) => self & other,
+            None => self,
+        }
+    }
+
+    /// A filter document as it is, unchecked. An empty one is refused by writes; see [`everything`](Filter::everything).
     pub fn raw(filter: Document) -> Self {
         Self::new(Ok(filter))
     }
@@ -133,6 +186,11 @@ impl<R> Filter<R> {
         Ok(conditions)
     }
 
+    /// Whether it was put together from no conditions, so that a write must refuse it.
+    pub(crate) fn is_unnamed_everything(&self) -> bool {
+        self.inner.as_ref().is_ok_and(Conditions::is_unnamed_everything)
+    }
+
     /// The document with conditions on the root itself still under the empty key.
     pub(crate) fn into_unplaced(self) -> Result<Document> {
         self.inner.map(Conditions::into_tree).map_err(|e| *e)
@@ -164,6 +222,54 @@ impl<R: Embedded> Filter<R> {
             .reduce(|any, next| any | next)
             .unwrap_or_else(Self::nothing)
     }
+
+    /// At least one of those conditions that are given, as [`any`](Filter::any).
+    pub fn any_some(conditions: impl IntoIterator<Item = Option<Filter<R>>>) -> Self {
+        Self::any(conditions.into_iter().flatten())
+    }
+
+    /// This condition or another; an `Option` that is `None` adds nothing.
+    ///
+    /// ```
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// let p = Person::fields();
+    /// let filter = p.age().lt(18).or(p.age().gt(65)).or(None);
+    /// assert_eq!(filter.to_string(), r#"{"$or": [{"age": {"$lt": 18}}, {"age": {"$gt": 65}}]}"#);
+    /// ```
+    pub fn or(self, other: impl Into<Option<Filter<R>>>) -> Self {
+        match other.into() {
+            Some(other) => self | other,
+            None => self,
+        }
+    }
+}
+
+/// No condition yet: the start of a filter that is put together in steps. Reads find every document with it; writes refuse
+/// it, unlike [`Filter::everything`].
+///
+/// ```
+/// # use marula::{Document, Filter, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "people")]
+/// # struct Person { _id: i64, name: String, age: i32 }
+/// # let (name, age) = (Some("Ada"), Some(36));
+/// let p = Person::fields();
+/// let mut filter = Filter::default();
+/// if let Some(name) = name {
+///     filter &= p.name().eq(name);
+/// }
+/// if let Some(age) = age {
+///     filter &= p.age().gte(age);
+/// }
+/// assert_eq!(filter.to_string(), r#"{"name": {"$eq": "Ada"}, "age": {"$gte": 36}}"#);
+/// ```
+impl<R> Default for Filter<R> {
+    fn default() -> Self {
+        Self::from_conditions(Conditions::none())
+    }
 }
 
 /// The error that a carrier document holds in place of a condition.
@@ -183,9 +289,19 @@ impl<R> BitAnd for Filter<R> {
 impl<R: Embedded> BitOr for Filter<R> {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
-        self.zip(other, |a, b| {
-            Conditions::Tree(combine::or(a.into_tree(), b.into_tree()))
-        })
+        self.zip(other, Conditions::or)
+    }
+}
+
+impl<R> BitAndAssign for Filter<R> {
+    fn bitand_assign(&mut self, other: Self) {
+        *self = std::mem::take(self) & other;
+    }
+}
+
+impl<R: Embedded> BitOrAssign for Filter<R> {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = std::mem::take(self) | other;
     }
 }
 

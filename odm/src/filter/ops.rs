@@ -5,13 +5,37 @@ use crate::error::{Error, Result, ValueError};
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
 use crate::path::field::Field;
-use crate::path::marker::{Array, Geo, Integer, Nullable, Ordered, Readable, Text};
-use crate::path::{AsPath, ElementNav, Read};
+use crate::path::marker::{Array, Contains, Geo, Integer, Nullable, Ordered, Readable, Text};
+use crate::path::{AsPath, ElementNav, RawPath, Read};
 use crate::value::{IntoValue, array};
 
 fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
     let raw = path.raw();
     Filter::compare(raw, operator, value.map_err(|e| Error::encode(raw.dotted(), e)))
+}
+
+/// A comparison by order. Null has none: the server compares it with nothing but null.
+fn ordered<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
+    if matches!(value, Ok(Bson::Null)) {
+        return Filter::new(Err(unordered(path.raw(), operator)));
+    }
+    compare(path, operator, value)
+}
+
+fn unordered(path: &RawPath, operator: &str) -> Error {
+    Error::filter(
+        path.dotted(),
+        format!(
+            "`{operator}` cannot compare with null, which has no order: leave the condition out, or use `.is_null()` or \
+             `.is_not_null()`"
+        ),
+    )
+}
+
+fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
+    let raw = path.raw();
+    let condition = pattern.into_condition();
+    Filter::on(raw, condition.map_err(|e| Error::encode(raw.dotted(), e)))
 }
 
 fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
@@ -42,7 +66,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        compare(self, "$gt", value.into_value())
+        ordered(self, "$gt", value.into_value())
     }
 
     /// `$gte`: greater than the value or equal to it.
@@ -51,7 +75,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        compare(self, "$gte", value.into_value())
+        ordered(self, "$gte", value.into_value())
     }
 
     /// `$lt`: less than the value.
@@ -60,7 +84,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        compare(self, "$lt", value.into_value())
+        ordered(self, "$lt", value.into_value())
     }
 
     /// `$lte`: less than the value or equal to it.
@@ -69,7 +93,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        compare(self, "$lte", value.into_value())
+        ordered(self, "$lte", value.into_value())
     }
 
     /// `$in`: equal to one of the values.
@@ -131,17 +155,49 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$type": bson_type.alias() })
     }
 
-    /// `$regex`: matches the pattern. `"^a"`, `("^a", "i")` and a BSON `Regex` are patterns.
+    /// `$gte` and `$lte`: the least value or greater, and the greatest or less. Both bounds are included.
+    ///
+    /// For the elements of an array one element lies between them, where `gte(..) & lte(..)` can be fulfilled by two.
+    ///
+    /// ```
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32, scores: Vec<i32> }
+    /// let p = Person::fields();
+    /// assert_eq!(p.age().between(18, 65).to_string(), r#"{"age": {"$gte": 18, "$lte": 65}}"#);
+    /// assert_eq!(
+    ///     p.scores().any().between(1, 5).to_string(),
+    ///     r#"{"scores": {"$elemMatch": {"$gte": 1, "$lte": 5}}}"#
+    /// );
+    /// ```
+    fn between(
+        &self,
+        least: impl IntoValue<Self::Value>,
+        greatest: impl IntoValue<Self::Value>,
+    ) -> Filter<Self::Root>
+    where
+        Self::Mode: Readable,
+        Self::Value: Ordered,
+    {
+        let raw = self.raw();
+        let bound = |operator, value: Result<Bson, ValueError>| match value {
+            Ok(Bson::Null) => Err(unordered(raw, operator)),
+            value => value.map_err(|e| Error::encode(raw.dotted(), e)),
+        };
+        let bounds = bound("$gte", least.into_value())
+            .and_then(|least| Ok(doc! { "$gte": least, "$lte": bound("$lte", greatest.into_value())? }));
+        Filter::on_one_element(raw, bounds)
+    }
+
+    /// `$regex`: matches the pattern. `"^a"`, `("^a", "i")` and a BSON `Regex` are patterns; [`Pattern`] makes those of
+    /// text that is not a pattern itself.
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
         Self::Value: Text,
     {
-        let pattern = pattern.into().into_condition();
-        Filter::on(
-            self.raw(),
-            pattern.map_err(|e| Error::encode(self.raw().dotted(), e)),
-        )
+        matching(self, pattern.into())
     }
 
     /// `$regex` with an anchored, escaped prefix, which an index serves.
@@ -150,11 +206,26 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Text,
     {
-        let pattern = Pattern::prefix(prefix).into_condition();
-        Filter::on(
-            self.raw(),
-            pattern.map_err(|e| Error::encode(self.raw().dotted(), e)),
-        )
+        matching(self, Pattern::starting_with(prefix))
+    }
+
+    /// `$regex` with escaped text: the string holds the text, in the same case. For either case give
+    /// [`regex`](FilterOps::regex) a [`Pattern::containing`] with [`ignore_case`](Pattern::ignore_case).
+    ///
+    /// ```
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String }
+    /// let filter = Person::fields().name().contains_text("A.");
+    /// assert_eq!(filter.to_string(), r#"{"name": {"$regex": "A\\."}}"#);
+    /// ```
+    fn contains_text(&self, text: &str) -> Filter<Self::Root>
+    where
+        Self::Mode: Readable,
+        Self::Value: Text,
+    {
+        matching(self, Pattern::containing(text))
     }
 
     /// `$all`: the array holds every one of the values.
@@ -177,10 +248,12 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// The array holds the value. Sent as plain equality, so that an index serves it.
-    fn contains(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Filter<Self::Root>
+    ///
+    /// For a part of a string see [`contains_text`](FilterOps::contains_text).
+    fn contains(&self, value: impl IntoValue<<Self::Value as Contains>::Element>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
-        Self::Value: Array,
+        Self::Value: Contains,
     {
         compare(self, "$eq", value.into_value())
     }

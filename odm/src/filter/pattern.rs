@@ -11,20 +11,69 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern of strings that start with the prefix, all its characters taken as they are.
-    pub(super) fn prefix(prefix: &str) -> Self {
-        let mut pattern = String::with_capacity(prefix.len() + 1);
-        pattern.push('^');
-        for c in prefix.chars() {
-            if c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_' && c != ' ' && !c.is_ascii_control() {
-                pattern.push('\\');
-            }
-            pattern.push(c);
-        }
+    fn new(pattern: String) -> Self {
         Pattern {
             pattern,
             options: String::new(),
         }
+    }
+
+    /// The text as a part of a regular expression in which every character stands for itself.
+    ///
+    /// Use it wherever text from outside becomes a part of a pattern: `.*` from a request would match everything.
+    ///
+    /// ```
+    /// use marula::Pattern;
+    /// assert_eq!(Pattern::escape("a.b*"), r"a\.b\*");
+    /// ```
+    #[must_use]
+    pub fn escape(text: &str) -> String {
+        let mut pattern = String::with_capacity(text.len() + 2);
+        push_escaped(&mut pattern, text);
+        pattern
+    }
+
+    /// Strings that hold the text; all its characters stand for themselves.
+    ///
+    /// ```
+    /// # use marula::{Document, Pattern, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String }
+    /// let filter = Person::fields().name().regex(Pattern::containing("d.a").ignore_case());
+    /// assert_eq!(filter.to_string(), r#"{"name": {"$regex": "d\\.a", "$options": "i"}}"#);
+    /// ```
+    #[must_use]
+    pub fn containing(text: &str) -> Self {
+        Self::new(Self::escape(text))
+    }
+
+    /// Strings that start with the text; all its characters stand for themselves. An index serves it unless
+    /// [`ignore_case`](Pattern::ignore_case) is set.
+    #[must_use]
+    pub fn starting_with(text: &str) -> Self {
+        let mut pattern = String::with_capacity(text.len() + 1);
+        pattern.push('^');
+        push_escaped(&mut pattern, text);
+        Self::new(pattern)
+    }
+
+    /// Strings that end with the text; all its characters stand for themselves.
+    #[must_use]
+    pub fn ending_with(text: &str) -> Self {
+        let mut pattern = Self::escape(text);
+        // Unlike `$` it does not match before a line break at the end.
+        pattern.push_str(r"\z");
+        Self::new(pattern)
+    }
+
+    /// Matches letters of either case.
+    #[must_use]
+    pub fn ignore_case(mut self) -> Self {
+        if !self.options.contains('i') {
+            self.options.push('i');
+        }
+        self
     }
 
     pub(super) fn into_condition(self) -> Result<Document, ValueError> {
@@ -39,21 +88,25 @@ impl Pattern {
     }
 }
 
+/// Appends the text with a backslash before every character that a pattern reads as its own.
+fn push_escaped(pattern: &mut String, text: &str) {
+    for c in text.chars() {
+        if c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_' && c != ' ' && !c.is_ascii_control() {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+}
+
 impl From<&str> for Pattern {
     fn from(pattern: &str) -> Self {
-        Pattern {
-            pattern: pattern.to_owned(),
-            options: String::new(),
-        }
+        Self::new(pattern.to_owned())
     }
 }
 
 impl From<String> for Pattern {
     fn from(pattern: String) -> Self {
-        Pattern {
-            pattern,
-            options: String::new(),
-        }
+        Self::new(pattern)
     }
 }
 

@@ -25,6 +25,9 @@ const IGNORED: [&str; 7] = [
     "2dsphereIndexVersion",
 ];
 
+/// The option of the storage engine's own options.
+const STORAGE_ENGINE: &str = "storageEngine";
+
 /// Normalises a specification, declared or listed.
 pub(crate) fn normalise(specification: &Document) -> NormalIndex {
     let empty = Document::new();
@@ -170,7 +173,10 @@ impl NormalIndex {
             && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
-    /// The names of what differs; none for equal specifications.
+    /// The names of what differs from a listed specification; none for equal ones.
+    ///
+    /// The storage engine's options count only where this one, the declared one, has them: servers list options of their own
+    /// there for every index.
     pub(crate) fn differences(&self, other: &NormalIndex) -> Vec<String> {
         let mut names = Vec::new();
         if self.keys != other.keys {
@@ -182,6 +188,7 @@ impl NormalIndex {
         names.extend(
             options
                 .into_iter()
+                .filter(|o| *o != STORAGE_ENGINE || self.options.contains_key(STORAGE_ENGINE))
                 .filter(|o| self.options.get(*o) != other.options.get(*o))
                 .cloned(),
         );
@@ -211,6 +218,18 @@ mod tests {
             &doc! { "key": { "a": 1, "b": 1 } },
             &doc! { "key": { "b": 1, "a": 1 } }
         ));
+    }
+
+    #[test]
+    fn options_of_the_storage_engine_count_where_they_are_declared() {
+        let keys = doc! { "a": 1 };
+        let listed = doc! { "key": keys.clone(), "storageEngine": { "enableOrderedIndex": true } };
+        assert!(same(&doc! { "key": keys.clone() }, &listed));
+        assert!(same(&listed, &listed));
+        let declared =
+            doc! { "key": keys.clone(), "storageEngine": { "wiredTiger": { "configString": "x" } } };
+        assert!(!same(&declared, &listed));
+        assert!(!same(&declared, &doc! { "key": keys }));
     }
 
     #[test]

@@ -16,7 +16,10 @@ use crate::path::{AsPath, Mode, Path, Wrapped};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no typed paths",
     label = "`{Self}` cannot be a field of a document as it is",
-    note = "derive `marula::Embedded` for it, or mark the field `#[document(opaque)]`"
+    note = "for a type of your own: derive `marula::Embedded` for it",
+    note = "for a date or a decimal of another crate: store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
+            with `#[document(as = marula::bson::DateTime)]` or `as = marula::bson::Decimal128`",
+    note = "for any other type: `#[document(opaque)]` stores what its `Serialize` writes, which for most dates is text"
 )]
 pub trait Field: Sized {
     /// What the accessor of such a field returns.

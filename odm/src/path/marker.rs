@@ -118,6 +118,18 @@ pub trait Array {
     type Element;
 }
 
+/// Arrays that `.contains(..)` looks into.
+#[diagnostic::on_unimplemented(
+    message = "`.contains(..)` needs an array field, found `{Self}`",
+    label = "`{Self}` is not an array",
+    note = "for a part of a string use `.contains_text(..)`, `.starts_with(..)` or `.regex(..)`",
+    note = "a newtype around an array is reached by dereferencing its path: `(*path)`"
+)]
+pub trait Contains {
+    /// The type of the elements.
+    type Element;
+}
+
 /// Maps from strings to values.
 #[diagnostic::on_unimplemented(
     message = "`.entry(..)` needs a map field, found `{Self}`",
@@ -180,6 +192,7 @@ macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<T: IndexKey, $($generics)*> IndexKey for $t {}
         impl<T, $($generics)*> Array for $t { type Element = T; }
+        impl<T, $($generics)*> Contains for $t { type Element = T; }
     )* };
 }
 arrays! {
@@ -193,6 +206,10 @@ arrays! {
 }
 
 impl<A: Array> Array for Option<A> {
+    type Element = A::Element;
+}
+
+impl<A: Contains> Contains for Option<A> {
     type Element = A::Element;
 }
 

@@ -3,114 +3,20 @@
 pub mod field;
 pub mod marker;
 pub mod names;
+mod raw;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::bson::{Bson, Document};
 use crate::path::field::Field;
 use crate::path::marker::{Array, Map, Nullable, Writable};
+pub use crate::path::raw::RawPath;
+pub(crate) use crate::path::raw::{Implied, check_path};
 
 /// Types that a value is about without holding any of them: always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
-
-/// The untyped part of a path: what is sent, and what travels along with it.
-#[derive(Clone, Debug, Default)]
-pub struct RawPath {
-    dotted: Cow<'static, str>,
-    /// Lengths of those prefixes of `dotted` that are arrays.
-    arrays: Vec<usize>,
-    /// Whether this is the path of an outer document, and stands for some of its fields only.
-    flat: bool,
-    extras: Option<Box<Extras>>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Extras {
-    /// Equalities that hold for the path to exist: tags of enum variants.
-    implied: Vec<(String, Bson)>,
-    /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their element.
-    array_filters: Vec<Document>,
-}
-
-impl RawPath {
-    /// The path as it is sent, such as `lines.0.sku`; empty for the root.
-    #[must_use]
-    pub fn dotted(&self) -> &str {
-        &self.dotted
-    }
-
-    /// The path as a key, without a copy where it is one name.
-    pub(crate) fn name(&self) -> Cow<'static, str> {
-        self.dotted.clone()
-    }
-
-    /// The prefixes that are arrays, outermost first.
-    pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
-        self.arrays.iter().map(|len| &self.dotted[..*len])
-    }
-
-    pub(crate) fn implied(&self) -> &[(String, Bson)] {
-        self.extras.as_deref().map_or(&[], |e| &e.implied)
-    }
-
-    pub(crate) fn array_filters(&self) -> &[Document] {
-        self.extras.as_deref().map_or(&[], |e| &e.array_filters)
-    }
-
-    fn with_dotted(&self, dotted: Cow<'static, str>) -> Self {
-        RawPath {
-            dotted,
-            arrays: self.arrays.clone(),
-            flat: false,
-            extras: self.extras.clone(),
-        }
-    }
-
-    fn step(&self, name: &'static str) -> Self {
-        if self.dotted.is_empty() {
-            self.with_dotted(Cow::Borrowed(name))
-        } else {
-            self.step_owned(name)
-        }
-    }
-
-    fn step_owned(&self, name: &str) -> Self {
-        let mut dotted = String::with_capacity(self.dotted.len() + 1 + name.len());
-        dotted.push_str(&self.dotted);
-        if !dotted.is_empty() {
-            dotted.push('.');
-        }
-        dotted.push_str(name);
-        self.with_dotted(Cow::Owned(dotted))
-    }
-
-    pub(crate) fn filtered(&self, condition: Document) -> Self {
-        let id = self.array_filters().len();
-        let mut next = self.step_owned(&format!("$[f{id}]"));
-        next.extras.get_or_insert_default().array_filters.push(condition);
-        next
-    }
-
-    fn mark_array(mut self) -> Self {
-        if self.arrays.last() != Some(&self.dotted.len()) {
-            self.arrays.push(self.dotted.len());
-        }
-        self
-    }
-
-    fn implying(&self, name: &'static str, tag: &'static str) -> Self {
-        let key = self.step(name).dotted.into_owned();
-        let mut next = self.clone();
-        next.extras
-            .get_or_insert_default()
-            .implied
-            .push((key, Bson::String(tag.to_owned())));
-        next
-    }
-}
 
 mod sealed {
     pub trait Sealed {}
@@ -188,18 +94,31 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.clone())
     }
 
-    /// The same path inside an enum variant: filters on it also ask for the variant's tag.
+    /// The same path inside an enum variant that is stored with a tag: filters on it also ask for the tag, and updates
+    /// change only values that have it.
     #[must_use]
     pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M> {
-        Path::from_raw(self.raw.implying(tag_name, tag))
+        Path::from_raw(self.raw.implying(tag_name, Some(tag)))
+    }
+
+    /// The path of the content of an enum variant that is stored under its own name: `{Variant: content}`. Updates change
+    /// only values that have the name, and so do filters that a missing field matches.
+    #[must_use]
+    pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M> {
+        Path::from_raw(self.raw.implying(variant, None).step(variant))
+    }
+
+    /// The same path inside an enum variant that is stored without a tag: updates through it are refused, because nothing
+    /// shows which variant a stored value is.
+    #[must_use]
+    pub fn untagged<U>(&self) -> Path<R, U, M> {
+        Path::from_raw(self.raw.untagged())
     }
 
     /// The same path, for a value whose fields stand among those of the document there.
     #[must_use]
     pub fn flat<U>(&self) -> Path<R, U, M> {
-        let mut raw = self.raw.clone();
-        raw.flat = true;
-        Path::from_raw(raw)
+        Path::from_raw(self.raw.flattened())
     }
 
     pub(crate) fn into_element<U>(self) -> Path<R, U, M::Element>
@@ -222,7 +141,7 @@ impl<R, T, M> Clone for Path<R, T, M> {
 
 impl<R, T, M> fmt::Debug for Path<R, T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Path").field(&self.raw.dotted).finish()
+        f.debug_tuple("Path").field(&self.raw.dotted()).finish()
     }
 }
 
@@ -264,7 +183,7 @@ impl<V, N: Clone, M> Clone for Wrapped<V, N, M> {
 
 impl<V, N: AsPath, M> fmt::Debug for Wrapped<V, N, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Path").field(&self.inner.raw().dotted).finish()
+        f.debug_tuple("Path").field(&self.inner.raw().dotted()).finish()
     }
 }
 
@@ -329,7 +248,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Array<Element: Field>,
     {
-        element::<Self::Value, _, _>(self.raw().step_owned(&index.to_string()))
+        element::<Self::Value, _, _>(self.raw().element(&index.to_string()))
     }
 
     /// `$`: the element that the filter of the update matched.
@@ -338,7 +257,7 @@ pub trait PathOps: AsPath + Sized {
         Self::Value: Array<Element: Field>,
         Self::Mode: Writable,
     {
-        element::<Self::Value, _, _>(self.raw().step_owned("$"))
+        element::<Self::Value, _, _>(self.raw().element("$"))
     }
 
     /// `$[]`: every element.
@@ -347,7 +266,7 @@ pub trait PathOps: AsPath + Sized {
         Self::Value: Array<Element: Field>,
         Self::Mode: Writable,
     {
-        element::<Self::Value, _, _>(self.raw().step_owned("$[]"))
+        element::<Self::Value, _, _>(self.raw().element("$[]"))
     }
 
     /// The value of a map under a key.
@@ -380,19 +299,4 @@ fn escape_key(key: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(key)
     }
-}
-
-/// The reason why a path cannot be sent, if there is one.
-pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
-    if path.dotted.contains('\0') {
-        return Err(
-            "a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned(),
-        );
-    }
-    if path.flat {
-        return Err(
-            "the fields of a flattened value stand among others: it has no value of its own".to_owned(),
-        );
-    }
-    Ok(())
 }

@@ -78,7 +78,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         )
     }
 
-    /// `$pull`: removes the elements that meet the condition.
+    /// `$pull`: removes the elements that meet the condition. A condition that is put together from no conditions is
+    /// refused, because it would remove every document in the array.
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
         Self::Value: Array<Element: Field>,
@@ -90,7 +91,14 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         let element = condition(<<Self::Value as Array>::Element as Field>::nav(
             crate::Path::root(),
         ));
-        let condition = element.into_unplaced().and_then(element_condition);
+        let condition = if element.is_unnamed_everything() {
+            Err(Error::update(
+                self.raw().dotted(),
+                "`$pull` without a condition would remove every document in the array; say so with `Filter::everything()`",
+            ))
+        } else {
+            element.into_unplaced().and_then(element_condition)
+        };
         Update::one("$pull", self.raw(), condition.map(Bson::Document))
     }
 

@@ -4,6 +4,7 @@ use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
 use crate::filter::{carried, prefixed};
 use crate::update::Operation;
+use crate::update::variant::own_filter;
 
 /// An update as it is sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,7 @@ pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
             path,
             value,
             array_filters: Vec::new(),
+            variants: Vec::new(),
         }));
     }
     Ok(operations)
@@ -95,11 +97,7 @@ fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
     }
     let mut path = String::new();
     for segment in operation.path.split('.') {
-        let own = segment
-            .strip_prefix("$[f")
-            .and_then(|s| s.strip_suffix(']'))
-            .and_then(|n| n.parse::<usize>().ok());
-        let segment = match own.and_then(|n| operation.array_filters.get(n)) {
+        let segment = match own_filter(segment).and_then(|n| operation.array_filters.get(n)) {
             None => segment.to_owned(),
             Some(condition) => {
                 if let Some(reason) = carried(condition) {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::json::relaxed;
 use crate::path::{RawPath, check_path};
 
@@ -12,11 +13,13 @@ mod array;
 mod build;
 mod join;
 mod ops;
+pub(crate) mod variant;
 
 pub use array::{ArrayUpdateOps, PushEach};
 pub use build::Compiled;
 pub use join::IntoUpdate;
 pub use ops::UpdateOps;
+use variant::Variant;
 
 /// One operator on one path.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ struct Operation {
     value: Bson,
     /// The conditions of `$[f0]`, `$[f1]` … in this path.
     array_filters: Vec<Document>,
+    /// The enum variants that the path goes through, outside of the elements that have an array filter.
+    variants: Vec<Variant>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +43,10 @@ enum Body {
 ///
 /// Made by the operators of [`UpdateOps`] and [`ArrayUpdateOps`]; several are joined in a tuple. `Display` prints what
 /// will be sent, as Extended JSON.
+///
+/// A change of a field of an enum variant applies only to values that are this variant: its tag joins the filter of the
+/// update, and in the elements of an array it joins the array filter. A document that holds another variant does not match,
+/// and then none of the changes of the same update are made to it.
 #[must_use = "an update does nothing until it is given to a call"]
 pub struct Update<R> {
     body: Result<Body, Box<Error>>,
@@ -56,14 +65,51 @@ impl<R> Update<R> {
         let build = || {
             let value = value?;
             check_path(path).map_err(|reason| Error::update(path.dotted().replace('\0', ""), reason))?;
+            let target = variant::target(path)?;
             Ok(Body::Operations(vec![Operation {
                 operator: operator.to_owned(),
-                path: path.dotted().to_owned(),
+                path: target.path,
                 value,
-                array_filters: path.array_filters().to_vec(),
+                array_filters: target.array_filters,
+                variants: target.variants,
             }]))
         };
         Self::new(build())
+    }
+
+    /// Adds the variants of another path that the update changes.
+    fn also_within(mut self, path: &RawPath) -> Self {
+        match (&mut self.body, variant::target(path)) {
+            (Ok(Body::Operations(operations)), Ok(target)) => {
+                if let [operation] = &mut operations[..] {
+                    operation.variants.extend(target.variants);
+                }
+                self
+            }
+            (Ok(_), Err(error)) => Self::new(Err(error)),
+            _ => self,
+        }
+    }
+
+    /// Whether it changes nothing: no operator was given, or only `Option`s that are `None`. A call refuses such an update
+    /// with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula::{Document, IntoUpdate, Update, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String }
+    /// # let name = None::<String>;
+    /// let patch: Update<Person> = (name.map(|n| Person::fields().name().set(n)),).into_update();
+    /// assert!(patch.is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match &self.body {
+            Ok(Body::Operations(operations)) => operations.is_empty(),
+            Ok(Body::Pipeline(stages)) => stages.is_empty(),
+            Err(_) => false,
+        }
     }
 
     /// No change yet: the start of an update that is put together in steps.
@@ -105,11 +151,41 @@ impl<R> Update<R> {
     ///
     /// # Errors
     /// [`Error::InvalidUpdate`] when two operators change the same field, or one changes a part of what the other
-    /// changes, or nothing is changed at all; [`Error::Encode`] for a value without a BSON form.
+    /// changes, or nothing is changed at all, or a field of an enum variant is changed, which needs a condition in the filter:
+    /// see [`into_parts`](Update::into_parts); [`Error::Encode`] for a value without a BSON form.
     pub fn compile(self) -> Result<Compiled> {
+        let (condition, compiled) = self.parts()?;
+        match condition.first() {
+            None => Ok(compiled),
+            Some(variant) => Err(Error::update(
+                variant.path.clone(),
+                "a field of an enum variant is changed, which needs a condition in the filter of the update: use `into_parts()`",
+            )),
+        }
+    }
+
+    /// What will be sent, and the condition that the filter of the update must have beside its own: that the values hold
+    /// the enum variants whose fields are changed. The calls of a [`Collection`](crate::Collection) add it themselves.
+    ///
+    /// # Errors
+    /// As [`compile`](Update::compile), but for the fields of enum variants.
+    pub fn into_parts(self) -> Result<(Filter<R>, Compiled)> {
+        let (variants, compiled) = self.parts()?;
+        let condition = if variants.is_empty() {
+            Filter::everything()
+        } else {
+            Filter::from_conditions(variant::conditions(variants))
+        };
+        Ok((condition, compiled))
+    }
+
+    pub(crate) fn parts(self) -> Result<(Vec<Variant>, Compiled)> {
         match self.body.map_err(|e| *e)? {
-            Body::Operations(operations) => build::compile(operations),
-            Body::Pipeline(stages) => Ok(Compiled::Pipeline(stages)),
+            Body::Operations(mut operations) => {
+                let variants = variant::all(&mut operations)?;
+                Ok((variants, build::compile(operations)?))
+            }
+            Body::Pipeline(stages) => Ok((Vec::new(), Compiled::Pipeline(stages))),
         }
     }
 }
@@ -125,19 +201,26 @@ impl<R> Clone for Update<R> {
 
 impl<R> fmt::Display for Update<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.clone().compile() {
-            Ok(Compiled::Operators {
-                update,
-                array_filters,
-            }) => {
+        match self.clone().parts() {
+            Ok((
+                variants,
+                Compiled::Operators {
+                    update,
+                    array_filters,
+                },
+            )) => {
                 relaxed(&update).fmt(f)?;
-                if array_filters.is_empty() {
-                    return Ok(());
+                if !array_filters.is_empty() {
+                    let filters = Bson::Array(array_filters.into_iter().map(Bson::Document).collect());
+                    write!(f, " arrayFilters {}", relaxed(&filters))?;
                 }
-                let filters = Bson::Array(array_filters.into_iter().map(Bson::Document).collect());
-                write!(f, " arrayFilters {}", relaxed(&filters))
+                if !variants.is_empty() {
+                    let condition = variant::conditions(variants).into_tree();
+                    write!(f, " where {}", relaxed(&condition))?;
+                }
+                Ok(())
             }
-            Ok(Compiled::Pipeline(stages)) => {
+            Ok((_, Compiled::Pipeline(stages))) => {
                 let stages = Bson::Array(stages.into_iter().map(Bson::Document).collect());
                 relaxed(&stages).fmt(f)
             }

@@ -84,7 +84,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Ordered,
     {
-        operation(self, "$min", value.into_value())
+        extreme(self, "$min", value.into_value())
     }
 
     /// `$max`: the field becomes the value if that is greater.
@@ -93,7 +93,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Ordered,
     {
-        operation(self, "$max", value.into_value())
+        extreme(self, "$max", value.into_value())
     }
 
     /// `$rename`: moves the value to another field of the same type.
@@ -105,13 +105,13 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
     {
         let positional = |p: &str| p.split('.').any(|s| s.starts_with('$'));
-        let (from, to) = (self.raw().dotted(), to.raw().dotted());
-        let value = if positional(from) || positional(to) {
+        let (from, target) = (self.raw().dotted(), to.raw().dotted());
+        let value = if positional(from) || positional(target) {
             Err(Error::update(from, "`$rename` takes no positional segments"))
         } else {
-            Ok(Bson::String(to.to_owned()))
+            Ok(Bson::String(target.to_owned()))
         };
-        Update::one("$rename", self.raw(), value)
+        Update::one("$rename", self.raw(), value).also_within(to.raw())
     }
 
     /// `$currentDate`: the field becomes the server's date.
@@ -172,6 +172,21 @@ pub trait UpdateOps: AsPath + Sized {
 }
 
 impl<A: AsPath> UpdateOps for A {}
+
+/// `$min` or `$max`. Null is less than every value: with it `$min` would remove the value, and `$max` change nothing.
+fn extreme<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Update<A::Root> {
+    let raw = path.raw();
+    let value = match value {
+        Ok(Bson::Null) => Err(Error::update(
+            raw.dotted(),
+            format!(
+                "`{operator}` cannot compare with null, which has no order: leave the operator out, or use `.set_null()`"
+            ),
+        )),
+        value => value.map_err(|e| Error::encode(raw.dotted(), e)),
+    };
+    Update::one(operator, raw, value)
+}
 
 fn negated(value: &Bson) -> Result<Bson, ValueError> {
     let range = || ValueError::new("the negated number is out of range");

@@ -270,8 +270,8 @@ async fn check<D: Model<Id = ObjectId>>(env: &Env, model: &D) -> marula::Result<
     let id = *model.id();
     for call in ["insert_one", "insert_many", "replace", "find_one_and_replace"] {
         match call {
-            "insert_one" => collection.insert_one(model).await?,
-            "insert_many" => collection.insert_many(std::slice::from_ref(model)).await?,
+            "insert_one" => drop(collection.insert_one(model).await?),
+            "insert_many" => drop(collection.insert_many(std::slice::from_ref(model)).await?),
             "replace" => drop(collection.replace(model).upsert(true).await?),
             _ => {
                 let same = |_| Filter::raw(doc! { "_id": id });

@@ -70,6 +70,18 @@ pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
     }
 }
 
+/// Logs what a connection string holds that was ignored or is deprecated, at level warn and with the target
+/// `marula_driver::connection_string`. The messages hold names of options and no values.
+pub(crate) fn connection_string_warnings(warnings: &[String]) {
+    for warning in warnings {
+        tracing::warn!(
+            target: "marula_driver::connection_string",
+            warning = warning.as_str(),
+            "Connection string option ignored or deprecated"
+        );
+    }
+}
+
 /// Logs, and then tells the application, which may wait for the event to look at the logs.
 fn join<E: 'static>(
     enabled: bool,

@@ -1,0 +1,99 @@
+//! Calls with a filter that is a value, where those of the collection take a closure.
+
+use crate::collection::{
+    Collection, Count, Delete, Distinct, Find, FindOne, FindOneAnd, Replace, UpdateMany, UpdateOne,
+};
+use crate::error::Result;
+use crate::filter::Filter;
+use crate::model::{Fields, Model};
+use crate::path::AsPath;
+use crate::update::IntoUpdate;
+
+/// The documents of a collection that match a filter: every call of the collection that takes a filter, for one that was made
+/// before. See [`Collection::filter`].
+#[must_use = "nothing is sent before one of the calls is awaited"]
+#[derive(Debug)]
+pub struct Filtered<'a, D> {
+    collection: &'a Collection<D>,
+    filter: Filter<D>,
+}
+
+impl<'a, D: Model> Filtered<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Filter<D>) -> Self {
+        Filtered { collection, filter }
+    }
+
+    /// As [`Collection::find`].
+    pub fn find(self) -> Find<'a, D> {
+        self.collection.find(|_| self.filter)
+    }
+
+    /// As [`Collection::find_one`].
+    pub fn find_one(self) -> FindOne<'a, D> {
+        self.collection.find_one(|_| self.filter)
+    }
+
+    /// As [`Collection::count`].
+    pub fn count(self) -> Count<'a, D> {
+        self.collection.count(|_| self.filter)
+    }
+
+    /// As [`Collection::exists`].
+    ///
+    /// # Errors
+    /// An invalid filter; what the driver reports.
+    pub async fn exists(self) -> Result<bool> {
+        self.collection.exists(|_| self.filter).await
+    }
+
+    /// As [`Collection::distinct`].
+    pub fn distinct<A: AsPath<Root = D>>(
+        self,
+        field: impl FnOnce(Fields<D>) -> A,
+    ) -> Distinct<'a, D, A::Value> {
+        self.collection.distinct(field, |_| self.filter)
+    }
+
+    /// As [`Collection::update_one`].
+    pub fn update_one<U: IntoUpdate<D>>(self, update: impl FnOnce(Fields<D>) -> U) -> UpdateOne<'a, D> {
+        self.collection.update_one(|_| self.filter, update)
+    }
+
+    /// As [`Collection::update_many`].
+    pub fn update_many<U: IntoUpdate<D>>(self, update: impl FnOnce(Fields<D>) -> U) -> UpdateMany<'a, D> {
+        self.collection.update_many(|_| self.filter, update)
+    }
+
+    /// As [`Collection::replace_one`].
+    pub fn replace_one(self, document: &'a D) -> Replace<'a, D> {
+        self.collection.replace_one(|_| self.filter, document)
+    }
+
+    /// As [`Collection::delete_one`].
+    pub fn delete_one(self) -> Delete<'a, D> {
+        self.collection.delete_one(|_| self.filter)
+    }
+
+    /// As [`Collection::delete_many`].
+    pub fn delete_many(self) -> Delete<'a, D> {
+        self.collection.delete_many(|_| self.filter)
+    }
+
+    /// As [`Collection::find_one_and_update`].
+    pub fn find_one_and_update<U: IntoUpdate<D>>(
+        self,
+        update: impl FnOnce(Fields<D>) -> U,
+    ) -> FindOneAnd<'a, D> {
+        self.collection.find_one_and_update(|_| self.filter, update)
+    }
+
+    /// As [`Collection::find_one_and_replace`].
+    pub fn find_one_and_replace(self, document: &D) -> FindOneAnd<'a, D> {
+        self.collection.find_one_and_replace(|_| self.filter, document)
+    }
+
+    /// As [`Collection::find_one_and_delete`].
+    pub fn find_one_and_delete(self) -> FindOneAnd<'a, D> {
+        self.collection.find_one_and_delete(|_| self.filter)
+    }
+}

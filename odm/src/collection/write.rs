@@ -1,0 +1,191 @@
+//! What all writes ask for before they are sent: a filter that was meant, an id for what they insert.
+
+use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
+use crate::collection::Collection;
+use crate::driver::{IntoUpdate as _, UpdateModification};
+use crate::error::{Error, Result};
+use crate::filter::Conditions;
+use crate::model::Model;
+use crate::stored::Stored;
+use crate::update::variant::{self, Variant};
+use crate::update::{Compiled, Update};
+
+/// The filter of a write. One that is put together from no conditions is refused.
+pub(super) fn checked(filter: Conditions) -> Result<Conditions> {
+    if filter.is_unnamed_everything() {
+        return Err(Error::filter(
+            "",
+            "it has no conditions, so the write could change or delete any document; if that is meant, use \
+             `Filter::everything()`",
+        ));
+    }
+    Ok(filter)
+}
+
+/// An update that is ready to be sent.
+pub(super) struct Prepared {
+    pub(super) filter: Conditions,
+    pub(super) update: UpdateModification,
+    pub(super) array_filters: Vec<Document>,
+}
+
+/// Checks an update; adds the enum variants whose fields it changes to its filter, and an id to what an upsert inserts.
+pub(super) fn prepare<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    update: Update<D>,
+    upsert: bool,
+) -> Result<Prepared> {
+    let filter = checked(filter?)?;
+    let (variants, mut compiled) = update.parts()?;
+    if upsert {
+        refuse_variants(&variants)?;
+        add_id(collection, &filter, &mut compiled)?;
+    }
+    let filter = if variants.is_empty() {
+        filter
+    } else {
+        filter.and(variant::conditions(variants))
+    };
+    let (update, array_filters) = match compiled {
+        Compiled::Operators {
+            update,
+            array_filters,
+        } => (update.into_update(), array_filters),
+        Compiled::Pipeline(stages) => (stages.into_update(), Vec::new()),
+    };
+    Ok(Prepared {
+        filter,
+        update,
+        array_filters,
+    })
+}
+
+/// A document with another variant would not match, and the upsert would insert a second one beside it.
+fn refuse_variants(variants: &[Variant]) -> Result<()> {
+    match variants.first() {
+        None => Ok(()),
+        Some(variant) => Err(Error::update(
+            variant.path.clone(),
+            "an upsert cannot change the fields of an enum variant: where a document holds another variant, it would insert a \
+             second document; set the whole value",
+        )),
+    }
+}
+
+const NO_SOURCE: &str = "its ids are made by the application, and neither the filter nor the update of the upsert gives one; \
+                         add a condition such as `.id().eq(..)`, or `.id().set_on_insert(..)`";
+const NULL: &str = "null cannot be the id of a document";
+
+/// Adds a new id for the document that an upsert may insert, unless the filter or the update gives one.
+fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &mut Compiled) -> Result<()> {
+    match filter.equality("_id") {
+        Some(Bson::Null) => return Err(collection.missing_id(NULL)),
+        Some(_) => return Ok(()),
+        None => {}
+    }
+    match compiled {
+        Compiled::Operators { update, .. } => {
+            let given = update
+                .values()
+                .filter_map(Bson::as_document)
+                .find_map(|fields| fields.get("_id"));
+            match given {
+                Some(Bson::Null) => return Err(collection.missing_id(NULL)),
+                Some(_) => return Ok(()),
+                None => {}
+            }
+            let id = generated(collection, NO_SOURCE)?;
+            match update.get_document_mut("$setOnInsert") {
+                Ok(fields) => {
+                    fields.insert("_id", id);
+                }
+                Err(_) => {
+                    update.insert("$setOnInsert", doc! { "_id": id });
+                }
+            }
+        }
+        Compiled::Pipeline(stages) => {
+            if D::generated_id().is_none() && stages.iter().any(gives_id) {
+                return Ok(());
+            }
+            let id = generated(collection, NO_SOURCE)?;
+            stages.push(doc! { "$set": { "_id": { "$ifNull": ["$_id", { "$literal": id }] } } });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a stage of a pipeline can give the document an id.
+fn gives_id(stage: &Document) -> bool {
+    stage.iter().any(|(operator, fields)| match operator.as_str() {
+        "$set" | "$addFields" => fields.as_document().is_some_and(|f| f.contains_key("_id")),
+        "$replaceWith" | "$replaceRoot" | "$project" => true,
+        _ => false,
+    })
+}
+
+/// A new id by the source that the model declares.
+fn generated<D: Model>(collection: &Collection<D>, otherwise: &'static str) -> Result<Bson> {
+    match D::generated_id() {
+        Some(id) => id.map_err(|e| Error::encode("_id", e)),
+        None => Err(collection.missing_id(otherwise)),
+    }
+}
+
+/// A document whose id is `None`, with a new id in its place.
+pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
+    const REASON: &str =
+        "its id is `None`, and the model has no source of ids of its type; set it before the insert";
+    let id = generated(collection, REASON)?;
+    let mut stored = doc! { "_id": id };
+    stored.extend(without_id(document)?);
+    to_raw(&stored)
+}
+
+/// A document as it is stored, with a new id if its own is `None`.
+pub(super) fn with_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
+    if document.lacks_id() {
+        with_new_id(collection, document)
+    } else {
+        to_raw(&Stored::new(document))
+    }
+}
+
+/// The fields of a document but for its id.
+fn without_id<D: Model>(document: &D) -> Result<Document> {
+    let raw = to_raw(&Stored::new(document))?;
+    let mut fields: Document =
+        from_raw(&raw).map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
+    fields.remove("_id");
+    Ok(fields)
+}
+
+fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
+    to_raw_document(document).map_err(|e| Error::Encode {
+        path: e.path().to_owned(),
+        source: crate::ValueError::new(e.message()),
+    })
+}
+
+/// The document that a replacement stores. Without an id it keeps the id of the one that it replaces.
+pub(super) fn replacement<D: Model>(document: &D) -> Result<RawDocumentBuf> {
+    if document.lacks_id() {
+        to_raw(&without_id(document)?)
+    } else {
+        to_raw(&Stored::new(document))
+    }
+}
+
+/// Refuses an upsert of a replacement without an id, unless its filter gives one.
+pub(super) fn check_upsert_without_id<D: Model>(
+    collection: &Collection<D>,
+    filter: &Conditions,
+) -> Result<()> {
+    const REASON: &str = "the id of the replacement is `None`, and the filter gives none to what the upsert inserts; set it, or \
+                          add a condition such as `.id().eq(..)`";
+    match filter.equality("_id") {
+        None | Some(Bson::Null) => Err(collection.missing_id(REASON)),
+        Some(_) => Ok(()),
+    }
+}

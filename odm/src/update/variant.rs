@@ -1,0 +1,115 @@
+//! Updates of the fields of enum variants: the conditions that keep them from changing another variant.
+
+use crate::bson::{Bson, Document};
+use crate::error::{Error, Result};
+use crate::filter::{Conditions, and};
+use crate::path::{Implied, RawPath};
+use crate::update::Operation;
+
+/// A variant that a stored value must be for an update of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Variant {
+    /// The path of the tag, or of the content of a variant that is stored under its own name.
+    pub(crate) path: String,
+    /// The tag; none for a variant that is stored under its own name.
+    pub(crate) tag: Option<&'static str>,
+}
+
+impl Variant {
+    fn of(implied: &Implied) -> Self {
+        Variant {
+            path: implied.key.clone(),
+            tag: implied.tag,
+        }
+    }
+}
+
+/// What an operation changes, and the conditions of its path.
+pub(super) struct Target {
+    pub(super) path: String,
+    pub(super) array_filters: Vec<Document>,
+    pub(super) variants: Vec<Variant>,
+}
+
+/// The path as it is sent, with the variants that it goes through as conditions: in the elements of an array as conditions of
+/// its array filter, else to be added to the filter of the update.
+pub(super) fn target(path: &RawPath) -> Result<Target> {
+    let mut target = Target {
+        path: path.dotted().to_owned(),
+        array_filters: path.array_filters().to_vec(),
+        variants: Vec::new(),
+    };
+    if path.is_untagged() {
+        return Err(Error::update(
+            target.path,
+            "the variants of this enum are stored without a tag, so nothing shows which one a value is; set the whole value, \
+             or use `Update::raw(..)`",
+        ));
+    }
+    if path.implied().is_empty() {
+        return Ok(target);
+    }
+    let mut segments: Vec<String> = target.path.split('.').map(str::to_owned).collect();
+    for implied in path.implied() {
+        let key: Vec<&str> = implied.key.split('.').collect();
+        let Some(element) = key.iter().rposition(|segment| segment.starts_with('$')) else {
+            target.variants.push(Variant::of(implied));
+            continue;
+        };
+        if key[element] == "$" {
+            return Err(Error::update(
+                target.path,
+                "`$` names the element that the filter matched, which can be another variant; use \
+                 `.filtered_positional(..)` with the condition of the filter",
+            ));
+        }
+        let condition = Document::from_iter([(key[element + 1..].join("."), implied.condition().into())]);
+        match own_filter(&segments[element]) {
+            Some(index) => {
+                if let Some(filter) = target.array_filters.get_mut(index) {
+                    *filter = and(std::mem::take(filter), condition);
+                }
+            }
+            None => {
+                segments[element] = format!("$[f{}]", target.array_filters.len());
+                target.array_filters.push(condition);
+            }
+        }
+    }
+    target.path = segments.join(".");
+    Ok(target)
+}
+
+/// The index in `$[f0]`, `$[f1]` ….
+pub(super) fn own_filter(segment: &str) -> Option<usize> {
+    segment.strip_prefix("$[f")?.strip_suffix(']')?.parse().ok()
+}
+
+/// The variants of all operations, each once.
+pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for operation in operations {
+        for variant in std::mem::take(&mut operation.variants) {
+            let at_this_path = variants.iter().find(|v| v.path == variant.path);
+            match at_this_path {
+                None => variants.push(variant),
+                Some(known) if *known == variant => {}
+                Some(_) => {
+                    return Err(Error::update(
+                        variant.path,
+                        "one update changes fields of two variants, and a value is only one of them",
+                    ));
+                }
+            }
+        }
+    }
+    Ok(variants)
+}
+
+/// The condition that all the values are these variants.
+pub(crate) fn conditions(variants: Vec<Variant>) -> Conditions {
+    Conditions::comparisons(variants.into_iter().map(|variant| match variant.tag {
+        Some(tag) => (variant.path, "$eq", Bson::from(tag)),
+        None => (variant.path, "$exists", Bson::Boolean(true)),
+    }))
+}
