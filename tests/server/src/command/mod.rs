@@ -7,6 +7,7 @@ pub(crate) mod args;
 pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
+pub(crate) mod current_op;
 pub(crate) mod cursors;
 pub(crate) mod delete;
 pub(crate) mod dispatch;
@@ -26,6 +27,7 @@ pub(crate) mod repl_set;
 pub(crate) mod sasl;
 pub(crate) mod search_index;
 pub(crate) mod sharding;
+pub(crate) mod stats;
 pub(crate) mod table;
 pub(crate) mod table_more;
 pub(crate) mod update;
@@ -47,6 +49,7 @@ use bson::Document;
 use std::sync::{Arc, Mutex};
 
 /// One command to run.
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) deployment: &'c Arc<Deployment>,
     pub(crate) member: &'c Arc<Member>,

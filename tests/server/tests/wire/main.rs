@@ -7,6 +7,8 @@ mod client;
 mod commands;
 mod compression;
 mod deployments;
+mod explain;
 mod sockets;
+mod statistics;
 mod transactions;
 mod users;
