@@ -103,6 +103,7 @@ codes! {
     CHANGE_STREAM_FATAL_ERROR = 280 "ChangeStreamFatalError";
     CHANGE_STREAM_HISTORY_LOST = 286 "ChangeStreamHistoryLost";
     NO_MATCHING_DOCUMENT = 47 "NoMatchingDocument";
+    INTERRUPTED = 11601 "Interrupted";
     CHECKSUM_MISMATCH = 287 "ChecksumMismatch";
     API_VERSION_ERROR = 322 "APIVersionError";
     API_STRICT_ERROR = 323 "APIStrictError";
@@ -151,7 +152,6 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (391, "ReauthenticationRequired"),
     (9001, "SocketException"),
     (11600, "InterruptedAtShutdown"),
-    (11601, "Interrupted"),
     (11602, "InterruptedDueToReplStateChange"),
     (13436, "NotPrimaryOrSecondary"),
 ];

@@ -4,6 +4,7 @@ use crate::cursor::Cursors;
 use crate::deployment::{Deployment, lock};
 use crate::fail_point::FailPoints;
 use crate::net::{Listeners, Socket, unix};
+use crate::operations::Operations;
 use crate::wire::connection;
 use std::io;
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ pub(crate) struct Member {
     unix_path: Option<PathBuf>,
     pub(crate) cursors: Cursors,
     pub(crate) fail_points: FailPoints,
+    pub(crate) operations: Operations,
     running: Mutex<Option<Running>>,
 }
 
@@ -40,6 +42,7 @@ impl Member {
             unix_path,
             cursors: Cursors::default(),
             fail_points: FailPoints::default(),
+            operations: Operations::default(),
             running: Mutex::default(),
         }
     }

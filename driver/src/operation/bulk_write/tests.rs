@@ -45,7 +45,7 @@ fn with_batch<R>(statements: &[Statement], run: impl FnOnce(BulkWriteBatch<'_, U
 fn write(batch: &mut BulkWriteBatch<'_, Updates>, server: &HelloReply, own_fields: bool) -> Vec<u8> {
     batch.prepare(server);
     let mut bytes = Vec::new();
-    let mut message = MessageWriter::begin(&mut bytes, 1);
+    let mut message = MessageWriter::begin(&mut bytes, 1, 48_000_000);
     let mut command = CommandBuilder::new(message.buffer);
     batch.build(&mut command, server).unwrap();
     if own_fields {

@@ -9,6 +9,7 @@ use super::redact::Redact;
 use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
+use crate::command::current_op::Listing;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::query::projection::Projection;
@@ -19,10 +20,9 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
 /// Stages of MongoDB that are not served: named, so that they are told from misspelt ones.
-const NOT_SERVED: [&str; 25] = [
+const NOT_SERVED: [&str; 24] = [
     "$changeStream",
     "$changeStreamSplitLargeEvent",
-    "$currentOp",
     "$densify",
     "$fill",
     "$geoNear",
@@ -47,7 +47,7 @@ const NOT_SERVED: [&str; 25] = [
     "$mergeCursors",
 ];
 
-const SERVED: [&str; 27] = [
+const SERVED: [&str; 28] = [
     "$bucketAuto",
     "$redact",
     "$match",
@@ -71,6 +71,7 @@ const SERVED: [&str; 27] = [
     "$bucket",
     "$documents",
     "$collStats",
+    "$currentOp",
     "$indexStats",
     "$listLocalSessions",
     "$out",
@@ -124,7 +125,7 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         }
         let first_only = matches!(
             name,
-            "$documents" | "$collStats" | "$indexStats" | "$listLocalSessions"
+            "$documents" | "$collStats" | "$currentOp" | "$indexStats" | "$listLocalSessions"
         );
         if first_only && index > 0 {
             return Err(Error::new(
@@ -213,6 +214,7 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
             }
             Stage::Stats(Stats::Indexes)
         }
+        "$currentOp" => Stage::CurrentOp(Listing::parse(object(9)?)?),
         "$listLocalSessions" => {
             object(9)?;
             Stage::ListLocalSessions
@@ -310,7 +312,11 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
                 || inner.stages.iter().any(|stage| {
                     matches!(
                         stage,
-                        Stage::Facet(_) | Stage::Documents(_) | Stage::Stats(_) | Stage::ListLocalSessions
+                        Stage::Facet(_)
+                            | Stage::Documents(_)
+                            | Stage::Stats(_)
+                            | Stage::CurrentOp(_)
+                            | Stage::ListLocalSessions
                     )
                 });
             if refused {

@@ -7,6 +7,7 @@ use super::redact::Redact;
 use super::shape::{AddFields, Unwind};
 use super::stats::Stats;
 use super::{Pipeline, Source};
+use crate::command::current_op::Listing;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::query::projection::Projection;
@@ -36,6 +37,8 @@ pub(crate) enum Stage {
     Sample(usize),
     Documents(Expression),
     Stats(Stats),
+    /// Its rows are made before the pipeline is run.
+    CurrentOp(Listing),
     ListLocalSessions,
 }
 
@@ -87,6 +90,7 @@ impl Stage {
                 }
                 vec![out]
             }
+            Stage::CurrentOp(_) => documents,
             Stage::Sample(size) => sample(documents, *size),
             Stage::Documents(expression) => match expression.evaluate(&Document::new(), env)? {
                 Bson::Array(items) => items

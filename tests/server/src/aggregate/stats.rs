@@ -1,6 +1,7 @@
 //! `$collStats` and `$indexStats`, as far as an in-memory server has statistics.
 
 use super::Source;
+use crate::command::args::Args;
 use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
 use bson::{Bson, DateTime, Document, doc};
@@ -8,17 +9,25 @@ use bson::{Bson, DateTime, Document, doc};
 /// A stage that describes the collection instead of reading it.
 #[derive(Debug, Clone)]
 pub(crate) enum Stats {
-    Collection { count: bool, storage: bool },
+    Collection {
+        count: bool,
+        /// The unit of the sizes, in bytes, if they are wanted.
+        storage: Option<i64>,
+    },
     Indexes,
 }
 
 impl Stats {
     pub(super) fn parse_collection(spec: &Document) -> Result<Stats> {
-        let mut stats = (false, false);
+        let mut stats = (false, None);
         for (name, value) in spec {
             match (name.as_str(), value) {
                 ("count", Bson::Document(_)) => stats.0 = true,
-                ("storageStats", Bson::Document(_)) => stats.1 = true,
+                ("storageStats", Bson::Document(options)) => {
+                    let args = Args::new("$collStats.storageStats", options);
+                    args.only(&["scale", "verbose", "waitForLock", "numericOnly"])?;
+                    stats.1 = Some(crate::command::stats::scale(args)?);
+                }
                 ("latencyStats" | "queryExecStats", _) => {
                     return Err(Error::not_served(format!("$collStats.{name}")));
                 }
@@ -69,25 +78,8 @@ impl Stats {
                 })?;
                 let mut row =
                     doc! { "ns": namespace.to_string(), "host": source.host, "localTime": DateTime::now() };
-                if *storage {
-                    let (size, length) = (collection.bytes() as i32, collection.len() as i32);
-                    let mut stats = doc! {
-                        "size": size,
-                        "count": length,
-                        "storageSize": size,
-                        "totalIndexSize": 4096 * collection.indexes.len() as i32,
-                        "totalSize": size + 4096 * collection.indexes.len() as i32,
-                        "nindexes": collection.indexes.len() as i32,
-                        "capped": collection.capped.is_some(),
-                    };
-                    if length > 0 {
-                        stats.insert("avgObjSize", size / length);
-                    }
-                    if let Some(capped) = collection.capped {
-                        stats.insert("maxSize", capped.size as i32);
-                        stats.insert("max", capped.max.map_or(0, |max| max as i32));
-                    }
-                    row.insert("storageStats", stats);
+                if let Some(scale) = storage {
+                    row.insert("storageStats", collection.storage_stats(*scale));
                 }
                 if *count {
                     row.insert("count", collection.len() as i32);

@@ -34,8 +34,8 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         _ => Some(call.namespace()?),
     };
     let stages = args.required_array("pipeline")?;
-    if args.get("explain").is_some() {
-        return Err(Error::not_served("aggregate with explain"));
+    if args.flag("explain", false)? {
+        return crate::explain::explain_aggregate(call, crate::explain::Verbosity::QueryPlanner);
     }
     if args.document("cursor")?.is_none() {
         return Err(Error::failed_to_parse(
@@ -216,6 +216,11 @@ fn change_stream(
 /// Some first stages make documents of their own, and want to be run on the database; the others want a collection.
 fn check_source(call: &Call<'_>, namespace: Option<&Namespace>, pipeline: &Pipeline) -> Result<()> {
     match (pipeline.stages.first(), namespace) {
+        (Some(Stage::CurrentOp(_)), None) if call.db == "admin" => Ok(()),
+        (Some(Stage::CurrentOp(_)), _) => Err(Error::new(
+            code::INVALID_NAMESPACE,
+            "$currentOp must be run against the 'admin' database with {aggregate: 1}",
+        )),
         (Some(Stage::Documents(_) | Stage::ListLocalSessions), None) => Ok(()),
         (Some(Stage::Documents(_) | Stage::ListLocalSessions), Some(_)) => Err(Error::new(
             code::INVALID_NAMESPACE,
@@ -240,6 +245,9 @@ fn input(
     pipeline: &Pipeline,
     env: &crate::query::Env,
 ) -> Result<(Vec<Document>, usize)> {
+    if let Some(Stage::CurrentOp(listing)) = pipeline.stages.first() {
+        return Ok((super::current_op::list(call, *listing), 1));
+    }
     let makes_own = matches!(
         pipeline.stages.first(),
         Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_))

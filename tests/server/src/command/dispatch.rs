@@ -5,7 +5,7 @@ use super::{
     Call, api_version, client_metadata, concerns, generic, hello, labels, older, read_preference, sasl,
     table, transactional_write,
 };
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
 use crate::member::Member;
 use crate::session_info::Owner;
@@ -15,6 +15,7 @@ use crate::violation::ViolationKind;
 use crate::wire::connection::Client;
 use bson::{Bson, Document, doc};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 use table::{Access, Command};
 
 /// What to do with the connection after a command.
@@ -24,8 +25,44 @@ pub(crate) enum Outcome {
     Close,
 }
 
-/// Runs a command.
+/// Runs a command. One that waits is listed among the operations of the process meanwhile, and can be killed.
 pub(crate) async fn dispatch(
+    deployment: &Arc<Deployment>,
+    member: &Arc<Member>,
+    client: &mut Client,
+    body: &Document,
+) -> Outcome {
+    let started = SystemTime::now();
+    let connection = client.id;
+    let outcome = {
+        let answer = std::pin::pin!(answer(deployment, member, client, body));
+        let mut answer = answer;
+        tokio::select! {
+            biased;
+            outcome = &mut answer => outcome,
+            () = std::future::ready(()) => {
+                let listed = member.operations.list(connection, body, started);
+                tokio::select! {
+                    outcome = &mut answer => outcome,
+                    () = listed.killed() => {
+                        let error = Error::new(code::INTERRUPTED, "operation was interrupted");
+                        Outcome::Reply(finish(deployment, member, body, Err(error)))
+                    }
+                }
+            }
+        }
+    };
+    if body.keys().next().is_some_and(|key| sasl::identifies(key)) {
+        let user = lock(&client.session).user.clone();
+        member
+            .operations
+            .identified(connection, client.app_name.as_ref(), user);
+    }
+    outcome
+}
+
+/// Answers a command.
+async fn answer(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
     client: &mut Client,

@@ -38,6 +38,11 @@ const GENERIC_FIELDS: [&str; 26] = [
     "isImplicitDefault",
 ];
 
+/// Whether any command may have the field.
+pub(super) fn is_generic_field(field: &str) -> bool {
+    GENERIC_FIELDS.contains(&field)
+}
+
 /// Fails on a field that neither all commands nor this one has.
 pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let Some(known) = command.fields else {

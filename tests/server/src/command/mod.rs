@@ -9,6 +9,7 @@ pub(crate) mod client_metadata;
 pub(crate) mod concerns;
 pub(crate) mod count;
 pub(crate) mod create;
+pub(crate) mod current_op;
 pub(crate) mod cursors;
 pub(crate) mod delete;
 pub(crate) mod dispatch;
@@ -30,6 +31,7 @@ pub(crate) mod repl_set;
 pub(crate) mod sasl;
 pub(crate) mod search_index;
 pub(crate) mod sharding;
+pub(crate) mod stats;
 pub(crate) mod table;
 pub(crate) mod table_more;
 pub(crate) mod transactional_write;
@@ -53,6 +55,7 @@ use bson::Document;
 use std::sync::{Arc, Mutex};
 
 /// One command to run.
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) deployment: &'c Arc<Deployment>,
     pub(crate) member: &'c Arc<Member>,

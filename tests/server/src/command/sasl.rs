@@ -28,6 +28,12 @@ const OPEN: [&str; 13] = [
     "endSessions",
 ];
 
+/// Whether a command may change who a connection is known to be.
+pub(super) fn identifies(command: &str) -> bool {
+    super::hello::is_hello(command)
+        || matches!(command, "saslStart" | "saslContinue" | "authenticate" | "logout")
+}
+
 /// 13 if the command needs a user and the connection has none.
 pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
     if !deployment.users.required || OPEN.contains(&command) || lock(&client.session).user.is_some() {

@@ -397,6 +397,14 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
+        name: "explain",
+        fields: Some(&["verbosity"]),
+        access: Access::Read,
+        api_v1: true,
+        run: crate::explain::run,
+        ..COMMAND
+    },
+    Command {
         name: "listCollections",
         fields: Some(&["filter", "nameOnly", "authorizedCollections", "cursor"]),
         access: Access::Read,

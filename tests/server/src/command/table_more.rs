@@ -1,7 +1,7 @@
 //! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
 
 use super::table::{Access, COMMAND, Command, Process};
-use super::{admin, bulk_write, map_reduce, sasl, search_index, sharding, users};
+use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, users};
 
 /// Any fields: the command's answer does not depend on them, or it reads them itself.
 const ANY: Option<&[&str]> = None;
@@ -91,6 +91,43 @@ pub(super) const COMMANDS: &[Command] = &[
         access: Access::Write,
         since: (7, 0),
         run: search_index::refuse,
+        ..COMMAND
+    },
+    Command {
+        name: "dbStats",
+        aliases: &["dbstats"],
+        fields: Some(&["scale", "freeStorage"]),
+        access: Access::Read,
+        run: stats::db_stats,
+        ..COMMAND
+    },
+    Command {
+        name: "collStats",
+        aliases: &["collstats"],
+        fields: Some(&["scale"]),
+        access: Access::Read,
+        run: stats::coll_stats,
+        ..COMMAND
+    },
+    Command {
+        name: "validate",
+        fields: Some(&["full", "background", "repair", "metadata", "checkBSONConformance"]),
+        access: Access::Read,
+        run: stats::validate,
+        ..COMMAND
+    },
+    Command {
+        name: "currentOp",
+        fields: ANY,
+        admin_only: true,
+        run: current_op::current_op,
+        ..COMMAND
+    },
+    Command {
+        name: "killOp",
+        fields: Some(&["op"]),
+        admin_only: true,
+        run: current_op::kill_op,
         ..COMMAND
     },
     Command {

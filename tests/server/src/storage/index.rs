@@ -237,7 +237,12 @@ impl Index {
             Some(collation) => key.iter().map(|value| collation.fold(value)).collect(),
             None => key,
         });
-        self.entries.get(&key).into_iter().flatten().copied()
+        self.lookup_key(&key)
+    }
+
+    /// The records filed under a key of this index.
+    pub(crate) fn lookup_key(&self, key: &Key) -> impl Iterator<Item = RecordId> + use<'_> {
+        self.entries.get(key).into_iter().flatten().copied()
     }
 
     /// Every key with its records, ascending by the values (not by the pattern's directions).

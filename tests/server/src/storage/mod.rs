@@ -3,6 +3,7 @@
 pub(crate) mod catalog;
 pub(crate) mod change;
 pub(crate) mod collection;
+mod figures;
 pub(crate) mod index;
 pub(crate) mod index_relation;
 pub(crate) mod index_spec;

@@ -67,8 +67,29 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         next_id: 1,
         compressor: None,
     };
+    let id = connection.client.id;
+    let _listed = Connected::new(&member, id, &connection.client.peer);
     // An error here is the client's hanging up; there is nobody to tell.
     let _ = connection.run(&deployment, &member).await;
+}
+
+/// A connection is listed by its process as long as this exists.
+struct Connected<'m> {
+    member: &'m Member,
+    id: i32,
+}
+
+impl<'m> Connected<'m> {
+    fn new(member: &'m Member, id: i32, peer: &str) -> Connected<'m> {
+        member.operations.connected(id, peer);
+        Connected { member, id }
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.member.operations.disconnected(self.id);
+    }
 }
 
 struct Connection {

@@ -1,0 +1,394 @@
+//! Intervals of index values: what a predicate allows, and how `indexBounds` shows it.
+
+use super::clauses::Predicate;
+use crate::value::compare::compare;
+use crate::value::format;
+use bson::oid::ObjectId;
+use bson::spec::BinarySubtype;
+use bson::{Binary, Bson, DateTime, Document, Timestamp};
+
+/// Values from `low` to `high`.
+#[derive(Debug, Clone)]
+pub(super) struct Interval {
+    pub(super) low: Bson,
+    pub(super) low_inclusive: bool,
+    pub(super) high: Bson,
+    pub(super) high_inclusive: bool,
+}
+
+impl PartialEq for Interval {
+    fn eq(&self, other: &Interval) -> bool {
+        (self.low_inclusive, self.high_inclusive) == (other.low_inclusive, other.high_inclusive)
+            && compare(&self.low, &other.low, None).is_eq()
+            && compare(&self.high, &other.high, None).is_eq()
+    }
+}
+
+impl Interval {
+    fn new(low: Bson, low_inclusive: bool, high: Bson, high_inclusive: bool) -> Interval {
+        Interval {
+            low,
+            low_inclusive,
+            high,
+            high_inclusive,
+        }
+    }
+
+    fn point(value: &Bson) -> Interval {
+        Interval::new(value.clone(), true, value.clone(), true)
+    }
+
+    pub(super) fn everything() -> Interval {
+        Interval::new(Bson::MinKey, true, Bson::MaxKey, true)
+    }
+
+    pub(super) fn is_point(&self) -> bool {
+        self.low_inclusive && self.high_inclusive && compare(&self.low, &self.high, None).is_eq()
+    }
+
+    pub(super) fn is_everything(&self) -> bool {
+        *self == Interval::everything()
+    }
+
+    fn is_empty(&self) -> bool {
+        let order = compare(&self.low, &self.high, None);
+        order.is_gt() || (order.is_eq() && !(self.low_inclusive && self.high_inclusive))
+    }
+
+    fn intersection(&self, other: &Interval) -> Interval {
+        let (low, low_inclusive) = match compare(&self.low, &other.low, None) {
+            order if order.is_gt() => (&self.low, self.low_inclusive),
+            order if order.is_lt() => (&other.low, other.low_inclusive),
+            _ => (&self.low, self.low_inclusive && other.low_inclusive),
+        };
+        let (high, high_inclusive) = match compare(&self.high, &other.high, None) {
+            order if order.is_lt() => (&self.high, self.high_inclusive),
+            order if order.is_gt() => (&other.high, other.high_inclusive),
+            _ => (&self.high, self.high_inclusive && other.high_inclusive),
+        };
+        Interval::new(low.clone(), low_inclusive, high.clone(), high_inclusive)
+    }
+
+    /// The interval in the server's notation, read in the direction of the scan.
+    pub(super) fn show(&self, forward: bool) -> String {
+        let (open, close) = (
+            if self.low_inclusive { '[' } else { '(' },
+            if self.high_inclusive { ']' } else { ')' },
+        );
+        if forward {
+            return format!("{open}{}, {}{close}", end(&self.low), end(&self.high));
+        }
+        let (open, close) = (
+            if self.high_inclusive { '[' } else { '(' },
+            if self.low_inclusive { ']' } else { ')' },
+        );
+        format!("{open}{}, {}{close}", end(&self.high), end(&self.low))
+    }
+}
+
+/// One end of an interval in the server's notation.
+fn end(value: &Bson) -> String {
+    match value {
+        Bson::MinKey => "MinKey".to_owned(),
+        Bson::MaxKey => "MaxKey".to_owned(),
+        Bson::Double(number) if number.is_nan() => "nan".to_owned(),
+        Bson::Double(number) if number.is_infinite() => if *number > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        value => format::bson(value),
+    }
+}
+
+/// What both lists allow.
+pub(super) fn intersect(left: &[Interval], right: &[Interval]) -> Vec<Interval> {
+    let mut both: Vec<Interval> = left
+        .iter()
+        .flat_map(|a| right.iter().map(|b| a.intersection(b)))
+        .filter(|interval| !interval.is_empty())
+        .collect();
+    both.sort_by(|a, b| compare(&a.low, &b.low, None));
+    both
+}
+
+/// What a sorted list does not allow.
+fn complement(list: &[Interval]) -> Vec<Interval> {
+    let mut rest = Vec::new();
+    let (mut low, mut inclusive) = (Bson::MinKey, true);
+    for interval in list {
+        rest.push(Interval::new(
+            low,
+            inclusive,
+            interval.low.clone(),
+            !interval.low_inclusive,
+        ));
+        (low, inclusive) = (interval.high.clone(), !interval.high_inclusive);
+    }
+    rest.push(Interval::new(low, inclusive, Bson::MaxKey, true));
+    rest.retain(|interval| !interval.is_empty());
+    rest
+}
+
+/// Whether every value of `inner` lies in `outer`.
+pub(super) fn is_subset(inner: &[Interval], outer: &[Interval]) -> bool {
+    inner.iter().all(|interval| {
+        outer
+            .iter()
+            .any(|other| interval.intersection(other) == *interval)
+    })
+}
+
+/// How far the bounds of a predicate stand in for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Tightness {
+    /// A key within the bounds matches.
+    Exact,
+    /// The key must still be tested.
+    Key,
+    /// The document must still be tested.
+    Document,
+}
+
+/// The bounds that a predicate gives an index on its path; `None` if an index does not help.
+pub(super) fn bounds(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tightness)> {
+    let (list, tightness) = positive(predicate, multikey)?;
+    if !predicate.negated {
+        return Some((list, tightness));
+    }
+    match predicate.operator.as_str() {
+        "$exists" => Some((vec![Interval::point(&Bson::Null)], Tightness::Document)),
+        "$eq" | "$in" | "$gt" | "$gte" | "$lt" | "$lte" => {
+            let tightness = if multikey || tightness != Tightness::Exact {
+                Tightness::Document
+            } else {
+                Tightness::Exact
+            };
+            Some((complement(&list), tightness))
+        }
+        _ => None,
+    }
+}
+
+fn positive(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tightness)> {
+    let value = &predicate.value;
+    match predicate.operator.as_str() {
+        "$eq" => Some(equality(value)),
+        "$in" => {
+            let Bson::Array(values) = value else { return None };
+            let mut all = (Vec::new(), Tightness::Exact);
+            for value in values {
+                if matches!(value, Bson::RegularExpression(_)) {
+                    return None;
+                }
+                let (list, tightness) = equality(value);
+                all.0.extend(list);
+                all.1 = all.1.max(tightness);
+            }
+            all.0.sort_by(|a, b| compare(&a.low, &b.low, None));
+            all.0.dedup();
+            Some(all)
+        }
+        "$gt" | "$gte" | "$lt" | "$lte" => comparison(&predicate.operator, value),
+        "$exists" => Some((vec![Interval::everything()], Tightness::Document)),
+        "$mod" => {
+            let (low, high, _) = bracket(&Bson::Double(0.0))?;
+            Some((vec![Interval::new(low, true, high, true)], Tightness::Key))
+        }
+        "$regex" => {
+            let (pattern, options) = predicate.regex()?;
+            let prefix = if options.is_empty() {
+                literal_prefix(pattern)
+            } else {
+                None
+            };
+            let (strings, tightness) = match prefix {
+                Some((prefix, whole)) => (
+                    Interval::new(Bson::from(&prefix), true, Bson::from(successor(&prefix)?), false),
+                    if whole { Tightness::Exact } else { Tightness::Key },
+                ),
+                None => (
+                    Interval::new(Bson::from(""), true, Bson::Document(Document::new()), false),
+                    Tightness::Key,
+                ),
+            };
+            let regex = bson::Regex {
+                pattern: pattern.try_into().ok()?,
+                options: options.try_into().ok()?,
+            };
+            let itself = Interval::point(&Bson::RegularExpression(regex));
+            Some((vec![strings, itself], tightness))
+        }
+        "$elemMatch" if multikey => {
+            let Bson::Document(inner) = value else { return None };
+            if !crate::query::parse::is_operators(inner) {
+                return None;
+            }
+            let mut list = vec![Interval::everything()];
+            let mut helped = false;
+            for clause in super::clauses::clauses(&bson::doc! { &predicate.path: inner.clone() }) {
+                if let Some(found) = clause.predicate().and_then(|inner| bounds(inner, multikey)) {
+                    list = intersect(&list, &found.0);
+                    helped = true;
+                }
+            }
+            helped.then_some((list, Tightness::Document))
+        }
+        _ => None,
+    }
+}
+
+fn equality(value: &Bson) -> (Vec<Interval>, Tightness) {
+    match value {
+        Bson::Null => (vec![Interval::point(value)], Tightness::Document),
+        // An array is found by its first element, or as an element itself.
+        Bson::Array(items) => {
+            let first = items.first().unwrap_or(&Bson::Undefined);
+            let mut list = vec![Interval::point(first), Interval::point(value)];
+            list.sort_by(|a, b| compare(&a.low, &b.low, None));
+            list.dedup();
+            (list, Tightness::Document)
+        }
+        value => (vec![Interval::point(value)], Tightness::Exact),
+    }
+}
+
+fn comparison(operator: &str, value: &Bson) -> Option<(Vec<Interval>, Tightness)> {
+    let inclusive = operator.ends_with('e');
+    let above = operator.starts_with("$gt");
+    let interval = match value {
+        Bson::MinKey | Bson::MaxKey if above => Interval::new(value.clone(), inclusive, Bson::MaxKey, true),
+        Bson::MinKey | Bson::MaxKey => Interval::new(Bson::MinKey, true, value.clone(), inclusive),
+        Bson::Null if inclusive => return Some((vec![Interval::point(value)], Tightness::Document)),
+        Bson::Null => return Some((Vec::new(), Tightness::Exact)),
+        value => {
+            let (low, high, high_inclusive) = bracket(value)?;
+            if above {
+                Interval::new(value.clone(), inclusive, high, high_inclusive)
+            } else {
+                let low = match low {
+                    Bson::Double(_) => Bson::Double(f64::NEG_INFINITY),
+                    low => low,
+                };
+                Interval::new(low, true, value.clone(), inclusive)
+            }
+        }
+    };
+    let tightness = if matches!(value, Bson::Array(_)) {
+        Tightness::Document
+    } else {
+        Tightness::Exact
+    };
+    let list = if interval.is_empty() {
+        Vec::new()
+    } else {
+        vec![interval]
+    };
+    Some((list, tightness))
+}
+
+/// The least and the greatest value of a value's type, and whether the greatest is of the type.
+fn bracket(value: &Bson) -> Option<(Bson, Bson, bool)> {
+    let no_bytes = || {
+        Bson::Binary(Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: Vec::new(),
+        })
+    };
+    let timestamp = |word| {
+        Bson::Timestamp(Timestamp {
+            time: word,
+            increment: word,
+        })
+    };
+    Some(match value {
+        Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_) | Bson::Decimal128(_) => {
+            (Bson::Double(f64::NAN), Bson::Double(f64::INFINITY), true)
+        }
+        Bson::String(_) | Bson::Symbol(_) => (Bson::from(""), Bson::Document(Document::new()), false),
+        Bson::Document(_) => (Bson::Document(Document::new()), Bson::Array(Vec::new()), false),
+        Bson::Array(_) => (Bson::Array(Vec::new()), no_bytes(), false),
+        Bson::Binary(_) => (no_bytes(), Bson::ObjectId(ObjectId::from_bytes([0; 12])), false),
+        Bson::ObjectId(_) => (
+            Bson::ObjectId(ObjectId::from_bytes([0; 12])),
+            Bson::ObjectId(ObjectId::from_bytes([0xff; 12])),
+            true,
+        ),
+        Bson::Boolean(_) => (Bson::Boolean(false), Bson::Boolean(true), true),
+        Bson::DateTime(_) => (Bson::DateTime(DateTime::MIN), Bson::DateTime(DateTime::MAX), true),
+        Bson::Timestamp(_) => (timestamp(0), timestamp(u32::MAX), true),
+        _ => return None,
+    })
+}
+
+/// What every match of the pattern begins with, and whether beginning with it is all that the pattern asks.
+fn literal_prefix(pattern: &str) -> Option<(String, bool)> {
+    let rest = pattern.strip_prefix('^')?;
+    if rest.contains('|') {
+        return None;
+    }
+    let special = |c: char| "\\^$.[]()?*+{}".contains(c);
+    let mut prefix: String = rest.chars().take_while(|c| !special(*c)).collect();
+    let after = &rest[prefix.len()..];
+    // A quantifier belongs to the character before it.
+    if after.starts_with(['?', '*', '{']) {
+        prefix.pop();
+    }
+    let whole = after.is_empty();
+    (!prefix.is_empty()).then_some((prefix, whole))
+}
+
+/// The least string above all that begin with a prefix.
+fn successor(prefix: &str) -> Option<String> {
+    let mut kept = prefix.to_owned();
+    while let Some(last) = kept.pop() {
+        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+        if let Some(next) = next {
+            kept.push(next);
+            return Some(kept);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::clauses::clauses;
+    use bson::doc;
+
+    fn shown(test: Bson) -> Vec<String> {
+        let filter = doc! { "a": test };
+        let mut list = vec![Interval::everything()];
+        for clause in clauses(&filter) {
+            list = intersect(&list, &bounds(clause.predicate().unwrap(), false).unwrap().0);
+        }
+        list.iter().map(|interval| interval.show(true)).collect()
+    }
+
+    #[test]
+    fn predicates_give_intervals() {
+        assert_eq!(shown(5.into()), ["[5, 5]"]);
+        assert_eq!(shown(doc! { "$gt": 5, "$lte": 9.5 }.into()), ["(5, 9.5]"]);
+        assert_eq!(shown(doc! { "$gt": 5 }.into()), ["(5, inf]"]);
+        assert_eq!(shown(doc! { "$lt": 5 }.into()), ["[-inf, 5)"]);
+        assert_eq!(shown(doc! { "$gte": "x" }.into()), ["[\"x\", {})"]);
+        assert_eq!(shown(doc! { "$in": [3, 1] }.into()), ["[1, 1]", "[3, 3]"]);
+        assert_eq!(shown(doc! { "$ne": 3 }.into()), ["[MinKey, 3)", "(3, MaxKey]"]);
+        assert_eq!(
+            shown(doc! { "$regex": "^ab" }.into()),
+            ["[\"ab\", \"ac\")", "[/^ab/, /^ab/]"]
+        );
+        assert_eq!(shown(doc! { "$exists": true }.into()), ["[MinKey, MaxKey]"]);
+    }
+
+    #[test]
+    fn intervals_are_read_in_the_direction_of_the_scan() {
+        let interval = Interval::new(Bson::Int32(1), true, Bson::Int32(5), false);
+        assert_eq!(interval.show(false), "(5, 1]");
+    }
+
+    #[test]
+    fn prefixes_of_patterns() {
+        assert_eq!(literal_prefix("^abc"), Some(("abc".to_owned(), true)));
+        assert_eq!(literal_prefix("^abc?d"), Some(("ab".to_owned(), false)));
+        assert_eq!(literal_prefix("^a|b"), None);
+        assert_eq!(literal_prefix("abc"), None);
+    }
+}
