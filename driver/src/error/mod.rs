@@ -175,6 +175,17 @@ impl Error {
         &self.0.kind
     }
 
+    /// What went wrong in a few words, for a text whose source is this error.
+    pub(crate) fn outline(&self) -> &'static str {
+        match &self.0.kind {
+            ErrorKind::Network(e) => e.outline(),
+            ErrorKind::Authentication(_) => "authentication failed",
+            ErrorKind::Protocol(_) | ErrorKind::Decode(_) => "invalid reply",
+            ErrorKind::Command(_) => "error reply",
+            _ => "failed",
+        }
+    }
+
     /// The labels that the server or the driver put on the error.
     #[must_use]
     pub fn labels(&self) -> &[String] {
@@ -284,7 +295,7 @@ impl Error {
         const UNREACHABLE: [i32; 4] = [6, 7, 89, 9001];
         const INTERNAL_ERROR: i32 = 1;
         match &self.0.kind {
-            // Only as good as the reason for which the pool was cleared: credentials stay wrong.
+            // A login that was refused fails again, through the pool as on a connection of its own.
             ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. })
                 if matches!(e.kind(), ErrorKind::Authentication(_)) =>
             {

@@ -75,6 +75,21 @@ impl NetworkError {
         self.source.kind() == io::ErrorKind::TimedOut && self.source.raw_os_error().is_none()
     }
 
+    pub(super) fn outline(&self) -> &'static str {
+        match self.phase {
+            NetworkPhase::Resolve => "DNS lookup failed",
+            NetworkPhase::Connect if self.io_kind() == io::ErrorKind::ConnectionRefused => {
+                "connection refused"
+            }
+            NetworkPhase::Connect => "connect failed",
+            NetworkPhase::Proxy => "proxy failed",
+            NetworkPhase::TlsHandshake => "TLS handshake failed",
+            NetworkPhase::Handshake => "handshake failed",
+            NetworkPhase::Authentication => "authentication failed",
+            NetworkPhase::Write | NetworkPhase::Read => "connection lost",
+        }
+    }
+
     /// The server cannot have seen the command.
     pub(crate) fn is_before_send(&self) -> bool {
         matches!(

@@ -110,7 +110,7 @@ impl Topology {
         let cause = description.servers.values().find_map(ServerDescription::cause);
         let summary = match cause {
             None => description.to_string(),
-            Some(_) => description.without_first_cause().to_string(),
+            Some(_) => description.with_outline_of_first_cause().to_string(),
         };
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
             wanted: criteria.to_string(),

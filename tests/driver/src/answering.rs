@@ -26,10 +26,17 @@ pub struct AnsweringServer {
     task: JoinHandle<()>,
 }
 
+#[derive(Clone, Debug)]
+enum Reply {
+    Body(Document),
+    /// A header that claims so many bytes, and the beginning of the message.
+    Claim(i32),
+}
+
 #[derive(Debug)]
 struct Shared {
     hello: Document,
-    replies: Mutex<VecDeque<Document>>,
+    replies: Mutex<VecDeque<Reply>>,
     commands: Mutex<Vec<Document>>,
     connections: AtomicUsize,
 }
@@ -87,7 +94,12 @@ impl AnsweringServer {
     /// Answers the next command that has no reply yet with this body, on whatever connection it comes. Without one, commands
     /// are answered with `ok: 1`.
     pub fn answer(&self, body: Document) {
-        lock(&self.shared.replies).push_back(body);
+        lock(&self.shared.replies).push_back(Reply::Body(body));
+    }
+
+    /// Answers the next command that has no reply yet with the beginning of a message that claims to be so long.
+    pub fn claim(&self, length: i32) {
+        lock(&self.shared.replies).push_back(Reply::Claim(length));
     }
 
     /// Forgets the replies that no command has used.
@@ -135,15 +147,23 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
         };
         let name = command.keys().next().map(String::as_str).unwrap_or_default();
         let reply = if matches!(name, "hello" | "isMaster" | "ismaster") {
-            shared.hello.clone()
+            Reply::Body(shared.hello.clone())
         } else {
             command.insert("(size)", i32::from_le_bytes(length));
             lock(&shared.commands).push(command);
             lock(&shared.replies)
                 .pop_front()
-                .unwrap_or_else(|| doc! { "ok": 1 })
+                .unwrap_or_else(|| Reply::Body(doc! { "ok": 1 }))
         };
-        if stream.write_all(&reply_to(request, &reply)).await.is_err() {
+        let bytes = match reply {
+            Reply::Body(body) => reply_to(request, &body),
+            Reply::Claim(length) => {
+                let mut bytes = reply_to(request, &doc! { "ok": 1 });
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+                bytes
+            }
+        };
+        if stream.write_all(&bytes).await.is_err() {
             return;
         }
     }

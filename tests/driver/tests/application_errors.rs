@@ -340,9 +340,9 @@ async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_wer
     assert_eq!(watched.state(), before);
 }
 
-/// A write concern error tells of the server's state, whatever command has it and whatever else the reply holds.
+/// A write concern error reports the server's state, whatever command has it and whatever else the reply holds.
 #[tokio::test]
-async fn a_write_concern_error_of_any_command_that_tells_of_a_shutdown_clears_the_pool() {
+async fn a_write_concern_error_of_any_command_that_reports_a_shutdown_clears_the_pool() {
     let concern = || doc! { "code": 91, "codeName": "ShutdownInProgress", "errmsg": "going down" };
     let duplicate = || vec![doc! { "index": 0, "code": 11000, "errmsg": "duplicate" }];
     let both = doc! { "ok": 1, "n": 0, "writeErrors": duplicate(), "writeConcernError": concern() };

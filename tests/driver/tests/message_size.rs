@@ -129,6 +129,23 @@ async fn a_statement_over_the_limit_ends_a_bulk_write_after_those_before_it() {
     assert_eq!(server.commands().len(), 2, "the first ping, and one update");
 }
 
+/// What the server says of itself bounds what is sent to it, and not the memory that it can make the driver allocate.
+#[tokio::test]
+async fn no_server_raises_the_limit_of_its_replies() {
+    let server = AnsweringServer::start(doc! { "maxMessageSizeBytes": i32::MAX }).await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let database = client.database("d");
+    for length in [48_000_001, i32::MAX] {
+        server.claim(length);
+        let error = database
+            .run_command(doc! { "x": 1 })
+            .await
+            .expect_err("the reply is too long");
+        assert!(matches!(error.kind(), ErrorKind::Protocol(_)), "{error}");
+        assert!(error.to_string().contains("48000000"), "{error}");
+    }
+}
+
 /// The limit concerns the message before compression (Wire Compression specification).
 #[tokio::test]
 async fn compression_does_not_raise_the_limit() {

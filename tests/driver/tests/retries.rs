@@ -1,10 +1,12 @@
 //! What is retried, by which server's word, and which of two errors is returned.
 
 use marula_driver::{
-    RETRYABLE_WRITE_ERROR,
+    Client, RETRYABLE_WRITE_ERROR,
     bson::{Document, doc},
+    internals::fix_jitter,
+    options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, replica_set};
+use marula_driver_tests::{Deployment, Proxied, Topology, proxy::Fate, replica_set};
 use marula_test_server::TestServer;
 
 async fn fail(deployment: &Deployment, mode: Document, data: Document) {
@@ -73,6 +75,45 @@ async fn writes_are_retried_on_servers_that_put_no_labels() {
         things.insert_one(&doc! {}).await.unwrap();
     }
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 2);
+}
+
+/// Retryable Writes, "RetryableWriteError Labels": only with retryWrites=true. An unacknowledged write and one on a standalone
+/// server are not retried either.
+#[tokio::test]
+async fn a_write_that_gets_no_connection_is_labelled_only_if_it_is_retryable() {
+    for (topology, options, is_labelled) in [
+        (Topology::ReplicaSet, "", true),
+        (Topology::Sharded, "", true),
+        (Topology::LoadBalanced, "", true),
+        (Topology::ReplicaSet, "retryWrites=false", false),
+        (Topology::Sharded, "retryWrites=false", false),
+        (Topology::LoadBalanced, "retryWrites=false", false),
+        (Topology::Standalone, "", false),
+        (Topology::ReplicaSet, "w=0", false),
+    ] {
+        let builder = TestServer::builder()
+            .parameter("scramSHA256IterationCount", 4096)
+            .auth("user", "secret");
+        let deployment = Proxied::start(topology, builder).await;
+        for proxy in &deployment.proxies {
+            proxy.set_rule(|exchange| match exchange.is_login() {
+                true => Fate::Lose,
+                false => Fate::Pass,
+            });
+        }
+        let mut options = ClientOptions::parse(&deployment.uri("user:secret@", options)).unwrap();
+        // Pauses are not what is tested here.
+        fix_jitter(&mut options, 0.0);
+        let client = Client::with_options(options).unwrap();
+        let things = client.database("d").collection::<Document>("things");
+        let error = things.insert_one(&doc! {}).await.unwrap_err();
+        assert!(error.is_network(), "{topology:?}: {error:?}");
+        assert_eq!(
+            error.contains_label(RETRYABLE_WRITE_ERROR),
+            is_labelled,
+            "{topology:?}: {error:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -194,12 +194,12 @@ impl World {
         );
     }
 
-    /// Nothing fails any more: whoever waits is served.
+    /// From here on nothing fails, so every waiting request is served.
     fn serve_all(&mut self) {
         while !self.waiting.is_empty() {
             let before = self.waiting.len();
             if self.pending.is_empty() {
-                let key = self.in_use.pop().expect("somebody can give a connection back");
+                let key = self.in_use.pop().expect("a connection in use");
                 self.machine.check_in(key, key, Ok(()), self.now);
             } else {
                 self.establish();

@@ -125,3 +125,26 @@ fn integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i
 fn positive(value: Option<i64>) -> Option<usize> {
     value.and_then(|v| usize::try_from(v).ok()).filter(|v| *v > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::{doc, from_slice, to_vec};
+
+    #[test]
+    fn the_number_of_a_connection_is_exact() {
+        let number = |hello| {
+            from_slice::<HelloReply>(&to_vec(&hello).unwrap())
+                .unwrap()
+                .connection_id
+        };
+        assert_eq!(number(doc! { "connectionId": 7 }), Some(7));
+        assert_eq!(number(doc! { "connectionId": 7.0 }), Some(7));
+        assert_eq!(number(doc! { "connectionId": i64::MAX }), Some(i64::MAX));
+        assert_eq!(
+            number(doc! { "connectionId": (1_i64 << 53) + 1 }),
+            Some((1 << 53) + 1)
+        );
+        assert_eq!(number(doc! {}), None);
+    }
+}

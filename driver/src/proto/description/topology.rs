@@ -52,12 +52,15 @@ pub struct TopologyDescription {
 }
 
 impl TopologyDescription {
-    /// The same without the text of the first server's error that has a [cause](ServerDescription::cause), for a message that
-    /// names the cause elsewhere.
-    pub(crate) fn without_first_cause(&self) -> Self {
+    /// The same with no more than the [outline](crate::Error::outline) of the first server's error that has a
+    /// [cause](ServerDescription::cause), for a message whose source is the cause.
+    pub(crate) fn with_outline_of_first_cause(&self) -> Self {
         let mut copy = self.clone();
-        if let Some(server) = copy.servers.values_mut().find(|server| server.cause.is_some()) {
-            server.error = None;
+        for server in copy.servers.values_mut() {
+            if let Some(cause) = &server.cause {
+                server.error = Some(cause.outline().to_owned());
+                break;
+            }
         }
         copy
     }

@@ -124,7 +124,7 @@ async fn commands_that_log_in_declare_the_version_of_the_interface() {
         try_out(&Client::with_options(options).unwrap()).await.unwrap();
         let undeclared = uri_of(&server, user, "serverSelectionTimeoutMS=1000");
         let error = log_in(&undeclared).await.unwrap_err();
-        assert!(error.to_string().contains("apiVersion"), "{error}");
+        assert!(format!("{error:#}").contains("apiVersion"), "{error:#}");
     }
 }
 

@@ -156,7 +156,7 @@ async fn an_encrypted_server_and_a_client_in_the_clear_do_not_meet() {
     // A client that does not know the authority says so.
     let untrusting = format!("{}&serverSelectionTimeoutMS=300", deployment.server.uri());
     let error = log_in(&untrusting).await.unwrap_err();
-    assert!(error.to_string().contains("ertificate"), "{error}");
+    assert!(format!("{error:#}").contains("ertificate"), "{error:#}");
     log_in(&deployment.uri("")).await.unwrap();
     assert_eq!(deployment.server.commands_seen("listCollections"), 1);
 }

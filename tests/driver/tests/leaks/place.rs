@@ -128,7 +128,7 @@ async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), topology: Topolo
                 operation.abort();
                 match operation.await {
                     Err(error) => assert!(error.is_cancelled(), "{error}"),
-                    // Without a monitor that waits, an operation hears of each failure itself.
+                    // Without a monitor, a failed connection fails the operation instead of its server.
                     Ok(outcome) => {
                         assert!(!topology.is_monitored(), "it cannot have ended");
                         outcome.expect_err("it cannot have succeeded");

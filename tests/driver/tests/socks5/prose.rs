@@ -124,8 +124,8 @@ impl World {
                 Ok(_) => assert!(succeeds, "row {number} succeeds"),
                 Err(error) => {
                     assert!(!succeeds, "row {number}: {error}");
-                    assert!(error.to_string().contains("through the proxy"), "{error}");
-                    assert!(!format!("{error} {error:?}").contains("badauth"), "{error}");
+                    assert!(format!("{error:#}").contains("through the proxy"), "{error:#}");
+                    assert!(!format!("{error:#} {error:?}").contains("badauth"), "{error}");
                 }
             }
         }

@@ -2,8 +2,13 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use marula_driver::{ErrorKind, NetworkPhase};
-use marula_driver_tests::{standalone, tls::Authority};
+use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc};
+use marula_driver_tests::{
+    Proxy,
+    proxy::Fate,
+    standalone,
+    tls::{Authority, TlsFront},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -83,6 +88,40 @@ async fn a_server_without_tls_is_no_server_with_tls() {
     ))
     .await;
     assert!(text.contains("could not be encrypted"), "{text}");
+}
+
+/// The text is the same as without encryption, and no advice for authors of TLS servers.
+#[tokio::test]
+async fn a_peer_that_ends_without_close_notify_closed_the_connection() {
+    let server = standalone().await.server;
+    let proxy = Proxy::start(server.addresses()[0]).await;
+    proxy.set_rule(|exchange| match exchange.command {
+        "ping" => Fate::Silence,
+        _ => Fate::Pass,
+    });
+    let identity = Authority::new().issue(&["localhost"]);
+    let front = TlsFront::start(&identity, proxy.address()).await;
+    let port = front.address.port();
+    let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsInsecure=true");
+    let client = Client::connect(uri).await.expect("a client");
+    let admin = client.database("admin");
+    let ping = tokio::spawn(async move { admin.run_command(doc! { "ping": 1 }).await });
+    proxy.wait_for_requests("ping", 1).await;
+    front.cut_all();
+    let error = ping.await.expect("no panic").expect_err("the peer is gone");
+    let ErrorKind::Network(network) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(network.phase(), NetworkPhase::Read);
+    assert_eq!(network.io_kind(), io::ErrorKind::UnexpectedEof, "{error}");
+    assert!(
+        error.to_string().contains("the server closed the connection"),
+        "{error}"
+    );
+    assert!(
+        !format!("{error:?} {error:#}").contains("close_notify"),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

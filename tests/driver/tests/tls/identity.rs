@@ -1,6 +1,8 @@
 //! Who is who: certificates of server and client.
 
-use marula_driver::{Client, ErrorKind};
+use std::{error::Error as _, io};
+
+use marula_driver::{Client, Error, ErrorKind, NetworkPhase};
 use marula_driver_tests::{
     standalone,
     tls::{Authority, Files, TlsFront},
@@ -59,6 +61,49 @@ async fn another_authority_is_not_trusted() {
     ))
     .await;
     works(&encrypted.uri("localhost", &format!("tlsCAFile={other}&tlsInsecure=true"))).await;
+}
+
+/// A program distinguishes a certificate that is not trusted from a closed port.
+#[tokio::test]
+async fn the_source_of_a_failed_selection_is_the_reason() {
+    let encrypted = Encrypted::well().await;
+    let other = encrypted.files.write("other.pem", &Authority::new().pem());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port");
+    let closed = listener.local_addr().expect("an address");
+    drop(listener);
+    for (uri, phase, io_kind) in [
+        (
+            encrypted.uri("localhost", &format!("tlsCAFile={other}")),
+            NetworkPhase::TlsHandshake,
+            io::ErrorKind::InvalidData,
+        ),
+        (
+            format!("mongodb://{closed}/?tls=false"),
+            NetworkPhase::Connect,
+            io::ErrorKind::ConnectionRefused,
+        ),
+    ] {
+        let client = Client::connect(format!("{uri}&serverSelectionTimeoutMS=1000"))
+            .await
+            .expect("valid options");
+        let error = client
+            .list_database_names()
+            .await
+            .expect_err("there is no server");
+        assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
+        let source = error.source().and_then(|source| source.downcast_ref::<Error>());
+        let source = source.expect("the reason");
+        let ErrorKind::Network(network) = source.kind() else {
+            panic!("{source:?}");
+        };
+        assert_eq!((network.phase(), network.io_kind()), (phase, io_kind));
+        let whole = format!("{error:#}");
+        let reason = source.to_string();
+        assert_eq!(whole.matches(&reason).count(), 1, "{whole}");
+        assert!(!error.to_string().contains(&reason), "{error}");
+    }
 }
 
 #[tokio::test]

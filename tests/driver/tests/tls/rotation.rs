@@ -127,7 +127,7 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
         .run_command(doc! { "ping": 1 })
         .await
         .expect_err("an untrusted server");
-    assert!(error.to_string().contains("UnknownIssuer"), "{error}");
+    assert!(format!("{error:#}").contains("UnknownIssuer"), "{error:#}");
 
     // The file is read when the client is made: one that is made now trusts the new authority, an older one does not.
     let _ = files.write("ca.pem", &new.pem());
