@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use marula_driver::bson::{Document, doc};
@@ -59,6 +60,9 @@ pub enum Answer {
     /// Nothing, until the client closes the connection.
     Silence,
 }
+
+/// Catches hangs only.
+const HANG: Duration = Duration::from_secs(60);
 
 type Script = Box<dyn FnMut(&Request) -> Answer + Send>;
 
@@ -152,6 +156,9 @@ impl ScriptedServer {
     }
 
     /// Waits until that many commands of this name have been received, and returns them.
+    ///
+    /// # Panics
+    /// When that does not happen.
     pub async fn wait_for(&self, name: &str, count: usize) -> Vec<Request> {
         self.wait_until(|server| {
             let requests = server.requests_named(name);
@@ -161,6 +168,9 @@ impl ScriptedServer {
     }
 
     /// Waits until that many connections have been closed.
+    ///
+    /// # Panics
+    /// When that does not happen.
     pub async fn wait_for_closed(&self, count: usize) {
         self.wait_until(|server| (server.shared.closed.load(Ordering::SeqCst) >= count).then_some(()))
             .await;
@@ -168,12 +178,18 @@ impl ScriptedServer {
 
     async fn wait_until<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
         let mut news = self.shared.news.subscribe();
-        loop {
-            news.borrow_and_update();
-            if let Some(found) = look(self) {
-                return found;
+        let seen = async {
+            loop {
+                news.borrow_and_update();
+                if let Some(found) = look(self) {
+                    return found;
+                }
+                news.changed().await.expect("the server holds the sender");
             }
-            news.changed().await.expect("the server holds the sender");
+        };
+        match tokio::time::timeout(HANG, seen).await {
+            Ok(found) => found,
+            Err(_) => panic!("the client did not send it: {:?}", self.requests()),
         }
     }
 }
