@@ -69,8 +69,9 @@ async fn answer(
     body: &Document,
 ) -> Outcome {
     let key = body.keys().next().map_or("", String::as_str);
-    deployment.events.command_seen(key);
+    // Before the command counts as seen, so that a test that waits for it finds its session in use.
     let _session_use = deployment.violations.enter(body, client.id);
+    deployment.events.command_seen(key);
     if hello::is_hello(key) {
         hello::note_client(deployment, client, body);
     }

@@ -256,7 +256,7 @@ impl Connection {
         };
         if violations.is_repeated(id) {
             let buffered = tokio::time::timeout(CLOSING, self.reader.fill_buf()).await;
-            let closed = buffered.is_ok_and(|read| read.map_or(true, |bytes| bytes.is_empty()));
+            let closed = buffered.is_ok_and(|read| read.map_or(true, <[u8]>::is_empty));
             violations.settle(id, body, closed);
         }
         Ok(Some(outcome))
