@@ -40,6 +40,8 @@ codes! {
     PROTOCOL_ERROR = 17 "ProtocolError";
     AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
     USER_NOT_FOUND = 11 "UserNotFound";
+    GRAPH_CONTAINS_CYCLE = 5 "GraphContainsCycle";
+    ROLE_NOT_FOUND = 31 "RoleNotFound";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";

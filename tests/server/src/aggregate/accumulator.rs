@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::expression::Expression;
+use crate::features::Feature;
 use crate::query::Env;
 use crate::value::compare::{compare, equal};
 use crate::value::decimal::Decimal;
@@ -87,8 +88,11 @@ impl Accumulator {
                 format!("The field '{name}' must be an accumulator object"),
             ));
         }
-        let kind = Kind::parse(operator)
-            .ok_or_else(|| Error::new(15952, format!("unknown group operator '{operator}'")))?;
+        let kind = Kind::parse(operator).ok_or_else(|| {
+            Feature::Accumulator.refuse(operator, || {
+                Error::new(15952, format!("unknown group operator '{operator}'"))
+            })
+        })?;
         let argument = match (kind, argument) {
             (Kind::Count, Bson::Document(empty)) if empty.is_empty() => Expression::Literal(Bson::Int32(1)),
             (Kind::Count, _) => {

@@ -1,8 +1,10 @@
 //! From a request's document to its reply: fail points, the command table, the checks that every command shares.
 
 use super::{Call, api_version, generic, hello, labels, older, sasl, table, waiting};
+use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
+use crate::features;
 use crate::member::Member;
 use crate::storage::Catalog;
 use crate::wire::connection::Client;
@@ -111,6 +113,10 @@ async fn answer(
     }
     let command = table::find(key, deployment);
     let result = match command {
+        None if features::is_command(key, deployment.is_mongos()) => {
+            sasl::check_user(deployment, client, key)
+                .and(Err(Error::not_served(format!("the command {key}"))))
+        }
         None => Err(Error::new(
             code::COMMAND_NOT_FOUND,
             format!("no such command: '{key}'"),
@@ -256,7 +262,13 @@ fn prepare(
     db: &str,
     body: &Document,
 ) -> Result<()> {
-    sasl::check_user(deployment, client, command.name)?;
+    let request = Request {
+        name: command.name,
+        key,
+        db,
+        body,
+    };
+    sasl::authorize(deployment, client, request)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
     older::check_options(command, deployment.version, body)?;

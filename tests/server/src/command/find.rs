@@ -42,6 +42,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     };
 
     let catalog = call.catalog();
+    view::check_find(call, &catalog, &namespace)?;
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let env = call.env(collection)?;

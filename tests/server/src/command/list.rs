@@ -1,6 +1,8 @@
 //! `listCollections`, `listDatabases`, `listIndexes`.
 
-use super::Call;
+use super::view::SYSTEM_VIEWS;
+use super::{Call, sasl, system};
+use crate::auth::roles::Resource;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::Collection;
@@ -17,7 +19,13 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let batch_size = cursor_batch_size(call)?;
     let mut rows = Vec::new();
-    for (name, collection) in call.catalog().collections(call.db) {
+    let catalog = call.catalog();
+    let views = system::views_entry(&catalog, call.db);
+    let views = views.iter().map(|views| (SYSTEM_VIEWS, views));
+    let own = catalog
+        .collections(call.db)
+        .map(|(name, own)| (name.as_str(), own));
+    for (name, collection) in own.chain(views) {
         let full = describe(name, collection);
         if filter.matches(&full, &env)? {
             rows.push(Arc::new(if name_only {
@@ -69,13 +77,31 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let empty = Document::new();
     let env = Env::default();
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
+    let rights = sasl::rights(call.deployment, call.client);
+    let all = rights.allow(&Resource::Cluster, "listDatabases");
+    let authorized = match args.get("authorizedDatabases") {
+        Some(_) => args.flag("authorizedDatabases", false)?,
+        None => !all,
+    };
+    if !all && !authorized {
+        return Err(Error::new(
+            code::UNAUTHORIZED,
+            "Insufficient permissions to list all databases",
+        ));
+    }
     let mut databases = Vec::new();
     let mut total = 0;
     for (name, collections) in call.catalog().databases() {
-        let size: usize = collections.values().map(|collection| collection.bytes()).sum();
+        if authorized && !rights.reach(name) {
+            continue;
+        }
+        let taken = collections
+            .values()
+            .filter(|collection| collection.view.is_none());
+        let size: i64 = taken
+            .map(|collection| collection.storage_size() + collection.indexes_size())
+            .sum();
         let empty = collections.values().all(|collection| collection.len() == 0);
-        // As the server does for collections without data, some space counts as taken.
-        let size = size as i64 + 4096 * collections.len() as i64;
         let full = doc! { "name": name, "sizeOnDisk": size, "empty": empty };
         if filter.matches(&full, &env)? {
             total += size;
