@@ -2,6 +2,7 @@
 
 use crate::auth::Users;
 use crate::auth::scram::Hash;
+use crate::command::system;
 use crate::command::users::iterations;
 use crate::events::Events;
 use crate::replica_set::Topology;
@@ -126,6 +127,7 @@ impl Deployment {
         let hosts = settings
             .advertised_hosts
             .unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect());
+        let hosts_of_start = hosts.clone();
         let mut parameters = settings::default_parameters(settings.kind, settings.version);
         parameters.extend(settings.parameters);
         let iterations = Hash::ALL.map(|hash| iterations(&parameters, hash));
@@ -143,7 +145,7 @@ impl Deployment {
             tls: settings.tls,
             users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
-            catalog: Mutex::default(),
+            catalog: Mutex::new(system::catalog(settings.kind, settings.version, &hosts_of_start)),
             oplog: Mutex::default(),
             snapshots: Mutex::default(),
             data_changed: watch::Sender::new(()),

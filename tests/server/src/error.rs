@@ -57,6 +57,7 @@ codes! {
     PROTOCOL_ERROR = 17 "ProtocolError";
     AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
     USER_NOT_FOUND = 11 "UserNotFound";
+    ROLE_NOT_FOUND = 31 "RoleNotFound";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";

@@ -30,6 +30,7 @@ mod events;
 mod explain;
 mod expression;
 mod fail_point;
+mod features;
 mod member;
 mod net;
 mod operations;

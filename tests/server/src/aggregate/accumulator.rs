@@ -4,6 +4,7 @@ use super::choice::{Chooser, Chosen};
 use super::quantile::Quantile;
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;
+use crate::features::Feature;
 use crate::query::Env;
 use crate::value::compare::{compare, equal};
 use crate::value::is_nullish;
@@ -168,8 +169,11 @@ impl Operation {
         if let Some(chooser) = Chooser::parse(operator, argument, env)? {
             return Ok(Operation::Choose(Box::new(chooser)));
         }
-        let kind = Kind::parse(operator)
-            .ok_or_else(|| Error::new(15952, format!("unknown group operator '{operator}'")))?;
+        let kind = Kind::parse(operator).ok_or_else(|| {
+            Feature::Accumulator.refuse(operator, || {
+                Error::new(15952, format!("unknown group operator '{operator}'"))
+            })
+        })?;
         let argument = match (kind, argument) {
             (Kind::Count, Bson::Document(empty)) if empty.is_empty() => Expression::Literal(Bson::Int32(1)),
             (Kind::Count, _) => {

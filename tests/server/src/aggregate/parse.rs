@@ -12,40 +12,13 @@ use super::stats::Stats;
 use crate::command::current_op::Listing;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
+use crate::features::Feature;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
 use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
-
-/// Stages of MongoDB that are not served: named, so that they are told from misspelt ones.
-const NOT_SERVED: [&str; 24] = [
-    "$changeStream",
-    "$changeStreamSplitLargeEvent",
-    "$densify",
-    "$fill",
-    "$geoNear",
-    "$graphLookup",
-    "$listSampledQueries",
-    "$listSearchIndexes",
-    "$listSessions",
-    "$planCacheStats",
-    "$queryStats",
-    "$rankFusion",
-    "$score",
-    "$scoreFusion",
-    "$search",
-    "$searchMeta",
-    "$setWindowFields",
-    "$shardedDataDistribution",
-    "$vectorSearch",
-    "$querySettings",
-    "$listClusterCatalog",
-    "$listExtensions",
-    "$testOnly",
-    "$mergeCursors",
-];
 
 const SERVED: [&str; 28] = [
     "$bucketAuto",
@@ -80,7 +53,7 @@ const SERVED: [&str; 28] = [
 
 /// Whether a stage of this name exists in MongoDB.
 pub(super) fn is_known(name: &str) -> bool {
-    SERVED.contains(&name) || NOT_SERVED.contains(&name)
+    SERVED.contains(&name) || Feature::Stage.is_missing(name)
 }
 
 pub(super) fn unknown_stage(name: &str) -> Error {
@@ -219,10 +192,7 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
             object(9)?;
             Stage::ListLocalSessions
         }
-        name if NOT_SERVED.contains(&name) => {
-            return Err(Error::not_served(format!("the aggregation stage {name}")));
-        }
-        name => return Err(unknown_stage(name)),
+        name => return Err(Feature::Stage.refuse(name, || unknown_stage(name))),
     };
     stages.push(stage);
     Ok(())

@@ -1,12 +1,15 @@
 //! Who may use the server: its users, and the conversations by which clients prove to be one of them.
 //!
-//! Users have roles, which are kept and not looked at: whoever is logged in may do everything.
+//! Users have the built-in roles, which say what they may do.
 
+pub(crate) mod privileges;
+pub(crate) mod roles;
 pub(crate) mod scram;
 
 use crate::deployment::lock;
 use crate::error::{Error, Result, code};
-use bson::{Bson, Uuid};
+use bson::{Document, Uuid};
+use roles::RoleName;
 use scram::{Hash, Stored};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -34,7 +37,8 @@ impl UserName {
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) id: Uuid,
-    pub(crate) roles: Vec<Bson>,
+    pub(crate) roles: Vec<RoleName>,
+    pub(crate) custom_data: Option<Document>,
     pub(crate) credentials: Vec<(Hash, Stored)>,
 }
 
@@ -57,6 +61,13 @@ pub(crate) struct AccessSettings {
     pub(crate) plain: Vec<(String, String)>,
 }
 
+impl AccessSettings {
+    /// Whether the settings name this user of `$external`.
+    fn names(&self, user: &str) -> bool {
+        self.certificate_subject.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
+    }
+}
+
 /// The users of a deployment.
 #[derive(Debug)]
 pub(crate) struct Users {
@@ -75,10 +86,14 @@ impl Users {
                 .zip(iterations)
                 .filter_map(|(hash, iterations)| Some((hash, Stored::new(hash, name, password, iterations)?)))
                 .collect();
-            let root = bson::doc! { "role": "root", "db": "admin" };
+            let root = RoleName {
+                role: "root".to_owned(),
+                db: "admin".to_owned(),
+            };
             let user = User {
                 id: Uuid::new(),
-                roles: vec![root.into()],
+                roles: vec![root],
+                custom_data: None,
                 credentials,
             };
             users.insert(UserName::new("admin", name), user);
@@ -126,6 +141,14 @@ impl Users {
             Some(_) => Ok(()),
             None => Err(unknown(name)),
         }
+    }
+
+    /// Removes all users of a database, and counts them.
+    pub(crate) fn remove_all(&self, db: &str) -> usize {
+        let mut users = lock(&self.users);
+        let before = users.len();
+        users.retain(|name, _| name.db != db);
+        before - users.len()
     }
 
     /// All users that fit.

@@ -227,7 +227,7 @@ fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) ->
             let empty = Document::new();
             let document = statement.get_document("document").unwrap_or(&empty);
             let document = prepare(document, true, || call.deployment.tick())?;
-            super::view::refuse(catalog, namespace)?;
+            super::view::writable(call, catalog, namespace)?;
             catalog
                 .get_or_create(namespace)?
                 .insert(document, &namespace.to_string(), bypass)?;

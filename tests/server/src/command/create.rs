@@ -1,7 +1,6 @@
 //! `create`, `drop`, `dropDatabase`.
 
 use super::Call;
-use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::collection::{Capped, Collection, Validator, View};
@@ -30,7 +29,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     }
     catalog.check_creatable(&namespace)?;
     if let Some(view) = &collection.view {
-        super::view::check_references(&catalog, &namespace, &view.on, &view.pipeline)?;
+        super::view::check_graph(&catalog, &namespace, view)?;
     }
     catalog.create(&namespace, collection);
     call.wrote();
@@ -151,21 +150,14 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
             format!("'{other}' cannot be given together with 'viewOn'"),
         ));
     }
-    Namespace::new(call.db, on)?;
-    let pipeline = pipeline.cloned().unwrap_or_default();
-    let parsed = Pipeline::parse(&pipeline, &Env::with_collation(collection.collation.clone()))?;
-    if parsed.output.is_some() {
-        return Err(Error::new(
-            code::OPTION_NOT_SUPPORTED_ON_VIEW,
-            "$out and $merge cannot be used in a view definition",
-        ));
-    }
-    options.insert("viewOn", on);
-    options.insert("pipeline", pipeline.clone());
-    collection.view = Some(View {
+    let view = View {
         on: on.to_owned(),
-        pipeline,
-    });
+        pipeline: pipeline.cloned().unwrap_or_default(),
+    };
+    super::view::check_definition(call.db, &view, collection.collation.clone())?;
+    options.insert("viewOn", on);
+    options.insert("pipeline", view.pipeline.clone());
+    collection.view = Some(view);
     Ok(())
 }
 

@@ -93,7 +93,7 @@ pub(super) fn run_statement(
     namespace: &Namespace,
     statement: &Document,
 ) -> Result<i32> {
-    super::view::refuse(catalog, namespace)?;
+    super::view::writable(call, catalog, namespace)?;
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;

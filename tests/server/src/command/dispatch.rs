@@ -5,8 +5,10 @@ use super::{
     Call, api_version, client_metadata, concerns, generic, hello, labels, older, read_preference, sasl,
     table, transactional_write,
 };
+use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
+use crate::features;
 use crate::member::Member;
 use crate::session_info::Owner;
 use crate::storage::{Catalog, Namespace};
@@ -120,6 +122,10 @@ async fn answer(
     }
     let command = table::find(key, deployment);
     let result = match command {
+        None if features::is_command(key, deployment.is_mongos()) => {
+            sasl::check_user(deployment, client, key)
+                .and(Err(Error::not_served(format!("the command {key}"))))
+        }
         None => Err(Error::new(
             code::COMMAND_NOT_FOUND,
             format!("no such command: '{key}'"),
@@ -340,7 +346,13 @@ fn prepare(
     {
         deployment.gossip(*time);
     }
-    sasl::check_user(deployment, client, command.name)?;
+    let request = Request {
+        name: command.name,
+        key,
+        db,
+        body,
+    };
+    sasl::authorize(deployment, client, request)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
     older::check_options(command, deployment.version, body)?;

@@ -48,6 +48,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     };
 
     let catalog = call.catalog();
+    view::check_find(call, &catalog, &namespace)?;
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let is_view = catalog.get(&namespace).is_some_and(|found| found.view.is_some());

@@ -23,7 +23,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         return Ok(recorded);
     }
     let mut catalog = call.catalog();
-    super::view::refuse(&catalog, &namespace)?;
+    super::view::writable(call, &catalog, &namespace)?;
     let reply = modify(call, &mut catalog, &namespace)?;
     history.record(0, reply.clone());
     Ok(reply)

@@ -3,6 +3,7 @@
 use super::table::Command;
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
+use crate::features;
 use crate::session_info::{session_id, transaction_number};
 use crate::value::number::Number;
 use crate::violation::ViolationKind;
@@ -50,6 +51,12 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
     };
     for field in body.keys().skip(1) {
         if !GENERIC_FIELDS.contains(&field.as_str()) && !known.contains(&field.as_str()) {
+            if features::is_option(command.name, field) {
+                return Err(Error::not_served(format!(
+                    "{field} of the command {}",
+                    command.name
+                )));
+            }
             return Err(Error::new(
                 code::UNKNOWN_FIELD,
                 format!("BSON field '{}.{field}' is an unknown field.", command.name),
@@ -116,6 +123,7 @@ pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body
             format!("Cannot run '{}' in a multi-document transaction.", command.name),
         ));
     }
+    check_transaction_target(command, starts.is_some(), body)?;
     if body.contains_key("writeConcern") && !ends {
         return misplaced(
             ViolationKind::WriteConcern,
@@ -163,6 +171,23 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
         )
     };
     Err(refused.violating(ViolationKind::SessionFields))
+}
+
+/// Transactions work on user databases only, and begin by an operation on data.
+fn check_transaction_target(command: &Command, starts: bool, body: &Document) -> Result<()> {
+    let refused = |message: String| Err(Error::new(code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION, message));
+    let db = body.get_str("$db").unwrap_or_default();
+    if matches!(db, "admin" | "config" | "local") && !command.admin_only {
+        return refused(format!(
+            "Cannot run command against the '{db}' database in a transaction."
+        ));
+    }
+    if starts && command.name == "killCursors" {
+        return refused(
+            "Cannot run killCursors as the first operation in a multi-document transaction.".to_owned(),
+        );
+    }
+    Ok(())
 }
 
 /// Whether a command is a retryable write by its fields: it has a transaction number and is not part of a transaction.

@@ -210,6 +210,12 @@ fn by_pattern(collection: &Collection, pattern: &Document) -> Result<usize> {
 }
 
 pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
+    if ["viewOn", "pipeline"]
+        .iter()
+        .any(|option| call.body.contains_key(option))
+    {
+        return super::view::modify(call);
+    }
     let namespace = call.namespace()?;
     let args = call.args();
     let mut catalog = call.catalog();

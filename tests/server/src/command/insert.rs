@@ -23,7 +23,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         .sessions
         .history(call.body, call.deployment.is_replicated())?;
     let mut catalog = call.catalog();
-    super::view::refuse(&catalog, &namespace)?;
+    super::view::writable(call, &catalog, &namespace)?;
     let collection = catalog.get_or_create(&namespace)?;
     let name = namespace.to_string();
     let mut batch = Batch::default();

@@ -1,7 +1,8 @@
 //! `listCollections`, `listDatabases`, `listIndexes`.
 
-use super::Call;
 use super::view::SYSTEM_VIEWS;
+use super::{Call, sasl, system};
+use crate::auth::roles::Resource;
 use crate::cursor::{End, Opening};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
@@ -20,15 +21,12 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     let batch_size = cursor_batch_size(call)?;
     let mut rows = Vec::new();
     let catalog = call.catalog();
-    let views = catalog
+    let views = system::views_entry(&catalog, call.db);
+    let views = views.iter().map(|views| (SYSTEM_VIEWS, views));
+    let own = catalog
         .collections(call.db)
-        .find(|(_, collection)| collection.view.is_some())
-        .map(|(_, view)| system_views(view));
-    let collections = catalog
-        .collections(call.db)
-        .map(|(name, collection)| (name.as_str(), collection))
-        .chain(views.as_ref().map(|views| (SYSTEM_VIEWS, views)));
-    for (name, collection) in collections {
+        .map(|(name, own)| (name.as_str(), own));
+    for (name, collection) in own.chain(views) {
         let full = describe(name, collection);
         if filter.matches(&full, &env)? {
             rows.push(Arc::new(if name_only {
@@ -57,13 +55,6 @@ pub(crate) fn listed(
         owner: call.owner()?,
         source: None,
     }))
-}
-
-/// `system.views` as it is listed; its UUID is that of a view, which lists none.
-fn system_views(view: &Collection) -> Collection {
-    let mut views = Collection::new(None);
-    views.uuid = view.uuid;
-    views
 }
 
 fn describe(name: &str, collection: &Collection) -> Document {
@@ -104,13 +95,31 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let empty = Document::new();
     let env = Env::default();
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
+    let rights = sasl::rights(call.deployment, call.client);
+    let all = rights.allow(&Resource::Cluster, "listDatabases");
+    let authorized = match args.get("authorizedDatabases") {
+        Some(_) => args.flag("authorizedDatabases", false)?,
+        None => !all,
+    };
+    if !all && !authorized {
+        return Err(Error::new(
+            code::UNAUTHORIZED,
+            "Insufficient permissions to list all databases",
+        ));
+    }
     let mut databases = Vec::new();
     let mut total = 0;
     for (name, collections) in call.catalog().databases() {
-        let size: usize = collections.values().map(|collection| collection.bytes()).sum();
+        if authorized && !rights.reach(name) {
+            continue;
+        }
+        let taken = collections
+            .values()
+            .filter(|collection| collection.view.is_none());
+        let size: i64 = taken
+            .map(|collection| collection.storage_size() + collection.indexes_size())
+            .sum();
         let empty = collections.values().all(|collection| collection.len() == 0);
-        // As the server does for collections without data, some space counts as taken.
-        let size = size as i64 + 4096 * collections.len() as i64;
         let full = doc! { "name": name, "sizeOnDisk": size, "empty": empty };
         if filter.matches(&full, &env)? {
             total += size;

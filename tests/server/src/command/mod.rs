@@ -32,6 +32,7 @@ pub(crate) mod sasl;
 pub(crate) mod search_index;
 pub(crate) mod sharding;
 pub(crate) mod stats;
+pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod table_more;
 pub(crate) mod transactional_write;
@@ -102,6 +103,10 @@ impl<'c> Call<'c> {
             Some(_) => Collation::parse_field(self.body)?,
             None => collection.and_then(|collection| collection.collation.clone()),
         });
+        if self.deployment.is_replicated() {
+            let now = self.deployment.operation_time();
+            env.variables.insert("CLUSTER_TIME".to_owned(), now.into());
+        }
         crate::expression::define_let(self.args().document("let")?, &mut env)?;
         Ok(env)
     }

@@ -1,6 +1,8 @@
 //! Commands that log in and out, and the part of hello that does.
 
 use super::Call;
+use crate::auth::privileges::{self, Request, Rights};
+use crate::auth::roles::RoleName;
 use crate::auth::scram::{ClientFirst, Conversation, Hash};
 use crate::auth::{EXTERNAL, Session, UserName};
 use crate::deployment::{Deployment, lock};
@@ -28,10 +30,35 @@ const OPEN: [&str; 13] = [
     "endSessions",
 ];
 
+/// Whether a command needs no user.
+pub(super) fn is_open(command: &str) -> bool {
+    OPEN.contains(&command)
+}
+
 /// Whether a command may change who a connection is known to be.
 pub(super) fn identifies(command: &str) -> bool {
     super::hello::is_hello(command)
         || matches!(command, "saslStart" | "saslContinue" | "authenticate" | "logout")
+}
+
+/// 13 if the user's roles do not allow the command.
+pub(super) fn authorize(deployment: &Deployment, client: &Client, request: Request<'_>) -> Result<()> {
+    check_user(deployment, client, request.name)?;
+    if !deployment.users.required || OPEN.contains(&request.name) {
+        return Ok(());
+    }
+    match lock(&client.session).user.clone() {
+        Some(user) => privileges::check(&Rights::of(deployment, &user), &user, request),
+        None => Ok(()),
+    }
+}
+
+/// What the user of a connection may do.
+pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
+    match lock(&client.session).user.as_ref() {
+        Some(user) if deployment.users.required => Rights::of(deployment, user),
+        _ => Rights::Everything,
+    }
 }
 
 /// 13 if the command needs a user and the connection has none.
@@ -206,15 +233,20 @@ pub(crate) fn logout(call: &Call<'_>) -> Result<Document> {
 }
 
 pub(crate) fn connection_status(call: &Call<'_>) -> Result<Document> {
+    if call.args().flag("showPrivileges", false)? {
+        return Err(Error::not_served("connectionStatus with showPrivileges"));
+    }
     let user = lock(&call.client.session).user.clone();
     let users: Vec<Bson> = user
         .iter()
         .map(|user| doc! { "user": &user.name, "db": &user.db }.into())
         .collect();
     let roles = user.and_then(|user| call.deployment.users.find(&user));
-    Ok(doc! { "authInfo": {
-        "authenticatedUsers": users, "authenticatedUserRoles": roles.map(|user| user.roles).unwrap_or_default(),
-    } })
+    let roles: Vec<Document> = roles
+        .iter()
+        .flat_map(|user| user.roles.iter().map(RoleName::to_document))
+        .collect();
+    Ok(doc! { "authInfo": { "authenticatedUsers": users, "authenticatedUserRoles": roles } })
 }
 
 /// Adds to the reply to a hello what it asked about logging in. A login in it that fails leaves no trace.

@@ -12,7 +12,7 @@ pub(crate) fn is_dbgrid(call: &Call<'_>) -> Result<Document> {
 }
 
 pub(crate) fn list_shards(_: &Call<'_>) -> Result<Document> {
-    Ok(doc! { "shards": [{ "_id": "shard01", "host": "shard01/localhost:27217", "state": 1 }] })
+    Ok(doc! { "shards": [super::system::shard()] })
 }
 
 pub(crate) fn enable(call: &Call<'_>) -> Result<Document> {

@@ -397,14 +397,6 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
-        name: "explain",
-        fields: Some(&["verbosity"]),
-        access: Access::Read,
-        api_v1: true,
-        run: crate::explain::run,
-        ..COMMAND
-    },
-    Command {
         name: "listCollections",
         fields: Some(&["filter", "nameOnly", "authorizedCollections", "cursor"]),
         access: Access::Read,
@@ -457,6 +449,8 @@ const COMMANDS: &[Command] = &[
             "changeStreamPreAndPostImages",
             "expireAfterSeconds",
             "dryRun",
+            "viewOn",
+            "pipeline",
         ]),
         access: Access::Write,
         api_v1: true,
@@ -472,6 +466,14 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
 ];
+/// All commands that this deployment's processes have at this version.
+pub(super) fn all(deployment: &Deployment) -> impl Iterator<Item = &'static Command> {
+    COMMANDS
+        .iter()
+        .chain(super::table_more::COMMANDS)
+        .filter(|command| find(command.name, deployment).is_some())
+}
+
 /// The command with this name or alias, if this deployment's processes have it at this version.
 pub(crate) fn find(name: &str, deployment: &Deployment) -> Option<&'static Command> {
     let process = if deployment.is_mongos() {

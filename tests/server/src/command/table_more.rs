@@ -1,10 +1,20 @@
 //! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
 
 use super::table::{Access, COMMAND, Command, Process};
-use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, users};
+use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, system, users};
 
 /// Any fields: the command's answer does not depend on them, or it reads them itself.
 const ANY: Option<&[&str]> = None;
+
+/// The fields of `createUser` and `updateUser`.
+const USER_FIELDS: &[&str] = &[
+    "authenticationRestrictions",
+    "customData",
+    "digestPassword",
+    "mechanisms",
+    "pwd",
+    "roles",
+];
 
 /// The commands.
 pub(super) const COMMANDS: &[Command] = &[
@@ -94,6 +104,34 @@ pub(super) const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
+        name: "explain",
+        fields: Some(&["verbosity"]),
+        access: Access::Read,
+        api_v1: true,
+        run: crate::explain::run,
+        ..COMMAND
+    },
+    Command {
+        name: "listCommands",
+        run: system::list_commands,
+        ..COMMAND
+    },
+    Command {
+        name: "getDefaultRWConcern",
+        fields: Some(&["inMemory"]),
+        admin_only: true,
+        since: (4, 4),
+        run: system::default_concerns,
+        ..COMMAND
+    },
+    Command {
+        name: "profile",
+        fields: Some(&["slowms", "sampleRate", "filter"]),
+        access: Access::Read,
+        run: system::profile,
+        ..COMMAND
+    },
+    Command {
         name: "dbStats",
         aliases: &["dbstats"],
         fields: Some(&["scale", "freeStorage"]),
@@ -163,14 +201,14 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "createUser",
-        fields: ANY,
+        fields: Some(USER_FIELDS),
         access: Access::Write,
         run: users::create_user,
         ..COMMAND
     },
     Command {
         name: "updateUser",
-        fields: ANY,
+        fields: Some(USER_FIELDS),
         access: Access::Write,
         run: users::update_user,
         ..COMMAND
@@ -182,8 +220,44 @@ pub(super) const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
+        name: "dropAllUsersFromDatabase",
+        access: Access::Write,
+        run: users::drop_all_users,
+        ..COMMAND
+    },
+    Command {
+        name: "grantRolesToUser",
+        fields: Some(&["roles"]),
+        access: Access::Write,
+        run: users::grant_roles,
+        ..COMMAND
+    },
+    Command {
+        name: "revokeRolesFromUser",
+        fields: Some(&["roles"]),
+        access: Access::Write,
+        run: users::revoke_roles,
+        ..COMMAND
+    },
+    Command {
+        name: "rolesInfo",
+        fields: Some(&[
+            "showAuthenticationRestrictions",
+            "showBuiltinRoles",
+            "showPrivileges",
+        ]),
+        run: users::roles_info,
+        ..COMMAND
+    },
+    Command {
         name: "usersInfo",
-        fields: ANY,
+        fields: Some(&[
+            "filter",
+            "showAuthenticationRestrictions",
+            "showCredentials",
+            "showCustomData",
+            "showPrivileges",
+        ]),
         run: users::users_info,
         ..COMMAND
     },

@@ -164,7 +164,7 @@ pub(super) fn run_statement(
     namespace: &Namespace,
     statement: &Document,
 ) -> Result<Done> {
-    super::view::refuse(catalog, namespace)?;
+    super::view::writable(call, catalog, namespace)?;
     let args = Args::new("update.updates", statement);
     let mut env = statement_env(call, statement, catalog.get(namespace))?;
     let constants = args.document("c")?;

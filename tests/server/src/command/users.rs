@@ -1,6 +1,7 @@
 //! Commands that make, change, list and drop users.
 
 use super::Call;
+use crate::auth::roles::RoleName;
 use crate::auth::scram::{Hash, Stored};
 use crate::auth::{EXTERNAL, User, UserName};
 use crate::error::{Error, Result, code};
@@ -79,7 +80,8 @@ pub(crate) fn create_user(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let name = target(call)?;
     let password = args.string("pwd")?;
-    let roles = args.required_array("roles")?.clone();
+    let roles = RoleName::parse_all(args.required_array("roles")?, call.db)?;
+    refuse_restrictions(call)?;
     let credentials = match password {
         Some(_) if name.db == EXTERNAL => {
             return Err(Error::bad_value(
@@ -97,6 +99,7 @@ pub(crate) fn create_user(call: &Call<'_>) -> Result<Document> {
     let user = User {
         id: Uuid::new(),
         roles,
+        custom_data: args.document("customData")?.cloned(),
         credentials,
     };
     call.deployment.users.create(name, user)?;
@@ -107,7 +110,12 @@ pub(crate) fn update_user(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let name = target(call)?;
     let password = args.string("pwd")?;
-    let roles = args.array("roles")?.cloned();
+    let roles = match args.array("roles")? {
+        Some(roles) => Some(RoleName::parse_all(roles, call.db)?),
+        None => None,
+    };
+    let custom_data = args.document("customData")?.cloned();
+    refuse_restrictions(call)?;
     let credentials = match password {
         Some(password) => Some(credentials(call, &name, password)?),
         None => None,
@@ -126,6 +134,9 @@ pub(crate) fn update_user(call: &Call<'_>) -> Result<Document> {
         if let Some(roles) = roles {
             user.roles = roles;
         }
+        if custom_data.is_some() {
+            user.custom_data = custom_data;
+        }
     })?;
     Ok(Document::new())
 }
@@ -135,7 +146,77 @@ pub(crate) fn drop_user(call: &Call<'_>) -> Result<Document> {
     Ok(Document::new())
 }
 
+pub(crate) fn drop_all_users(call: &Call<'_>) -> Result<Document> {
+    let removed = call.deployment.users.remove_all(call.db);
+    Ok(doc! { "n": removed as i32 })
+}
+
+/// `grantRolesToUser`: a role that the user has already stays as it is.
+pub(crate) fn grant_roles(call: &Call<'_>) -> Result<Document> {
+    let roles = RoleName::parse_all(call.args().required_array("roles")?, call.db)?;
+    call.deployment.users.update(&target(call)?, |user| {
+        for role in roles {
+            if !user.roles.contains(&role) {
+                user.roles.push(role);
+            }
+        }
+    })?;
+    Ok(Document::new())
+}
+
+/// `revokeRolesFromUser`: a role that the user does not have is no error.
+pub(crate) fn revoke_roles(call: &Call<'_>) -> Result<Document> {
+    let roles = RoleName::parse_all(call.args().required_array("roles")?, call.db)?;
+    call.deployment.users.update(&target(call)?, |user| {
+        user.roles.retain(|role| !roles.contains(role));
+    })?;
+    Ok(Document::new())
+}
+
+/// `rolesInfo`: there are only the built-in roles.
+pub(crate) fn roles_info(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    if args.get("showPrivileges").is_some_and(crate::value::truthy) {
+        return Err(Error::not_served("rolesInfo with showPrivileges"));
+    }
+    let names = match call.body.get(call.key) {
+        Some(Bson::Array(items)) => items
+            .iter()
+            .map(|item| RoleName::read(item, call.db))
+            .collect::<Result<Vec<_>>>()?,
+        Some(item @ (Bson::String(_) | Bson::Document(_))) => vec![RoleName::read(item, call.db)?],
+        _ if args.flag("showBuiltinRoles", false)? => RoleName::of_database(call.db),
+        _ => Vec::new(),
+    };
+    let shown: Vec<Document> = names
+        .iter()
+        .filter(|name| name.exists())
+        .map(|name| {
+            let mut shown = name.to_document();
+            shown.extend(doc! { "isBuiltin": true, "roles": [], "inheritedRoles": [] });
+            shown
+        })
+        .collect();
+    Ok(doc! { "roles": shown })
+}
+
+fn refuse_restrictions(call: &Call<'_>) -> Result<()> {
+    match call.args().array("authenticationRestrictions")? {
+        Some(restrictions) if !restrictions.is_empty() => Err(Error::not_served(format!(
+            "{} with authenticationRestrictions",
+            call.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn users_info(call: &Call<'_>) -> Result<Document> {
+    for refused in ["showCredentials", "showPrivileges", "filter"] {
+        if call.args().get(refused).is_some_and(crate::value::truthy) {
+            return Err(Error::not_served(format!("usersInfo with {refused}")));
+        }
+    }
+    let custom_data = call.args().flag("showCustomData", true)?;
     let db = call.db;
     let wanted = |spec: &Bson| -> Result<UserName> {
         match spec {
@@ -168,14 +249,18 @@ pub(crate) fn users_info(call: &Call<'_>) -> Result<Document> {
                 .iter()
                 .map(|(hash, _)| hash.mechanism())
                 .collect();
-            let shown = doc! {
+            let roles: Vec<Document> = user.roles.iter().map(RoleName::to_document).collect();
+            let mut shown = doc! {
                 "_id": format!("{}.{}", name.db, name.name),
                 "userId": user.id,
                 "user": name.name,
                 "db": name.db,
-                "roles": user.roles,
+                "roles": roles,
                 "mechanisms": mechanisms,
             };
+            if let Some(data) = user.custom_data.filter(|_| custom_data) {
+                shown.insert("customData", data);
+            }
             shown.into()
         })
         .collect();

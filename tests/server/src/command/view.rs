@@ -1,15 +1,204 @@
-//! Views: what a read of one sees, the refusal of writes to it, and of definitions that refer to themselves.
+//! Views: what a read of one sees, and the refusal of writes to it.
 
-use super::Call;
+use super::{Call, system};
 use crate::aggregate::{Pipeline, Source};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
+use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
+use crate::value::collation::Collation;
 use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
 /// How deep views may be defined on views.
 const DEEPEST: usize = 20;
+
+/// The collection of a database that lists its views.
+pub(crate) const SYSTEM_VIEWS: &str = "system.views";
+
+/// The documents of `system.views`.
+pub(crate) fn definitions(catalog: &Catalog, database: &str) -> Vec<Document> {
+    let views = catalog.collections(database).filter_map(|(name, collection)| {
+        let view = collection.view.as_ref()?;
+        let mut definition = doc! {
+            "_id": format!("{database}.{name}"),
+            "viewOn": &view.on,
+            "pipeline": view.pipeline.clone(),
+        };
+        if let Some(collation) = &collection.collation {
+            definition.insert("collation", collation.to_document());
+        }
+        Some(definition)
+    });
+    views.collect()
+}
+
+/// The collections that a view reads.
+fn sources(view: &View) -> Vec<String> {
+    let mut found = vec![view.on.clone()];
+    of_stages(&view.pipeline, &mut found);
+    found
+}
+
+fn of_stages(stages: &[Bson], found: &mut Vec<String>) {
+    for (name, argument) in stages.iter().filter_map(Bson::as_document).flatten() {
+        match (name.as_str(), argument) {
+            ("$lookup" | "$unionWith" | "$graphLookup", Bson::Document(spec)) => {
+                let from = spec.get_str("from").or_else(|_| spec.get_str("coll"));
+                found.extend(from.ok().map(str::to_owned));
+                of_stages(spec.get_array("pipeline").map_or(&[][..], Vec::as_slice), found);
+            }
+            ("$unionWith", Bson::String(from)) => found.push(from.clone()),
+            ("$facet", Bson::Document(facets)) => {
+                for stages in facets.values().filter_map(Bson::as_array) {
+                    of_stages(stages, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Fails if a view would read itself, through other views (5), or through too many of them (165).
+pub(crate) fn check_graph(catalog: &Catalog, namespace: &Namespace, view: &View) -> Result<()> {
+    let mut path = vec![namespace.collection.clone()];
+    follow(catalog, namespace, view, &mut path)
+}
+
+fn follow(catalog: &Catalog, namespace: &Namespace, view: &View, path: &mut Vec<String>) -> Result<()> {
+    if path.len() > DEEPEST {
+        return Err(too_deep());
+    }
+    for source in sources(view) {
+        path.push(source.clone());
+        if source == namespace.collection {
+            let names: Vec<String> = path
+                .iter()
+                .map(|name| format!("{}.{name}", namespace.database))
+                .collect();
+            return Err(Error::new(
+                code::GRAPH_CONTAINS_CYCLE,
+                format!("View cycle detected: {}", names.join(" => ")),
+            ));
+        }
+        let below = Namespace::new(&namespace.database, &source)?;
+        if let Some(view) = catalog
+            .get(&below)
+            .and_then(|collection| collection.view.as_ref())
+        {
+            follow(catalog, namespace, view, path)?;
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+/// `collMod` with `viewOn` or `pipeline`.
+pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace()?;
+    let args = call.args();
+    let mut catalog = call.catalog();
+    let old = catalog.get(&namespace).ok_or_else(|| {
+        Error::new(
+            code::NAMESPACE_NOT_FOUND,
+            format!("ns does not exist: {namespace}"),
+        )
+    })?;
+    let Some(view) = &old.view else {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "'viewOn' and 'pipeline' are only supported on a view",
+        ));
+    };
+    let view = View {
+        on: args.string("viewOn")?.unwrap_or(&view.on).to_owned(),
+        pipeline: args.array("pipeline")?.unwrap_or(&view.pipeline).clone(),
+    };
+    check_definition(call.db, &view, old.collation.clone())?;
+    check_graph(&catalog, &namespace, &view)?;
+    if let Some(collection) = catalog.get_mut(&namespace) {
+        collection.options.insert("viewOn", &view.on);
+        collection.options.insert("pipeline", view.pipeline.clone());
+        collection.view = Some(view);
+    }
+    call.wrote();
+    Ok(Document::new())
+}
+
+/// Fails if the definition of a view is not a valid one by itself.
+pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Collation>) -> Result<()> {
+    Namespace::new(database, &view.on)?;
+    let parsed = Pipeline::parse(&view.pipeline, &Env::with_collation(collation))?;
+    if parsed.output.is_some() {
+        return Err(Error::new(
+            code::OPTION_NOT_SUPPORTED_ON_VIEW,
+            "$out and $merge cannot be used in a view definition",
+        ));
+    }
+    Ok(())
+}
+
+/// Fails on options of `find` that an aggregation, which a read of a view is, does not have.
+pub(crate) fn check_find(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace) -> Result<()> {
+    if catalog
+        .get(namespace)
+        .is_none_or(|collection| collection.view.is_none())
+    {
+        return Ok(());
+    }
+    let refused = |what: &str| {
+        Err(Error::new(
+            code::INVALID_PIPELINE_OPERATOR,
+            format!("{what} not supported in aggregation"),
+        ))
+    };
+    if call
+        .args()
+        .document("sort")?
+        .is_some_and(|sort| sort.contains_key("$natural"))
+    {
+        return refused("Sort option $natural");
+    }
+    for option in [
+        "tailable",
+        "awaitData",
+        "noCursorTimeout",
+        "oplogReplay",
+        "returnKey",
+        "showRecordId",
+    ] {
+        if call.args().flag(option, false)? {
+            return refused(&format!("Option {option}"));
+        }
+    }
+    for option in ["min", "max"] {
+        if call
+            .args()
+            .document(option)?
+            .is_some_and(|bound| !bound.is_empty())
+        {
+            return refused(&format!("Option {option}"));
+        }
+    }
+    Ok(())
+}
+
+/// Fails if the command may not write to the namespace: it is a view, or a capped collection in a transaction.
+pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace) -> Result<()> {
+    refuse(catalog, namespace)?;
+    let capped = catalog
+        .get(namespace)
+        .is_some_and(|collection| collection.capped.is_some());
+    if capped && call.body.contains_key("autocommit") {
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
+            ),
+        ));
+    }
+    Ok(())
+}
 
 /// Fails if the namespace is a view.
 pub(crate) fn refuse(catalog: &Catalog, namespace: &Namespace) -> Result<()> {
@@ -22,108 +211,6 @@ pub(crate) fn refuse(catalog: &Catalog, namespace: &Namespace) -> Result<()> {
     }
 }
 
-/// The collection that a database has as soon as it has a view: one document per view.
-pub(crate) const SYSTEM_VIEWS: &str = "system.views";
-
-/// The definitions of a database's views as `system.views` holds them.
-pub(crate) fn definitions(catalog: &Catalog, database: &str) -> Vec<Document> {
-    catalog
-        .collections(database)
-        .filter_map(|(name, collection)| {
-            let view = collection.view.as_ref()?;
-            let mut definition = doc! {
-                "_id": format!("{database}.{name}"), "viewOn": &view.on, "pipeline": view.pipeline.clone(),
-            };
-            if let Some(collation) = &collection.collation {
-                definition.insert("collation", collation.to_document());
-            }
-            Some(definition)
-        })
-        .collect()
-}
-
-/// Fails if a view with this definition would lead back to itself, or stand on too many others.
-pub(crate) fn check_references(
-    catalog: &Catalog,
-    name: &Namespace,
-    on: &str,
-    pipeline: &[Bson],
-) -> Result<()> {
-    let mut trail = vec![name.collection.clone()];
-    follow(catalog, &name.database, references(on, pipeline), &mut trail)
-}
-
-fn follow(catalog: &Catalog, database: &str, next: Vec<String>, trail: &mut Vec<String>) -> Result<()> {
-    for name in next {
-        if name == trail[0] {
-            let path: Vec<String> = trail
-                .iter()
-                .chain([&name])
-                .map(|name| format!("{database}.{name}"))
-                .collect();
-            return Err(Error::new(
-                code::GRAPH_CONTAINS_CYCLE,
-                format!("View cycle detected: {}", path.join(" => ")),
-            ));
-        }
-        let namespace = Namespace::new(database, &name)?;
-        let Some(view) = catalog
-            .get(&namespace)
-            .and_then(|collection| collection.view.as_ref())
-        else {
-            continue;
-        };
-        if trail.len() >= DEEPEST {
-            return Err(Error::new(
-                code::VIEW_DEPTH_LIMIT_EXCEEDED,
-                format!("View depth limit exceeded; maximum depth is {DEEPEST}"),
-            ));
-        }
-        trail.push(name);
-        follow(catalog, database, references(&view.on, &view.pipeline), trail)?;
-        trail.pop();
-    }
-    Ok(())
-}
-
-/// The collections of the same database that a view reads.
-fn references(on: &str, pipeline: &[Bson]) -> Vec<String> {
-    let mut found = vec![on.to_owned()];
-    pipeline_references(pipeline, &mut found);
-    found
-}
-
-fn pipeline_references(pipeline: &[Bson], found: &mut Vec<String>) {
-    for (name, argument) in pipeline.iter().filter_map(Bson::as_document).flatten() {
-        let collection = match (name.as_str(), argument) {
-            ("$unionWith", Bson::String(collection)) => Some(collection),
-            ("$unionWith", Bson::Document(fields)) => match fields.get("coll") {
-                Some(Bson::String(collection)) => Some(collection),
-                _ => None,
-            },
-            ("$lookup" | "$graphLookup", Bson::Document(fields)) => match fields.get("from") {
-                Some(Bson::String(collection)) => Some(collection),
-                _ => None,
-            },
-            _ => None,
-        };
-        found.extend(collection.cloned());
-        match (name.as_str(), argument) {
-            ("$facet", Bson::Document(facets)) => {
-                for inner in facets.values().filter_map(Bson::as_array) {
-                    pipeline_references(inner, found);
-                }
-            }
-            (_, Bson::Document(fields)) => {
-                if let Some(Bson::Array(inner)) = fields.get("pipeline") {
-                    pipeline_references(inner, found);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The collection that a read sees: itself, or the rows that a view gives.
 pub(crate) fn readable<'c>(
     call: &Call<'_>,
@@ -133,27 +220,32 @@ pub(crate) fn readable<'c>(
     rows(call, catalog, namespace, 0)
 }
 
+fn too_deep() -> Error {
+    Error::new(
+        code::VIEW_DEPTH_LIMIT_EXCEEDED,
+        format!("View depth is limited to {DEEPEST}"),
+    )
+}
+
 fn rows<'c>(
     call: &Call<'_>,
     catalog: &'c Catalog,
     namespace: &Namespace,
     depth: usize,
 ) -> Result<Option<Cow<'c, Collection>>> {
+    system::check_readable(call.deployment, namespace)?;
     let Some(collection) = catalog.get(namespace) else {
-        if namespace.collection == SYSTEM_VIEWS {
-            let rows = definitions(catalog, &namespace.database);
-            return Ok((!rows.is_empty()).then(|| Cow::Owned(Collection::of_rows(rows, None))));
-        }
-        return Ok(None);
+        let views = match namespace.collection.as_str() {
+            SYSTEM_VIEWS => definitions(catalog, &namespace.database),
+            _ => Vec::new(),
+        };
+        return Ok((!views.is_empty()).then(|| Cow::Owned(Collection::of_rows(views, None))));
     };
     let Some(view) = &collection.view else {
         return Ok(Some(Cow::Borrowed(collection)));
     };
     if depth >= DEEPEST {
-        return Err(Error::new(
-            code::VIEW_DEPTH_LIMIT_EXCEEDED,
-            format!("View depth is limited to {DEEPEST}"),
-        ));
+        return Err(too_deep());
     }
     let on = Namespace::new(&namespace.database, &view.on)?;
     let below = rows(call, catalog, &on, depth + 1)?;
@@ -170,9 +262,7 @@ fn rows<'c>(
         host: &call.deployment.hosts[call.member.index],
         lsid: None,
     };
-    let rows = Pipeline::parse(&view.pipeline, &env)?
-        .run(documents, source, &env)
-        .map_err(Error::executing)?;
+    let rows = Pipeline::parse(&view.pipeline, &env)?.run(documents, source, &env)?;
     Ok(Some(Cow::Owned(Collection::of_rows(
         rows,
         collection.collation.clone(),

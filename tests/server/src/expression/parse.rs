@@ -4,6 +4,7 @@ use super::arguments::{ArgumentCodes, check_arity};
 use super::{Expression, Function, NamedFunction};
 use crate::aggregate::quantile::Quantile;
 use crate::error::{Error, Result, code};
+use crate::features::Feature;
 use crate::query::Env;
 use crate::query::path::check_field_path;
 use crate::value::format;
@@ -85,10 +86,7 @@ impl<'e> Parser<'e> {
             && !self.locals.iter().any(|name| name == variable)
             && !self.env.variables.contains_key(variable)
         {
-            return Err(Error::new(
-                17276,
-                format!("Use of undefined variable: {variable}"),
-            ));
+            return Err(undefined(variable));
         }
         Ok(Expression::Path(variable.to_owned(), parts))
     }
@@ -171,10 +169,12 @@ impl<'e> Parser<'e> {
         {
             return self.named(function, argument);
         }
-        Err(Error::new(
-            code::INVALID_PIPELINE_OPERATOR,
-            format!("Unrecognized expression '{name}'"),
-        ))
+        Err(Feature::Expression.refuse(name, || {
+            Error::new(
+                code::INVALID_PIPELINE_OPERATOR,
+                format!("Unrecognized expression '{name}'"),
+            )
+        }))
     }
 
     fn named(&mut self, function: &'static NamedFunction, argument: &Bson) -> Result<Expression> {
@@ -450,6 +450,16 @@ impl<'e> Parser<'e> {
         let body = self.within(&["this", "value"], body)?;
         Ok(Expression::Reduce(Box::new([input, initial, *body])))
     }
+}
+
+/// The error of a variable that is not defined.
+fn undefined(variable: &str) -> Error {
+    if variable == "CLUSTER_TIME" {
+        return Error::new(51144, "Builtin variable '$$CLUSTER_TIME' is not available");
+    }
+    Feature::Variable.refuse(variable, || {
+        Error::new(17276, format!("Use of undefined variable: {variable}"))
+    })
 }
 
 /// User variables begin with a lower case letter (or are not ASCII); `CURRENT` may be set too.

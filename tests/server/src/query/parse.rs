@@ -6,6 +6,7 @@ use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
+use crate::features::Feature;
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use crate::value::{collation::Collation, format};
@@ -79,14 +80,13 @@ impl Parser<'_> {
             // The sleep is over when the filter is used: it must not hold the storage.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
             "sampleRate" => self.sample(value)?,
-            "text" | "where" => {
-                return Err(Error::not_served(format!("${operator} in a filter")));
-            }
             _ => {
-                return Err(Error::bad_value(format!(
-                    "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \
-                     consider using $getField or $setField."
-                )));
+                return Err(Feature::QueryOperator.refuse(&format!("${operator}"), || {
+                    Error::bad_value(format!(
+                        "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \
+                         consider using $getField or $setField."
+                    ))
+                }));
             }
         }))
     }
@@ -201,10 +201,10 @@ impl Parser<'_> {
                 field(Test::Bits(Bits::parse(name, value)?))
             }
             "$comment" => return Ok(None),
-            "$near" | "$nearSphere" | "$geoWithin" | "$geoIntersects" | "$within" => {
-                return Err(Error::not_served(format!("{name} in a filter")));
+            other => {
+                return Err(Feature::QueryOperator
+                    .refuse(other, || Error::bad_value(format!("unknown operator: {other}"))));
             }
-            other => return Err(Error::bad_value(format!("unknown operator: {other}"))),
         }))
     }
 

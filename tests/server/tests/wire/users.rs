@@ -1,9 +1,12 @@
 //! Users: who is refused, and how they are made, listed, changed and dropped.
 
 use crate::client::{Client, code, on, standalone};
+use crate::scram;
 use bson::spec::BinarySubtype;
-use bson::{Binary, Document, doc};
+use bson::{Binary, Bson, Document, doc};
 use marula_test_server::TestServer;
+use std::collections::HashMap;
+use std::net::SocketAddr;
 
 /// A server that wants users, and a client that is none.
 async fn guarded(version: &str) -> (TestServer, Client) {
@@ -162,4 +165,224 @@ async fn the_handshake_tells_of_mechanisms_and_takes_the_first_message() {
     legacy.extend(hello);
     let reply = ok(&mut client, "admin", legacy).await;
     assert!(!reply.contains_key("speculativeAuthenticate"));
+}
+
+/// A client that has logged in as a user of a database.
+async fn logged_in(address: SocketAddr, db: &str, user: &str, password: &str) -> Client {
+    let mut client = Client::connect(address).await;
+    scram::log_in(&mut client, db, user, password).await;
+    client
+}
+
+#[tokio::test]
+async fn roles_say_what_a_user_may_do() {
+    let (server, _) = guarded("8.2.0").await;
+    let address = server.addresses()[0];
+    let mut root = logged_in(address, "admin", "root", "p@ss:word").await;
+    ok(
+        &mut root,
+        "shop",
+        doc! {"insert": "items", "documents": [{"_id": 1}]},
+    )
+    .await;
+    ok(
+        &mut root,
+        "other",
+        doc! {"insert": "things", "documents": [{"_id": 1}]},
+    )
+    .await;
+    for (user, roles) in [
+        ("reader", vec![Bson::from("read")]),
+        ("writer", vec!["readWrite".into()]),
+        ("owner", vec!["dbOwner".into()]),
+        (
+            "monitor",
+            vec![doc! {"role": "clusterMonitor", "db": "admin"}.into()],
+        ),
+        ("none", Vec::new()),
+    ] {
+        let create = doc! {"createUser": user, "pwd": user, "roles": roles};
+        ok(&mut root, "shop", create).await;
+    }
+    let find = || doc! {"find": "items"};
+    let insert = || doc! {"insert": "items", "documents": [{"x": 1}]};
+    let upsert =
+        || doc! {"update": "items", "updates": [{"q": {"_id": 5}, "u": {"$set": {"x": 1}}, "upsert": true}]};
+    let index = || doc! {"createIndexes": "items", "indexes": [{"key": {"x": 1}, "name": "x"}]};
+    let out = || doc! {"aggregate": "items", "pipeline": [{"$out": "copy"}], "cursor": {}};
+    let elsewhere =
+        || doc! {"aggregate": "items", "pipeline": [{"$out": {"db": "other", "coll": "copy"}}], "cursor": {}};
+    let explain = || doc! {"explain": {"delete": "items", "deletes": [{"q": {}, "limit": 1}]}};
+    let bulk =
+        || doc! {"bulkWrite": 1, "ops": [{"insert": 0, "document": {}}], "nsInfo": [{"ns": "shop.items"}]};
+    let mut clients: HashMap<&str, Client> = HashMap::new();
+    for (user, db, allowed, body) in [
+        ("reader", "shop", true, find()),
+        ("reader", "other", false, find()),
+        ("reader", "shop", true, doc! {"count": "items"}),
+        ("reader", "shop", true, doc! {"listCollections": 1}),
+        ("reader", "shop", true, doc! {"dbStats": 1}),
+        ("reader", "other", false, doc! {"dbStats": 1}),
+        ("reader", "shop", false, insert()),
+        ("reader", "shop", false, upsert()),
+        ("reader", "shop", false, out()),
+        ("reader", "shop", false, explain()),
+        ("reader", "admin", false, bulk()),
+        ("reader", "shop", false, doc! {"drop": "items"}),
+        ("reader", "admin", false, doc! {"serverStatus": 1}),
+        ("reader", "shop", true, doc! {"usersInfo": "reader"}),
+        ("reader", "shop", false, doc! {"usersInfo": 1}),
+        ("writer", "shop", true, insert()),
+        ("writer", "shop", true, upsert()),
+        ("writer", "shop", true, index()),
+        ("writer", "shop", true, out()),
+        ("writer", "shop", false, elsewhere()),
+        ("writer", "shop", true, explain()),
+        ("writer", "admin", true, bulk()),
+        ("writer", "shop", false, doc! {"collMod": "items"}),
+        (
+            "writer",
+            "shop",
+            false,
+            doc! {"insert": "items", "documents": [{}], "bypassDocumentValidation": true},
+        ),
+        (
+            "writer",
+            "shop",
+            false,
+            doc! {"createUser": "u", "pwd": "p", "roles": []},
+        ),
+        ("owner", "shop", true, doc! {"collMod": "items"}),
+        (
+            "owner",
+            "shop",
+            true,
+            doc! {"createUser": "u", "pwd": "p", "roles": ["read"]},
+        ),
+        (
+            "owner",
+            "shop",
+            false,
+            doc! {"createUser": "v", "pwd": "p", "roles": [{"role": "root", "db": "admin"}]},
+        ),
+        (
+            "owner",
+            "other",
+            false,
+            doc! {"createUser": "v", "pwd": "p", "roles": []},
+        ),
+        ("monitor", "admin", true, doc! {"serverStatus": 1}),
+        ("monitor", "admin", true, doc! {"currentOp": 1}),
+        ("monitor", "admin", false, doc! {"killOp": 1, "op": 1}),
+        ("monitor", "shop", false, find()),
+        ("none", "shop", false, find()),
+        ("none", "admin", true, doc! {"ping": 1}),
+        ("none", "admin", true, doc! {"currentOp": 1, "$ownOps": true}),
+    ] {
+        if !clients.contains_key(user) {
+            clients.insert(user, logged_in(address, "shop", user, user).await);
+        }
+        let shown = body.to_string();
+        let reply = clients.get_mut(user).unwrap().run(on(db, body)).await;
+        assert_eq!(
+            code(&reply),
+            if allowed { 0 } else { 13 },
+            "{user} on {db}: {shown}: {reply}"
+        );
+    }
+    let mut reader = logged_in(address, "shop", "reader", "reader").await;
+    let reply = reader.run(on("other", find())).await;
+    assert_eq!(
+        reply.get_str("errmsg").unwrap(),
+        "not authorized on other to execute command { find: \"items\", $db: \"other\" }"
+    );
+    // Passwords are not shown.
+    let reply = reader
+        .run(on(
+            "shop",
+            doc! {"createUser": "u", "pwd": "hunter2", "roles": []},
+        ))
+        .await;
+    assert!(!reply.to_string().contains("hunter2"), "{reply}");
+    // Only the databases that the user may see are listed.
+    let names = |reply: &Document| -> Vec<String> {
+        let databases = reply.get_array("databases").unwrap().iter();
+        databases
+            .map(|database| {
+                database
+                    .as_document()
+                    .unwrap()
+                    .get_str("name")
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect()
+    };
+    let listed = ok(&mut reader, "admin", doc! {"listDatabases": 1}).await;
+    assert_eq!(names(&listed), ["shop"]);
+    let refused = doc! {"listDatabases": 1, "authorizedDatabases": false};
+    assert_eq!(code(&reader.run(on("admin", refused)).await), 13);
+    let listed = ok(&mut root, "admin", doc! {"listDatabases": 1}).await;
+    assert_eq!(names(&listed), ["admin", "local", "other", "shop"]);
+    // A dropped user may do nothing, though still connected.
+    ok(&mut root, "shop", doc! {"dropUser": "reader"}).await;
+    assert_eq!(code(&reader.run(on("shop", find())).await), 13);
+}
+
+#[tokio::test]
+async fn roles_are_granted_and_revoked() {
+    let (_server, mut client) = standalone().await;
+    let create = doc! {"createUser": "u", "pwd": "p", "roles": ["read"], "customData": {"a": 1}};
+    ok(&mut client, "db", create).await;
+    let roles = async |client: &mut Client| {
+        let reply = ok(client, "db", doc! {"usersInfo": "u"}).await;
+        let user = reply.get_array("users").unwrap()[0]
+            .as_document()
+            .unwrap()
+            .clone();
+        assert_eq!(user.get_document("customData").unwrap(), &doc! {"a": 1});
+        user.get_array("roles").unwrap().clone()
+    };
+    let read = || Bson::from(doc! {"role": "read", "db": "db"});
+    let root = || Bson::from(doc! {"role": "root", "db": "admin"});
+    assert_eq!(roles(&mut client).await, [read()]);
+    let grant = doc! {"grantRolesToUser": "u", "roles": ["read", {"role": "root", "db": "admin"}]};
+    ok(&mut client, "db", grant).await;
+    assert_eq!(roles(&mut client).await, [read(), root()]);
+    ok(
+        &mut client,
+        "db",
+        doc! {"revokeRolesFromUser": "u", "roles": ["read", "dbAdmin"]},
+    )
+    .await;
+    assert_eq!(roles(&mut client).await, [root()]);
+    let reply = ok(&mut client, "db", doc! {"rolesInfo": ["read", "nonsense"]}).await;
+    let expected = doc! {"role": "read", "db": "db", "isBuiltin": true, "roles": [], "inheritedRoles": []};
+    assert_eq!(reply.get_array("roles").unwrap(), &[Bson::from(expected)]);
+    let reply = ok(
+        &mut client,
+        "admin",
+        doc! {"rolesInfo": 1, "showBuiltinRoles": true},
+    )
+    .await;
+    assert!(reply.get_array("roles").unwrap().len() > 10);
+    for (expected, body) in [
+        (31, doc! {"createUser": "v", "pwd": "p", "roles": ["nonsense"]}),
+        (31, doc! {"createUser": "v", "pwd": "p", "roles": ["root"]}),
+        (31, doc! {"updateUser": "u", "roles": ["nonsense"]}),
+        (31, doc! {"grantRolesToUser": "u", "roles": ["nonsense"]}),
+        (11, doc! {"grantRolesToUser": "v", "roles": ["read"]}),
+        (238, doc! {"createRole": "r", "privileges": [], "roles": []}),
+    ] {
+        let shown = body.to_string();
+        assert_eq!(code(&client.run(on("db", body)).await), expected, "{shown}");
+    }
+    ok(
+        &mut client,
+        "db",
+        doc! {"createUser": "v", "pwd": "p", "roles": []},
+    )
+    .await;
+    let reply = ok(&mut client, "db", doc! {"dropAllUsersFromDatabase": 1}).await;
+    assert_eq!(reply.get_i32("n").unwrap(), 2);
 }

@@ -1,0 +1,463 @@
+//! What MongoDB has and this server lacks, by name, so that a missing feature is refused as missing (238 NotImplemented) and only a
+//! misspelt name as unknown. The tables name what MongoDB 8.2 documents or accepts; what is served is found before they are asked.
+
+use crate::error::Error;
+
+/// Commands that mongod and mongos have.
+const COMMANDS: &[&str] = &[
+    "analyze",
+    "analyzeShardKey",
+    "appendOplogNote",
+    "cleanupStructuredEncryptionData",
+    "clearLog",
+    "compactStructuredEncryptionData",
+    "configureQueryAnalyzer",
+    "connPoolStats",
+    "connPoolSync",
+    "convertToCapped",
+    "createRole",
+    "dataSize",
+    "datasize",
+    "dropAllRolesFromDatabase",
+    "dropConnections",
+    "dropRole",
+    "features",
+    "filemd5",
+    "fsync",
+    "fsyncUnlock",
+    "getAuditConfig",
+    "getChangeStreamState",
+    "getClusterParameter",
+    "getDiagnosticData",
+    "getQueryableEncryptionCountInfo",
+    "getShardMap",
+    "getShardVersion",
+    "grantPrivilegesToRole",
+    "grantRolesToRole",
+    "invalidateUserCache",
+    "killAllSessionsByPattern",
+    "logApplicationMessage",
+    "logRotate",
+    "netstat",
+    "oidcListKeys",
+    "oidcRefreshKeys",
+    "planCacheClear",
+    "planCacheClearFilters",
+    "planCacheListFilters",
+    "planCacheSetFilter",
+    "reapLogicalSessionCacheNow",
+    "refreshLogicalSessionCacheNow",
+    "releaseMemory",
+    "removeQuerySettings",
+    "revokePrivilegesFromRole",
+    "revokeRolesFromRole",
+    "rotateCertificates",
+    "rotateFTDC",
+    "setAuditConfig",
+    "setChangeStreamState",
+    "setClusterParameter",
+    "setDefaultRWConcern",
+    "setFeatureCompatibilityVersion",
+    "setIndexCommitQuorum",
+    "setProfilingFilterGlobally",
+    "setQuerySettings",
+    "setUserWriteBlockMode",
+    "shutdown",
+    "startRecordingTraffic",
+    "startTrafficRecording",
+    "stopRecordingTraffic",
+    "stopTrafficRecording",
+    "getTrafficRecordingStatus",
+    "updateRole",
+    "validateDBMetadata",
+    "waitForFailPoint",
+    "whatsmysni",
+];
+
+/// Commands that only mongod has.
+const MONGOD_COMMANDS: &[&str] = &[
+    "applyOps",
+    "autoCompact",
+    "autoSplitVector",
+    "cleanupOrphaned",
+    "cloneCollectionAsCapped",
+    "compact",
+    "coordinateCommitTransaction",
+    "dbHash",
+    "dbhash",
+    "getDatabaseVersion",
+    "listDatabasesForAllTenants",
+    "lockInfo",
+    "prepareTransaction",
+    "reIndex",
+    "replSetAbortPrimaryCatchUp",
+    "replSetGetRBID",
+    "replSetHeartbeat",
+    "replSetInitiate",
+    "replSetMaintenance",
+    "replSetReconfig",
+    "replSetRequestVotes",
+    "replSetResizeOplog",
+    "replSetStepUp",
+    "replSetSyncFrom",
+    "replSetUpdatePosition",
+    "setShardVersion",
+    "shardingState",
+    "splitChunk",
+    "splitVector",
+    "top",
+    "voteAbortIndexBuild",
+    "voteCommitIndexBuild",
+];
+
+/// Commands that only mongos has.
+const MONGOS_COMMANDS: &[&str] = &[
+    "abortMoveCollection",
+    "abortReshardCollection",
+    "abortRewriteCollection",
+    "abortUnshardCollection",
+    "addShard",
+    "addShardToZone",
+    "balancerCollectionStatus",
+    "balancerStart",
+    "balancerStatus",
+    "balancerStop",
+    "changePrimary",
+    "cleanupReshardCollection",
+    "clearJumboFlag",
+    "commitReshardCollection",
+    "commitShardRemoval",
+    "commitTransitionToDedicatedConfigServer",
+    "configureCollectionBalancing",
+    "getTransitionToDedicatedConfigServerStatus",
+    "mergeAllChunksOnShard",
+    "mergeChunks",
+    "moveChunk",
+    "moveCollection",
+    "movePrimary",
+    "moveRange",
+    "multicast",
+    "refineCollectionShardKey",
+    "removeShard",
+    "removeShardFromZone",
+    "repairShardedCollectionChunksHistory",
+    "resetPlacementHistory",
+    "reshardCollection",
+    "rewriteCollection",
+    "setAllowMigrations",
+    "shardDrainingStatus",
+    "split",
+    "startShardDraining",
+    "startTransitionToDedicatedConfigServer",
+    "stopShardDraining",
+    "stopTransitionToDedicatedConfigServer",
+    "transitionFromDedicatedConfigServer",
+    "transitionToDedicatedConfigServer",
+    "unshardCollection",
+    "untrackUnshardedCollection",
+    "updateZoneKeyRange",
+];
+
+/// Operators of expressions.
+const EXPRESSIONS: &[&str] = &[
+    "$acos",
+    "$acosh",
+    "$asin",
+    "$asinh",
+    "$atan",
+    "$atan2",
+    "$atanh",
+    "$binarySize",
+    "$bitAnd",
+    "$bitNot",
+    "$bitOr",
+    "$bitXor",
+    "$bsonSize",
+    "$cos",
+    "$cosh",
+    "$degreesToRadians",
+    "$encStrContains",
+    "$encStrEndsWith",
+    "$encStrNormalizedEq",
+    "$encStrStartsWith",
+    "$function",
+    "$log",
+    "$log10",
+    "$median",
+    "$meta",
+    "$percentile",
+    "$radiansToDegrees",
+    "$sigmoid",
+    "$similarityCosine",
+    "$similarityDotProduct",
+    "$similarityEuclidean",
+    "$sin",
+    "$sinh",
+    "$tan",
+    "$tanh",
+    "$toHashedIndexKey",
+    "$toUUID",
+    "$tsIncrement",
+    "$tsSecond",
+];
+
+/// Accumulators of `$group` and `$bucket`.
+const ACCUMULATORS: &[&str] = &[
+    "$accumulator",
+    "$bottom",
+    "$bottomN",
+    "$concatArrays",
+    "$firstN",
+    "$lastN",
+    "$maxN",
+    "$median",
+    "$minN",
+    "$percentile",
+    "$setUnion",
+    "$top",
+    "$topN",
+];
+
+/// Operators of filters, on a field or at the top.
+const QUERY_OPERATORS: &[&str] = &[
+    "$encStrContains",
+    "$encStrEndsWith",
+    "$encStrNormalizedEq",
+    "$encStrStartsWith",
+    "$geoIntersects",
+    "$geoNear",
+    "$geoWithin",
+    "$near",
+    "$nearSphere",
+    "$sampleRate",
+    "$text",
+    "$where",
+    "$within",
+];
+
+/// Variables of the system.
+const VARIABLES: &[&str] = &["IS_MR", "JS_SCOPE", "SEARCH_META", "USER_ROLES"];
+
+/// Stages of pipelines.
+const STAGES: &[&str] = &[
+    "$backupCursor",
+    "$backupCursorExtend",
+    "$bucketAuto",
+    "$changeStream",
+    "$changeStreamSplitLargeEvent",
+    "$densify",
+    "$fill",
+    "$geoNear",
+    "$graphLookup",
+    "$listCatalog",
+    "$listClusterCatalog",
+    "$listExtensions",
+    "$listMqlEntities",
+    "$listSampledQueries",
+    "$listSearchIndexes",
+    "$listSessions",
+    "$mergeCursors",
+    "$operationMetrics",
+    "$planCacheStats",
+    "$querySettings",
+    "$queryStats",
+    "$rankFusion",
+    "$redact",
+    "$score",
+    "$scoreFusion",
+    "$search",
+    "$searchBeta",
+    "$searchMeta",
+    "$setWindowFields",
+    "$shardedDataDistribution",
+    "$vectorSearch",
+];
+
+/// Options by command. Those of `*` belong to every command.
+const OPTIONS: &[(&str, &[&str])] = &[
+    (
+        "*",
+        &[
+            "$tenant",
+            "$traceCtx",
+            "expectPrefix",
+            "mayBypassWriteBlocking",
+            "requestGossipRoutingCache",
+            "serialization_context",
+            "versionContext",
+        ],
+    ),
+    (
+        "aggregate",
+        &[
+            "$_generateV2ResumeTokens",
+            "$_requestReshardingResumeToken",
+            "$_requestResumeToken",
+            "$_resumeAfter",
+            "$_startAt",
+            "collectionUUID",
+            "encryptionInformation",
+            "exchange",
+            "fromMongos",
+            "fromRouter",
+            "includeQueryStatsMetrics",
+            "isMapReduceCommand",
+            "legacyRuntimeConstants",
+            "needsMerge",
+            "passthroughToShard",
+            "querySettings",
+            "runtimeConstants",
+            "unwrappedReadPref",
+        ],
+    ),
+    (
+        "find",
+        &[
+            "$_passthroughToShard",
+            "$_requestResumeToken",
+            "$_resumeAfter",
+            "$_startAt",
+            "encryptionInformation",
+            "includeQueryStatsMetrics",
+            "legacyRuntimeConstants",
+            "mirrored",
+            "querySettings",
+            "readOnce",
+            "runtimeConstants",
+            "term",
+            "unwrappedReadPref",
+        ],
+    ),
+    ("getMore", &["includeQueryStatsMetrics"]),
+    (
+        "count",
+        &[
+            "collectionUUID",
+            "encryptionInformation",
+            "includeQueryStatsMetrics",
+            "queryOptions",
+        ],
+    ),
+    (
+        "distinct",
+        &["collectionUUID", "includeQueryStatsMetrics", "querySettings"],
+    ),
+    (
+        "insert",
+        &["collectionUUID", "encryptionInformation", "isTimeseriesNamespace"],
+    ),
+    (
+        "update",
+        &[
+            "collectionUUID",
+            "encryptionInformation",
+            "isTimeseriesNamespace",
+            "legacyRuntimeConstants",
+            "originalCollation",
+            "originalQuery",
+            "runtimeConstants",
+        ],
+    ),
+    (
+        "delete",
+        &[
+            "collectionUUID",
+            "encryptionInformation",
+            "isTimeseriesNamespace",
+            "legacyRuntimeConstants",
+            "originalCollation",
+            "originalQuery",
+            "runtimeConstants",
+        ],
+    ),
+    (
+        "findAndModify",
+        &[
+            "encryptionInformation",
+            "isTimeseriesNamespace",
+            "legacyRuntimeConstants",
+            "originalCollation",
+            "originalQuery",
+            "runtimeConstants",
+            "sampleId",
+        ],
+    ),
+    ("create", &["recordIdsReplicated", "recordPreImages"]),
+    ("createIndexes", &["collectionUUID", "isTimeseriesNamespace"]),
+    ("dropIndexes", &["collectionUUID", "isTimeseriesNamespace"]),
+    ("listIndexes", &["collectionUUID", "isTimeseriesNamespace"]),
+    (
+        "collMod",
+        &[
+            "cappedMax",
+            "cappedSize",
+            "collectionUUID",
+            "isTimeseriesNamespace",
+            "recordPreImages",
+            "timeseries",
+        ],
+    ),
+    ("drop", &["collectionUUID"]),
+    ("renameCollection", &["collectionUUID", "stayTemp"]),
+    ("listCollections", &["includePendingDrops"]),
+    ("shardCollection", &["collectionUUID", "implicitlyCreateIndex"]),
+    ("currentOp", &["$truncateOps"]),
+];
+
+/// What a name may be the name of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feature {
+    Expression,
+    Accumulator,
+    QueryOperator,
+    Variable,
+    Stage,
+}
+
+impl Feature {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Feature::Expression => EXPRESSIONS,
+            Feature::Accumulator => ACCUMULATORS,
+            Feature::QueryOperator => QUERY_OPERATORS,
+            Feature::Variable => VARIABLES,
+            Feature::Stage => STAGES,
+        }
+    }
+
+    /// Whether MongoDB has a feature of this name that this server lacks, unless it was found before.
+    pub(crate) fn is_missing(self, name: &str) -> bool {
+        self.names().contains(&name)
+    }
+
+    /// The error for a name that was not found: 238 if MongoDB knows it, else that of the misspelling.
+    pub(crate) fn refuse(self, name: &str, misspelt: impl FnOnce() -> Error) -> Error {
+        if !self.is_missing(name) {
+            return misspelt();
+        }
+        Error::not_served(match self {
+            Feature::Expression => format!("the expression operator {name}"),
+            Feature::Accumulator => format!("the accumulator {name}"),
+            Feature::QueryOperator => format!("{name} in a filter"),
+            Feature::Variable => format!("the variable $${name}"),
+            Feature::Stage => format!("the aggregation stage {name}"),
+        })
+    }
+}
+
+/// Whether a mongos, or a mongod, has a command that this server lacks.
+pub(crate) fn is_command(name: &str, mongos: bool) -> bool {
+    let own = if mongos { MONGOS_COMMANDS } else { MONGOD_COMMANDS };
+    COMMANDS.contains(&name) || own.contains(&name)
+}
+
+/// Whether MongoDB's command has an option that this server's lacks.
+pub(crate) fn is_option(command: &str, option: &str) -> bool {
+    OPTIONS
+        .iter()
+        .filter(|(name, _)| *name == command || *name == "*")
+        .any(|(_, options)| options.contains(&option))
+}
+
+#[cfg(test)]
+mod tests;

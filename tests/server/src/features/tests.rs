@@ -1,0 +1,94 @@
+//! The tables of names against the parsers that ask them.
+
+use super::*;
+use crate::aggregate::Pipeline;
+use crate::error::{Result, code};
+use crate::expression::Expression;
+use crate::query::{Env, Filter};
+use bson::{Bson, doc};
+
+/// A name is refused as missing, or it is served by now and the argument does not fit: it is never unknown.
+fn is_known<T>(name: &str, parsed: Result<T>, unknown: &[i32]) {
+    if let Err(error) = parsed {
+        let expected = error.code == code::NOT_IMPLEMENTED || !unknown.contains(&error.code);
+        assert!(expected, "{name}: {} {}", error.code, error.message);
+        assert!(
+            !error.message.starts_with("unknown "),
+            "{name}: {}",
+            error.message
+        );
+    }
+}
+
+fn pipeline(stage: bson::Document) -> Result<Pipeline> {
+    Pipeline::parse(&[Bson::Document(stage)], &Env::default())
+}
+
+#[test]
+fn expressions() {
+    let env = Env::default();
+    for name in EXPRESSIONS {
+        is_known(name, Expression::parse(&doc! { *name: {} }.into(), &env), &[168]);
+    }
+    let misspelt = Expression::parse(&doc! { "$sinus": 1 }.into(), &env);
+    assert_eq!(misspelt.err().map(|error| error.code), Some(168));
+}
+
+#[test]
+fn accumulators() {
+    for name in ACCUMULATORS {
+        is_known(
+            name,
+            pipeline(doc! { "$group": { "_id": 1, "a": { *name: {} } } }),
+            &[15952],
+        );
+    }
+    let misspelt = pipeline(doc! { "$group": { "_id": 1, "a": { "$tops": {} } } });
+    assert_eq!(misspelt.err().map(|error| error.code), Some(15952));
+}
+
+#[test]
+fn query_operators() {
+    let env = Env::default();
+    for name in QUERY_OPERATORS {
+        let top = Filter::parse(&doc! { *name: {} }, &env);
+        let field = Filter::parse(&doc! { "a": { *name: {} } }, &env);
+        is_known(name, top, &[]);
+        is_known(name, field, &[]);
+    }
+    for misspelt in [doc! { "$texts": 1 }, doc! { "a": { "$nearby": 1 } }] {
+        let error = Filter::parse(&misspelt, &env).err();
+        assert_eq!(error.map(|error| error.code), Some(code::BAD_VALUE), "{misspelt}");
+    }
+}
+
+#[test]
+fn variables() {
+    let env = Env::default();
+    for name in VARIABLES {
+        is_known(
+            name,
+            Expression::parse(&format!("$${name}").into(), &env),
+            &[17276],
+        );
+    }
+    let misspelt = Expression::parse(&"$$USERROLES".into(), &env);
+    assert_eq!(misspelt.err().map(|error| error.code), Some(17276));
+}
+
+#[test]
+fn stages() {
+    for name in STAGES {
+        is_known(name, pipeline(doc! { *name: {} }), &[40324]);
+    }
+    let misspelt = pipeline(doc! { "$filling": {} });
+    assert_eq!(misspelt.err().map(|error| error.code), Some(40324));
+}
+
+#[test]
+fn names_are_in_one_table_once() {
+    let all: Vec<&str> = [COMMANDS, MONGOD_COMMANDS, MONGOS_COMMANDS].concat();
+    for (position, name) in all.iter().enumerate() {
+        assert!(!all[..position].contains(name), "{name}");
+    }
+}
