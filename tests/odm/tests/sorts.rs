@@ -120,7 +120,10 @@ async fn a_query_is_awaited_for_all_its_documents() {
     let above = Order::fields().number().gt(1);
     let below = orders.find(|o| o.number().lt(4)).filter(above.clone());
     assert_eq!(numbers(&below.sort(|o| o.number().asc()).await.unwrap()), [2, 3]);
-    let broken = orders.find_all().filter(Order::fields().number().modulo(0, 0)).await;
+    let broken = orders
+        .find_all()
+        .filter(Order::fields().number().modulo(0, 0))
+        .await;
     assert!(matches!(broken, Err(Error::InvalidFilter { .. })));
     let stored = || orders.filter(above.clone());
     assert_eq!(stored().count().await.unwrap(), 4);

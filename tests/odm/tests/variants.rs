@@ -81,10 +81,16 @@ macro_rules! conditions {
             ("gte", v.cents().gte(500), |r| r.cents >= 500),
             ("lt", v.cents().lt(500), |r| r.cents < 500),
             ("lte", v.cents().lte(1), |r| r.cents <= 1),
-            ("between", v.cents().between(2, 600), |r| (2..=600).contains(&r.cents)),
-            ("is_in", v.cents().is_in([500, 7]), |r| r.cents == 500 || r.cents == 7),
+            ("between", v.cents().between(2, 600), |r| {
+                (2..=600).contains(&r.cents)
+            }),
+            ("is_in", v.cents().is_in([500, 7]), |r| {
+                r.cents == 500 || r.cents == 7
+            }),
             ("not_in", v.cents().not_in([500]), |r| r.cents != 500),
-            ("is_in, null", v.note().is_in([None::<String>]), |r| r.note.is_none()),
+            ("is_in, null", v.note().is_in([None::<String>]), |r| {
+                r.note.is_none()
+            }),
             ("exists", v.note().exists(), |r| r.note.is_some()),
             ("is_missing", v.note().is_missing(), |r| r.note.is_none()),
             ("is_null", v.note().is_null(), |r| r.note.is_none()),
@@ -92,7 +98,9 @@ macro_rules! conditions {
             ("type_is", v.cents().type_is(BsonType::Int64), |_| true),
             ("modulo", v.cents().modulo(500, 0), |r| r.cents % 500 == 0),
             ("bits", v.cents().bits_all_set(4), |r| r.cents & 4 == 4),
-            ("regex", v.note().regex("^b"), |r| r.note.is_some_and(|n| n.starts_with('b'))),
+            ("regex", v.note().regex("^b"), |r| {
+                r.note.is_some_and(|n| n.starts_with('b'))
+            }),
             ("starts_with", v.note().starts_with("b"), |r| {
                 r.note.is_some_and(|n| n.starts_with('b'))
             }),
@@ -100,7 +108,9 @@ macro_rules! conditions {
                 r.note.is_some_and(|n| n.contains('i'))
             }),
             ("not", v.cents().not(|c| c.gt(100)), |r| r.cents <= 100),
-            ("contains", v.tags().contains("a"), |r| r.tags.iter().any(|t| t == "a")),
+            ("contains", v.tags().contains("a"), |r| {
+                r.tags.iter().any(|t| t == "a")
+            }),
             ("all", v.tags().all(["a", "b"]), |r| {
                 r.tags.iter().any(|t| t == "a") && r.tags.iter().any(|t| t == "b")
             }),
@@ -109,7 +119,11 @@ macro_rules! conditions {
             ("elem_match", v.tags().elem_match(|t| t.gt("a")), |r| {
                 r.tags.iter().any(|t| t.as_str() > "a")
             }),
-            ("raw_condition", v.cents().raw_condition(doc! { "$gt": 100 }), |r| r.cents > 100),
+            (
+                "raw_condition",
+                v.cents().raw_condition(doc! { "$gt": 100 }),
+                |r| r.cents > 100,
+            ),
         ];
         all
     }};
@@ -228,7 +242,8 @@ macro_rules! representation {
                 let env = Env::start().await;
                 let accounts = env.db.collection::<Account>();
                 let raw = accounts.driver().clone_with_type::<Doc>();
-                let all = super::$name::accounts();
+                // Every third has each of the values at each place.
+                let all: Vec<Account> = super::$name::accounts().into_iter().step_by(3).collect();
                 let a = Account::fields();
                 let mut paths: Vec<(&str, Vec<(&str, Update<Account>)>)> = vec![
                     ("plain", operators!(a.last().refund())),
@@ -267,13 +282,13 @@ macro_rules! representation {
                         accounts.delete_many(|_| Filter::everything()).await.unwrap();
                         accounts.insert_many(&all).await.unwrap();
                         let before: Vec<Doc> = raw.find(doc! {}).await.unwrap().try_collect().await.unwrap();
-                        // An index into an array may be beyond its end, or hold a name: those documents are left out.
-                        for account in &all {
-                            if account.events.is_empty() || account.groups[0].events.len() < 2 {
-                                continue;
-                            }
-                            accounts.update_by_id(account._id, |_| update.clone()).await.expect(&what);
-                        }
+                        // An index may be beyond the end of an array: those documents are left out.
+                        let long = doc! { "events.1": { "$exists": true }, "groups.0.events.1": { "$exists": true } };
+                        accounts
+                            .update_many(|_| Filter::raw(long), |_| update)
+                            .required()
+                            .await
+                            .unwrap_or_else(|e| panic!("{what}: {e}"));
                         let after: Vec<Doc> = raw.find(doc! {}).await.unwrap().try_collect().await.unwrap();
                         let mut changed = false;
                         for (before, after) in before.iter().zip(&after) {
@@ -328,6 +343,10 @@ macro_rules! representation {
                 let mut matched = 0;
                 for (path, conditions, events) in paths {
                     for (operator, filter, holds) in conditions {
+                        // The server takes an index for the name of a field too, which the elements do not have.
+                        if path.contains("index") && operator.contains("null") {
+                            continue;
+                        }
                         let what = format!("{operator}, {path}: {filter}");
                         let found = accounts.find(|_| filter).sort(|a| a._id().asc()).await.expect(&what);
                         let expected: Vec<i64> = all
@@ -464,7 +483,14 @@ fn tags_are_part_of_what_is_sent() {
             r#"{"$set": {"payment.iban": "DE1"}} where {"payment.kind": {"$eq": "Transfer"}}"#,
         ),
         (
-            b.states().all_positional().paid().parts().all_positional().card().last4().set("1"),
+            b.states()
+                .all_positional()
+                .paid()
+                .parts()
+                .all_positional()
+                .card()
+                .last4()
+                .set("1"),
             r#"{"$set": {"states.$[f0].parts.$[f1].last4": "1"}} arrayFilters [{"f0.state": {"$eq": "Paid"}}, {"f1.kind": {"$eq": "Card"}}]"#,
         ),
         (
@@ -494,9 +520,15 @@ fn updates_that_cannot_ask_for_the_variant_are_refused() {
     for (update, part) in [
         (b.loose().bank().iban().set("1"), "without a tag"),
         (b.loose().text().body().unset(), "without a tag"),
-        (b.payment().card().last4().rename(b.loose().bank().iban()), "without a tag"),
+        (
+            b.payment().card().last4().rename(b.loose().bank().iban()),
+            "without a tag",
+        ),
         (both, "two variants"),
-        (b.payment().card().last4().rename(b.payment().transfer().iban()), "two variants"),
+        (
+            b.payment().card().last4().rename(b.payment().transfer().iban()),
+            "two variants",
+        ),
     ] {
         let shown = update.to_string();
         match update.into_parts() {
@@ -506,7 +538,9 @@ fn updates_that_cannot_ask_for_the_variant_are_refused() {
     }
     // Without a place for the condition an update is not given away.
     let update = b.payment().card().last4().set("1");
-    assert!(matches!(update.clone().compile(), Err(Error::InvalidUpdate { path, .. }) if path == "payment.kind"));
+    assert!(
+        matches!(update.clone().compile(), Err(Error::InvalidUpdate { path, .. }) if path == "payment.kind")
+    );
     let (condition, _) = update.into_parts().unwrap();
     assert_eq!(condition.to_string(), r#"{"payment.kind": {"$eq": "Card"}}"#);
 }

@@ -122,7 +122,10 @@ async fn upserts_insert_documents_that_the_model_can_read() {
     upserts!(&env.db.collection::<Object>().named("things3"), Object);
     let read = upserts!(&env.db.collection::<Nullable>().named("things4"), Nullable);
     assert!(read.iter().all(|t| t.id.is_some()));
-    let read = upserts!(&env.db.collection::<NullableUuid>().named("things5"), NullableUuid);
+    let read = upserts!(
+        &env.db.collection::<NullableUuid>().named("things5"),
+        NullableUuid
+    );
     assert!(read.iter().all(|t| t.id.is_some()));
     env.stop().await;
 }
@@ -152,7 +155,11 @@ async fn an_id_of_the_filter_or_of_the_update_is_kept() {
         .upsert(true)
         .await
         .unwrap();
-    things.update_by_id(id(6), |t| t.number().set(0)).upsert(true).await.unwrap();
+    things
+        .update_by_id(id(6), |t| t.number().set(0))
+        .upsert(true)
+        .await
+        .unwrap();
     let mut ids: Vec<Uuid> = things.find_all().await.unwrap().iter().map(|t| t.id).collect();
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6].map(Uuid::from_u128));
@@ -165,11 +172,31 @@ async fn upserts_without_an_id_are_refused_where_the_application_makes_ids() {
     let things = env.db.collection::<Manual>();
     let pipeline = || Update::pipeline([doc! { "$set": { "number": 1_i64 } }]);
     let refused = [
-        things.update_one(|t| t.number().eq(1), |t| t.number().set(1)).upsert(true).await.err(),
-        things.update_many(|t| t.number().eq(1), |t| t.number().set(1)).upsert(true).await.err(),
-        things.update_one(|t| t.number().eq(1), |_| pipeline()).upsert(true).await.err(),
-        things.update_one(|t| t.id().gt(1), |t| t.number().set(1)).upsert(true).await.err(),
-        things.find_one_and_update(|t| t.number().eq(1), |t| t.number().set(1)).upsert(true).await.err(),
+        things
+            .update_one(|t| t.number().eq(1), |t| t.number().set(1))
+            .upsert(true)
+            .await
+            .err(),
+        things
+            .update_many(|t| t.number().eq(1), |t| t.number().set(1))
+            .upsert(true)
+            .await
+            .err(),
+        things
+            .update_one(|t| t.number().eq(1), |_| pipeline())
+            .upsert(true)
+            .await
+            .err(),
+        things
+            .update_one(|t| t.id().gt(1), |t| t.number().set(1))
+            .upsert(true)
+            .await
+            .err(),
+        things
+            .find_one_and_update(|t| t.number().eq(1), |t| t.number().set(1))
+            .upsert(true)
+            .await
+            .err(),
     ];
     for error in refused {
         assert!(missing(error.expect("refused")).contains("made by the application"));
@@ -181,7 +208,11 @@ async fn upserts_without_an_id_are_refused_where_the_application_makes_ids() {
         .await;
     missing(refused.unwrap_err());
     assert!(raw(&things).await.is_empty(), "nothing was sent");
-    things.update_by_id(1, |t| t.number().set(1)).upsert(true).await.unwrap();
+    things
+        .update_by_id(1, |t| t.number().set(1))
+        .upsert(true)
+        .await
+        .unwrap();
     things
         .update_one(|t| t.number().eq(2), |t| t.id().set_on_insert(2))
         .upsert(true)
@@ -228,7 +259,11 @@ async fn inserts_fill_in_ids_that_are_none_and_return_them() {
     uuids.insert_one(&NullableUuid::new(None, 1)).await.unwrap();
     uuids.insert_many(&[NullableUuid::new(None, 2)]).await.unwrap();
     let read = uuids.find_all().await.unwrap();
-    assert!(read.iter().all(|t| t.id.is_some_and(|id| id.get_version_num() == 7)), "{read:?}");
+    assert!(
+        read.iter()
+            .all(|t| t.id.is_some_and(|id| id.get_version_num() == 7)),
+        "{read:?}"
+    );
 
     let texts = env.db.collection::<NullableText>();
     let none = NullableText::new(None, 1);
@@ -249,18 +284,36 @@ async fn a_null_id_is_no_id() {
     let things = env.db.collection::<Nullable>();
     // As another program may have written it.
     let others = things.driver().clone_with_type::<Doc>();
-    others.insert_one(&doc! { "_id": null, "number": 1_i64 }).await.unwrap();
+    others
+        .insert_one(&doc! { "_id": null, "number": 1_i64 })
+        .await
+        .unwrap();
     let unsaved = Nullable::new(None, 2);
     let nothing = None::<ObjectId>;
     for error in [
         things.replace(&unsaved).await.unwrap_err(),
         things.replace(&unsaved).upsert(true).await.unwrap_err(),
         things.find_by_id(nothing).await.unwrap_err(),
-        things.update_by_id(nothing, |t| t.number().set(2)).await.unwrap_err(),
+        things
+            .update_by_id(nothing, |t| t.number().set(2))
+            .await
+            .unwrap_err(),
         things.delete_by_id(nothing).await.unwrap_err(),
-        things.replace_one(|t| t.number().eq(7), &unsaved).upsert(true).await.unwrap_err(),
-        things.find_one_and_replace(|t| t.number().eq(7), &unsaved).upsert(true).await.unwrap_err(),
-        things.update_one(|t| t.id().eq(nothing), |t| t.number().set(2)).upsert(true).await.unwrap_err(),
+        things
+            .replace_one(|t| t.number().eq(7), &unsaved)
+            .upsert(true)
+            .await
+            .unwrap_err(),
+        things
+            .find_one_and_replace(|t| t.number().eq(7), &unsaved)
+            .upsert(true)
+            .await
+            .unwrap_err(),
+        things
+            .update_one(|t| t.id().eq(nothing), |t| t.number().set(2))
+            .upsert(true)
+            .await
+            .unwrap_err(),
         things
             .update_one(|t| t.number().eq(7), |t| t.id().set_on_insert(nothing))
             .upsert(true)
@@ -274,10 +327,21 @@ async fn a_null_id_is_no_id() {
     let id = ObjectId::new();
     things.insert_one(&Nullable::new(Some(id), 3)).await.unwrap();
     let unsaved = Nullable::new(None, 4);
-    things.replace_one(|t| t.number().eq(3), &unsaved).required().await.unwrap();
-    let before = things.find_one_and_replace(|t| t.number().eq(4), &Nullable::new(None, 5)).required().await;
+    things
+        .replace_one(|t| t.number().eq(3), &unsaved)
+        .required()
+        .await
+        .unwrap();
+    let before = things
+        .find_one_and_replace(|t| t.number().eq(4), &Nullable::new(None, 5))
+        .required()
+        .await;
     assert_eq!(before.unwrap(), Nullable::new(Some(id), 4));
-    things.replace_one(|t| t.id().eq(ObjectId::from_bytes([1; 12])), &unsaved).upsert(true).await.unwrap();
+    things
+        .replace_one(|t| t.id().eq(ObjectId::from_bytes([1; 12])), &unsaved)
+        .upsert(true)
+        .await
+        .unwrap();
     assert_eq!(things.count(|t| t.id().is_not_null()).await.unwrap(), 2);
     env.stop().await;
 }
@@ -323,27 +387,50 @@ async fn every_write_refuses_a_filter_without_conditions() {
         assert_eq!(target().find().await.unwrap().len(), 2, "{name}");
         let new = Manual::new(1, 9);
         let writes = [
-            ("update_one", target().update_one(|t| t.number().set(9)).await.err()),
-            ("update_many", target().update_many(|t| t.number().set(9)).await.err()),
-            ("upsert", target().update_one(|t| t.id().set_on_insert(9)).upsert(true).await.err()),
+            (
+                "update_one",
+                target().update_one(|t| t.number().set(9)).await.err(),
+            ),
+            (
+                "update_many",
+                target().update_many(|t| t.number().set(9)).await.err(),
+            ),
+            (
+                "upsert",
+                target()
+                    .update_one(|t| t.id().set_on_insert(9))
+                    .upsert(true)
+                    .await
+                    .err(),
+            ),
             ("replace_one", target().replace_one(&new).await.err()),
             ("delete_one", target().delete_one().await.err()),
             ("delete_many", target().delete_many().await.err()),
             ("required", target().delete_many().required().await.err()),
-            ("find_one_and_update", target().find_one_and_update(|t| t.number().set(9)).await.err()),
-            ("find_one_and_replace", target().find_one_and_replace(&new).await.err()),
+            (
+                "find_one_and_update",
+                target().find_one_and_update(|t| t.number().set(9)).await.err(),
+            ),
+            (
+                "find_one_and_replace",
+                target().find_one_and_replace(&new).await.err(),
+            ),
             ("find_one_and_delete", target().find_one_and_delete().await.err()),
         ];
         for (write, error) in writes {
             match error {
-                Some(Error::InvalidFilter { reason, .. }) => assert!(reason.contains("everything"), "{reason}"),
+                Some(Error::InvalidFilter { reason, .. }) => {
+                    assert!(reason.contains("everything"), "{reason}")
+                }
                 other => panic!("{write} with {name}: {other:?}"),
             }
         }
     }
     assert_eq!(things.find_all().sort(|t| t.id().asc()).await.unwrap(), stored);
     let all = || Filter::everything();
-    let updated = things.update_many(|_| all() | Manual::fields().id().eq(1), |t| t.number().inc(1)).await;
+    let updated = things
+        .update_many(|_| all() | Manual::fields().id().eq(1), |t| t.number().inc(1))
+        .await;
     assert_eq!(updated.unwrap().modified_count, 2, "it is named");
     assert_eq!(things.delete_many(|t| all() & t.id().eq(1)).await.unwrap(), 1);
     assert_eq!(things.delete_many(|_| all()).await.unwrap(), 1);
@@ -357,15 +444,43 @@ async fn writes_can_demand_a_match() {
     things.insert_one(&Manual::new(1, 1)).await.unwrap();
     let unsaved = Manual::new(7, 7);
     for error in [
-        things.update_by_id(7, |t| t.number().set(1)).required().await.unwrap_err(),
-        things.update_one(|t| t.number().eq(7), |t| t.number().set(1)).required().await.unwrap_err(),
-        things.update_many(|t| t.number().eq(7), |t| t.number().set(1)).required().await.unwrap_err(),
+        things
+            .update_by_id(7, |t| t.number().set(1))
+            .required()
+            .await
+            .unwrap_err(),
+        things
+            .update_one(|t| t.number().eq(7), |t| t.number().set(1))
+            .required()
+            .await
+            .unwrap_err(),
+        things
+            .update_many(|t| t.number().eq(7), |t| t.number().set(1))
+            .required()
+            .await
+            .unwrap_err(),
         things.replace(&unsaved).required().await.unwrap_err(),
-        things.replace_one(|t| t.number().eq(7), &unsaved).required().await.unwrap_err(),
+        things
+            .replace_one(|t| t.number().eq(7), &unsaved)
+            .required()
+            .await
+            .unwrap_err(),
         things.delete_by_id(7).required().await.unwrap_err(),
-        things.delete_one(|t| t.number().eq(7)).required().await.unwrap_err(),
-        things.delete_many(|t| t.number().eq(7)).required().await.unwrap_err(),
-        things.find_one_and_delete(|t| t.number().eq(7)).required().await.unwrap_err(),
+        things
+            .delete_one(|t| t.number().eq(7))
+            .required()
+            .await
+            .unwrap_err(),
+        things
+            .delete_many(|t| t.number().eq(7))
+            .required()
+            .await
+            .unwrap_err(),
+        things
+            .find_one_and_delete(|t| t.number().eq(7))
+            .required()
+            .await
+            .unwrap_err(),
         things
             .find_one_and_update(|t| t.number().eq(7), |t| t.number().set(1))
             .required()
@@ -377,8 +492,16 @@ async fn writes_can_demand_a_match() {
             "{error}"
         );
     }
-    let same = things.update_by_id(1, |t| t.number().set(1)).required().await.unwrap();
-    assert_eq!((same.matched_count, same.modified_count), (1, 0), "a match that changes nothing");
+    let same = things
+        .update_by_id(1, |t| t.number().set(1))
+        .required()
+        .await
+        .unwrap();
+    assert_eq!(
+        (same.matched_count, same.modified_count),
+        (1, 0),
+        "a match that changes nothing"
+    );
     things.replace(&Manual::new(1, 2)).required().await.unwrap();
     things.replace(&unsaved).upsert(true).required().await.unwrap();
     let before = things
@@ -388,7 +511,10 @@ async fn writes_can_demand_a_match() {
         .unwrap();
     assert_eq!(before, unsaved);
     assert_eq!(things.delete_by_id(1).required().await.unwrap(), 1);
-    assert_eq!(things.delete_many(|t| t.number().gt(0)).required().await.unwrap(), 1);
+    assert_eq!(
+        things.delete_many(|t| t.number().gt(0)).required().await.unwrap(),
+        1
+    );
     env.stop().await;
 }
 
@@ -406,12 +532,28 @@ async fn a_pull_without_a_condition_is_refused() {
     }
     let env = Env::start().await;
     let carts = env.db.collection::<Cart>();
-    let lines = vec![Line { sku: "tea".to_owned() }];
-    carts.insert_one(&Cart { _id: 1, lines: lines.clone() }).await.unwrap();
-    let refused = carts.update_by_id(1, |c| c.lines().pull(|_| Filter::all([]))).await;
-    assert!(matches!(&refused, Err(Error::InvalidUpdate { path, .. }) if path == "lines"), "{refused:?}");
+    let lines = vec![Line {
+        sku: "tea".to_owned(),
+    }];
+    carts
+        .insert_one(&Cart {
+            _id: 1,
+            lines: lines.clone(),
+        })
+        .await
+        .unwrap();
+    let refused = carts
+        .update_by_id(1, |c| c.lines().pull(|_| Filter::all([])))
+        .await;
+    assert!(
+        matches!(&refused, Err(Error::InvalidUpdate { path, .. }) if path == "lines"),
+        "{refused:?}"
+    );
     assert_eq!(carts.find_by_id(1).required().await.unwrap().lines, lines);
-    carts.update_by_id(1, |c| c.lines().pull(|_| Filter::everything())).await.unwrap();
+    carts
+        .update_by_id(1, |c| c.lines().pull(|_| Filter::everything()))
+        .await
+        .unwrap();
     assert!(carts.find_by_id(1).required().await.unwrap().lines.is_empty());
     env.stop().await;
 }
