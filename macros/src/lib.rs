@@ -36,6 +36,37 @@ mod symbol;
 /// known by another name. On fields: `id` or `id = uuid_v7 | uuid_v4 | object_id | manual`; `index`; `unique`; `opaque`
 /// for a field without typed paths; `as = Type` for a field that is stored as another type is.
 ///
+/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` names what is stored:
+///
+/// ```
+/// use marula::{Document, bson};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "jobs", index(due, ttl = "1h"))]
+/// struct Job {
+///     _id: bson::ObjectId,
+///     #[serde(with = "bson_date")]
+///     #[document(as = bson::DateTime)]
+///     due: std::time::SystemTime,
+/// }
+///
+/// mod bson_date {
+///     use std::time::SystemTime;
+///
+///     use marula::bson::DateTime;
+///     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+///
+///     pub fn serialize<S: Serializer>(date: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+///         DateTime::from_system_time(*date).serialize(serializer)
+///     }
+///
+///     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+///         DateTime::deserialize(deserializer).map(DateTime::to_system_time)
+///     }
+/// }
+/// ```
+///
 /// An index lists its keys, `-` for descending, and its options: `unique`, `sparse`, `hidden`, `name = "…"`,
 /// `was = "…"`, `ttl = "30d"`, `collation(locale = "en", strength = 2)`, `partial(status == Status::Open && total > 0)`.
 /// Special keys are `text(title, weight = 10)`, `geo(place)`, `hashed(tenant)`, `wildcard(attrs)` and `wildcard`.
@@ -48,8 +79,9 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// it is stored as a document.
 ///
 /// On the type: `crate = path`. On fields: `opaque` and `as = Type`, as for `Document`. Enums follow their serde
-/// representation: a variant with fields has an accessor, which adds the tag to filters, and every variant has an
-/// `is_…()` filter.
+/// representation. A variant with fields has an accessor; filters on its fields ask for the variant too, and updates of them
+/// change only values that are this variant. Every variant of an enum with data has an `is_…()` filter, unless it is stored
+/// without a tag (`untagged`, `other`). An enum of unit variants is one value: `status().eq(Status::Open)`.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)

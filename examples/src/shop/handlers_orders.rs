@@ -54,12 +54,11 @@ pub async fn list(
     let page = shop
         .orders
         .find(|o| {
-            let conditions = [
+            Filter::all_some([
                 query.customer.map(|id| o.customer_id().eq(id)),
                 query.status.map(|status| o.status().eq(status)),
                 query.sku.map(|sku| o.lines().sku().eq(sku)),
-            ];
-            Filter::all(conditions.into_iter().flatten())
+            ])
         })
         .keyset(
             |o| (o.created_at().desc(), o.id().desc()),

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 /// A shop that serves a database.
 pub(crate) struct Served {
@@ -70,11 +71,12 @@ impl Served {
     }
 }
 
-/// A shop with an empty database in a server of its own.
+/// A shop with an empty database: in a server of its own, or in the deployment that `MONGODB_URI` names.
 pub(crate) struct App {
     pub(crate) db: Database,
     pub(crate) plan: SchemaPlan,
-    pub(crate) server: TestServer,
+    /// None in a deployment of others.
+    pub(crate) server: Option<TestServer>,
     pub(crate) client: Client,
     shop: Served,
 }
@@ -87,26 +89,57 @@ impl Deref for App {
 }
 
 impl App {
-    pub(crate) async fn start() -> Self {
-        let server = TestServer::builder().start().await.expect("a server");
-        let client = marula::connect(server.uri()).await.expect("a client");
-        let db = client.database("shop");
-        let plan = sync_indexes(&db).await.expect("indexes");
+    /// None, with the reason printed, when the deployment that `MONGODB_URI` names lacks what the indexes of the shop need.
+    pub(crate) async fn start() -> Option<Self> {
+        let (server, uri) = match std::env::var("MONGODB_URI") {
+            Ok(uri) => (None, uri),
+            Err(_) => {
+                let server = TestServer::builder().start().await.expect("a server");
+                let uri = server.uri();
+                (Some(server), uri)
+            }
+        };
+        let client = marula::connect(uri).await.expect("a client");
+        let db = client.database(&format!("shop_{}", Uuid::now_v7().simple()));
+        let plan = match sync_indexes(&db).await {
+            Ok(plan) => plan,
+            Err(error) if server.is_none() && is_unsupported(&error) => {
+                eprintln!("skipped: the deployment lacks what the indexes need: {error}");
+                client.shutdown().await;
+                return None;
+            }
+            Err(error) => panic!("indexes: {error}"),
+        };
         let shop = Served::start(&db).await;
-        App {
+        Some(App {
             db,
             plan,
             server,
             client,
             shop,
-        }
+        })
     }
 
     pub(crate) async fn stop(self) {
         self.shop.stop().await;
+        self.db.driver().drop().await.expect("the database is dropped");
         self.client.shutdown().await;
-        self.server.stop().await;
+        if let Some(server) = self.server {
+            server.stop().await;
+        }
     }
+}
+
+/// Whether a server says that it has no such command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or
+/// in words.
+fn is_unsupported(error: &marula::Error) -> bool {
+    let text = error.to_string();
+    matches!(
+        error.driver().and_then(marula::driver::Error::code),
+        Some(59 | 115 | 238)
+    ) || text.contains("not implemented")
+        || text.contains("not supported")
+        || text.contains("not yet supported")
 }
 
 /// A response; its body is null when it has none.

@@ -4,7 +4,7 @@ use syn::ext::IdentExt;
 
 use crate::case::Rule;
 use crate::diagnostics::Sink;
-use crate::model::{Accessor, AccessorKind};
+use crate::model::{Accessor, AccessorKind, dates};
 use crate::parse::{Field, Name};
 
 /// The accessors of all fields that are stored.
@@ -75,7 +75,12 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
     if let Some(ty) = &attributes.stored_as {
         return AccessorKind::As(ty.clone());
     }
-    if attributes.opaque.is_some() {
+    if let Some(span) = attributes.opaque {
+        if field.serde.with.is_none()
+            && let Some(date) = dates::stored_as_text(&field.ty)
+        {
+            sink.at(span, dates::advice(&date));
+        }
         return AccessorKind::Opaque;
     }
     if let Some((attribute, span)) = &field.serde.with {

@@ -6,6 +6,7 @@ use syn::{Ident, Member, Type};
 use crate::diagnostics::Sink;
 use crate::parse::{self, IdSource, Parsed};
 
+mod dates;
 mod enums;
 mod fields;
 mod index;

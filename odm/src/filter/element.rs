@@ -17,7 +17,9 @@ pub(super) fn on_path(path: &RawPath, operators: Document) -> Result<Document> {
     let implied: Vec<&Implied> = path
         .implied()
         .iter()
-        .filter(|i| i.tag.is_some() || matches_missing(&operators))
+        .filter(|i| {
+            i.tag.is_some() || matches_missing(&operators) || (i.array.is_some() && !is_simple(&operators))
+        })
         .collect();
     let levels = implied.iter().filter_map(|i| i.array).collect();
     build(path, &implied, levels, operators)
@@ -73,6 +75,13 @@ fn level(
         filter = combine::and(filter, doc! { relative(&variant.key): variant.condition() });
     }
     Ok(filter)
+}
+
+/// Whether the operators hold for an array where they hold for one of its elements: a single one that negates nothing.
+fn is_simple(operators: &Document) -> bool {
+    let mut names = operators.keys().filter(|name| *name != "$options");
+    let negates = |name: &String| matches!(name.as_str(), "$ne" | "$nin" | "$not");
+    names.next().is_some_and(|name| !negates(name)) && names.next().is_none()
 }
 
 /// Whether a field that is not there fulfils the operators, as `$ne` and `$exists: false` do.

@@ -244,6 +244,9 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// The element of an array at an index.
+    ///
+    /// In a filter the server takes the number for the name of a field too: `lines().nth(0).note().is_null()` also matches
+    /// where an element has no field `0`, which is nearly always.
     fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, Self::Mode>
     where
         Self::Value: Array<Element: Field>,

@@ -216,3 +216,25 @@ async fn the_subscriber_may_come_and_go() {
     ping().await;
     assert!(second.take().is_empty(), "a known server is worth no information");
 }
+
+#[tokio::test]
+async fn ignored_options_of_a_connection_string_are_logged() {
+    let (messages, _listening) = Messages::listen(Level::WARN);
+    let client = Client::connect("mongodb://localhost/?maxPoolSise=5")
+        .await
+        .expect("a client");
+    let all = messages.take();
+    let [message] = &all[..] else {
+        panic!("{} messages", all.len())
+    };
+    assert_eq!(
+        (message.level, message.target.as_str()),
+        (Level::WARN, "marula_driver::connection_string")
+    );
+    assert_eq!(
+        text(&message.fields, "warning"),
+        "unknown option maxpoolsise is ignored"
+    );
+    assert_eq!(client.warnings(), ["unknown option maxpoolsise is ignored"]);
+    client.shutdown().await;
+}

@@ -1,6 +1,6 @@
 //! Behaviour of the ODM through its public API: a database for each test, and the models of a small shop.
 
-use marula::bson::{DateTime, Decimal128};
+use marula::bson::{self, DateTime, Decimal128};
 use marula::{Client, Database, Document, Embedded};
 use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,28 @@ impl Env {
         Env { db, client, server }
     }
 
+    /// Whether the deployment that `MONGODB_URI` names refuses a command because it has no such feature. The reason is printed,
+    /// and a test that needs the feature ends there.
+    ///
+    /// # Panics
+    /// When the command fails in another way.
+    pub async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
+        match self.db.driver().run_command(command).await {
+            Ok(_) => false,
+            Err(error) if self.server.is_none() && is_unsupported(&error) => {
+                eprintln!("skipped: the deployment has no {feature}: {error}");
+                true
+            }
+            Err(error) => panic!("{feature}: {error}"),
+        }
+    }
+
+    /// Whether the server is this process's own, which has every feature of MongoDB that a test uses.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// Drops the database and ends the client.
     ///
     /// # Panics
@@ -51,6 +73,16 @@ impl Env {
         self.client.shutdown().await;
         drop(self.server);
     }
+}
+
+/// Whether a server says that it has no such command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or
+/// in words.
+fn is_unsupported(error: &marula::driver::Error) -> bool {
+    let text = error.to_string();
+    matches!(error.code(), Some(59 | 115 | 238))
+        || text.contains("not implemented")
+        || text.contains("not supported")
+        || text.contains("not yet supported")
 }
 
 /// What an order can be.

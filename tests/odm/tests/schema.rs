@@ -30,6 +30,20 @@ struct Article {
 #[tokio::test]
 async fn a_plan_is_applied_once() {
     let env = Env::start().await;
+    let probe = |option: &str, value: marula::bson::Bson| {
+        let index = doc! { "key": { "a": 1 }, "name": option, option: value };
+        doc! { "createIndexes": format!("probe_{option}"), "indexes": [index] }
+    };
+    if env
+        .lacks(
+            "collations of indexes",
+            probe("collation", doc! { "locale": "en" }.into()),
+        )
+        .await
+        || env.lacks("hidden indexes", probe("hidden", true.into())).await
+    {
+        return env.stop().await;
+    }
     let schema = || env.db.schema().register::<Order>().register::<Article>();
     let plan = schema().plan().await.unwrap();
     assert_eq!(
@@ -55,6 +69,28 @@ async fn a_plan_is_applied_once() {
     );
     // A plan that was made before another replica applied the same is applied without an error.
     plan.apply(Apply::additive()).await.unwrap();
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn options_of_the_storage_engine_that_no_model_declares_are_no_conflict() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        eprintln!("skipped: the options of a storage engine differ between deployments");
+        return env.stop().await;
+    }
+    let created = env
+        .db
+        .driver()
+        .run_command(doc! { "createIndexes": "orders", "indexes": [
+            { "key": { "number": 1 }, "name": "number_1", "unique": true, "storageEngine": { "wiredTiger": {} } },
+        ] })
+        .await;
+    created.unwrap();
+    let plan = env.db.schema().register::<Order>().plan().await.unwrap();
+    assert!(plan.conflict().is_none(), "{plan}");
+    let applied = plan.apply(Apply::additive()).await.unwrap();
+    assert_eq!(applied.created.len(), 3, "all but that one");
     env.stop().await;
 }
 

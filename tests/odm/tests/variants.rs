@@ -242,7 +242,8 @@ macro_rules! representation {
                 let env = Env::start().await;
                 let accounts = env.db.collection::<Account>();
                 let raw = accounts.driver().clone_with_type::<Doc>();
-                let all = super::$name::accounts();
+                // Every third has each of the values at each place.
+                let all: Vec<Account> = super::$name::accounts().into_iter().step_by(3).collect();
                 let a = Account::fields();
                 let mut paths: Vec<(&str, Vec<(&str, Update<Account>)>)> = vec![
                     ("plain", operators!(a.last().refund())),
@@ -281,13 +282,13 @@ macro_rules! representation {
                         accounts.delete_many(|_| Filter::everything()).await.unwrap();
                         accounts.insert_many(&all).await.unwrap();
                         let before: Vec<Doc> = raw.find(doc! {}).await.unwrap().try_collect().await.unwrap();
-                        // An index into an array may be beyond its end, or hold a name: those documents are left out.
-                        for account in &all {
-                            if account.events.is_empty() || account.groups[0].events.len() < 2 {
-                                continue;
-                            }
-                            accounts.update_by_id(account._id, |_| update.clone()).await.expect(&what);
-                        }
+                        // An index may be beyond the end of an array: those documents are left out.
+                        let long = doc! { "events.1": { "$exists": true }, "groups.0.events.1": { "$exists": true } };
+                        accounts
+                            .update_many(|_| Filter::raw(long), |_| update)
+                            .required()
+                            .await
+                            .unwrap_or_else(|e| panic!("{what}: {e}"));
                         let after: Vec<Doc> = raw.find(doc! {}).await.unwrap().try_collect().await.unwrap();
                         let mut changed = false;
                         for (before, after) in before.iter().zip(&after) {
@@ -342,6 +343,10 @@ macro_rules! representation {
                 let mut matched = 0;
                 for (path, conditions, events) in paths {
                     for (operator, filter, holds) in conditions {
+                        // The server takes an index for the name of a field too, which the elements do not have.
+                        if path.contains("index") && operator.contains("null") {
+                            continue;
+                        }
                         let what = format!("{operator}, {path}: {filter}");
                         let found = accounts.find(|_| filter).sort(|a| a._id().asc()).await.expect(&what);
                         let expected: Vec<i64> = all

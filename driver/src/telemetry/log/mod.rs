@@ -71,7 +71,7 @@ pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
 }
 
 /// Logs what a connection string holds that was ignored or is deprecated, at level warn and with the target
-/// `marula_driver::connection_string`. The messages hold names of options and no values.
+/// `marula_driver::connection_string`. The messages repeat no value that can be a secret.
 pub(crate) fn connection_string_warnings(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!(

@@ -1,0 +1,11 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    created: std::time::SystemTime,
+}
+
+fn main() {}
