@@ -3,6 +3,7 @@
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;
 pub(crate) mod choice;
+pub(crate) mod fill;
 pub(crate) mod group;
 pub(crate) mod lookup;
 pub(crate) mod output;

@@ -222,6 +222,12 @@ impl Output {
             Output::Out { .. } => {
                 // The new content takes the place of the old in one step, indexes and options stay.
                 let mut target = match catalog.get(&namespace) {
+                    Some(existing) if existing.capped.is_some() => {
+                        return Err(Error::new(
+                            17152,
+                            format!("namespace '{namespace}' is capped so it can't be used for $out"),
+                        ));
+                    }
                     Some(existing) => emptied(existing),
                     None => {
                         catalog.check_creatable(&namespace)?;

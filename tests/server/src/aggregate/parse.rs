@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::bucket_auto::BucketAuto;
+use super::fill::Fill;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::output::Output;
@@ -20,7 +21,8 @@ use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
-const SERVED: [&str; 28] = [
+const SERVED: [&str; 29] = [
+    "$fill",
     "$bucketAuto",
     "$redact",
     "$match",
@@ -153,6 +155,7 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$group" => Stage::Group(Group::parse(object(15947)?, env)?),
         "$bucket" => Stage::Group(Group::parse_bucket(object(40201)?, env)?),
         "$bucketAuto" => Stage::BucketAuto(Box::new(BucketAuto::parse(object(40240)?, env)?)),
+        "$fill" => Stage::Fill(Box::new(Fill::parse(object(9)?, env)?)),
         "$redact" => Stage::Redact(Redact::parse(argument, env)?),
         "$sortByCount" => {
             stages.push(Stage::Group(Group::parse_count(argument, env)?));

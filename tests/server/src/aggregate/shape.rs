@@ -45,8 +45,7 @@ impl AddFields {
         let mut changed = document.clone();
         for (path, expression) in &self.0 {
             let value = expression.evaluate(document, env)?;
-            let parts: Vec<&str> = path.split('.').collect();
-            set(&mut changed, &parts, &value);
+            set_path(&mut changed, path, &value);
         }
         Ok(changed)
     }
@@ -67,6 +66,12 @@ fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expres
             Ok(())
         }
     }
+}
+
+/// Sets the value at a dotted path as `$addFields` does.
+pub(super) fn set_path(document: &mut Document, path: &str, value: &Bson) {
+    let parts: Vec<&str> = path.split('.').collect();
+    set(document, &parts, value);
 }
 
 /// Sets (or with a missing value removes) a field, in every element where the path goes through arrays.

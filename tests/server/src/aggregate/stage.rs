@@ -1,6 +1,7 @@
 //! The stages and how each changes the stream of documents.
 
 use super::bucket_auto::BucketAuto;
+use super::fill::Fill;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::redact::Redact;
@@ -26,6 +27,7 @@ pub(crate) enum Stage {
     Group(Group),
     BucketAuto(Box<BucketAuto>),
     Redact(Redact),
+    Fill(Box<Fill>),
     Sort(Sort),
     Limit(usize),
     Skip(usize),
@@ -69,6 +71,7 @@ impl Stage {
             }
             Stage::Group(group) => group.run(&documents, env)?,
             Stage::BucketAuto(buckets) => buckets.run(documents, env)?,
+            Stage::Fill(fill) => fill.run(documents, env)?,
             Stage::Redact(redact) => redact.run(&documents, env)?,
             Stage::Sort(sort) => {
                 let mut documents = documents;

@@ -46,6 +46,11 @@ impl ArgumentCodes {
             "$dateFromString" => (40540, 40541, &[("dateString", 40542)]),
             "$dateToParts" => (40524, 40520, &[("date", 40522)]),
             "$dateFromParts" => (40519, 40518, &[]),
+            "$getField" => (
+                code::FAILED_TO_PARSE,
+                3_041_701,
+                &[("field", 3_041_702), ("input", 3_041_703)],
+            ),
             "$sortArray" => (
                 2_942_500,
                 2_942_501,

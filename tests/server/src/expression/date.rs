@@ -1,9 +1,10 @@
-//! Dates: parts, `$dateAdd`, `$dateSubtract`, `$dateDiff`, `$dateTrunc`, in UTC or at a fixed offset. Zones with rules are refused.
+//! Dates: parts, `$dateAdd`, `$dateSubtract`, `$dateDiff`, `$dateTrunc`, in any time zone.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
-use crate::value::date::{Civil, days_in_month, parse_offset};
+use crate::value::date::{Civil, days_in_month};
 use crate::value::number::Number;
+use crate::value::zone::Zone;
 use crate::value::{is_nullish, type_name};
 use bson::{Bson, DateTime};
 
@@ -131,13 +132,11 @@ pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
     }
 }
 
-/// The offset of a `timezone` argument in milliseconds.
-pub(super) fn offset(named: &Named) -> Result<i64> {
-    match named.get("timezone") {
-        None => Ok(0),
-        Some(Bson::String(zone)) => parse_offset(zone)
-            .map(|minutes| minutes * 60_000)
-            .ok_or_else(|| Error::not_served(format!("the time zone {zone:?}"))),
+/// The zone of a `timezone` argument; UTC without one.
+pub(super) fn zone(value: Option<&Bson>) -> Result<Zone> {
+    match value {
+        None => Ok(Zone::UTC),
+        Some(Bson::String(zone)) => Zone::parse(zone),
         Some(other) => Err(Error::new(
             40517,
             format!("timezone must evaluate to a string, found {}", type_name(other)),
@@ -146,27 +145,32 @@ pub(super) fn offset(named: &Named) -> Result<i64> {
 }
 
 fn part(value: &Bson, take: fn(Civil) -> i64) -> Result<Bson> {
-    let (value, shift) = match value {
+    let (value, zone) = match value {
         value if is_nullish(value) => return Ok(Bson::Null),
         // {date: …, timezone: …}
         Bson::Document(fields) => {
-            let shift = match fields.get("timezone") {
-                None => 0,
-                Some(Bson::String(zone)) => {
-                    parse_offset(zone).ok_or_else(|| Error::not_served(format!("the time zone {zone:?}")))?
-                        * 60_000
-                }
-                Some(_) => return Ok(Bson::Null),
+            if let Some(other) = fields
+                .keys()
+                .find(|name| !matches!(name.as_str(), "date" | "timezone"))
+            {
+                return Err(Error::new(
+                    40535,
+                    format!("unrecognized option to a date part: \"{other}\""),
+                ));
+            }
+            let zone = match fields.get("timezone") {
+                Some(value) if is_nullish(value) => return Ok(Bson::Null),
+                value => zone(value)?,
             };
             match fields.get("date") {
                 Some(Bson::Null) => return Ok(Bson::Null),
                 None => return Err(Error::new(40539, "missing 'date' argument")),
-                Some(value) => (value, shift),
+                Some(value) => (value, zone),
             }
         }
-        value => (value, 0),
+        value => (value, Zone::UTC),
     };
-    let civil = Civil::from_millis(millis(value, "a date part")?.saturating_add(shift));
+    let civil = Civil::from_millis(zone.to_local(millis(value, "a date part")?));
     Ok(Bson::Int32(take(civil) as i32))
 }
 
@@ -234,11 +238,18 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
             )
         })?;
     let start = millis(named.required("startDate"), named.operator)?;
-    let (unit, shift) = (unit(named)?, offset(named)?);
+    let (unit, zone) = (unit(named)?, zone(named.get("timezone"))?);
     let months = match unit {
         "year" => 12,
         "quarter" => 3,
         "month" => 1,
+        "week" | "day" => {
+            // Days of the calendar, which are not always 24 hours long.
+            let local = amount
+                .checked_mul(unit_millis(unit))
+                .and_then(|by| zone.to_local(start).checked_add(by));
+            return date_result(local.map(|local| zone.to_utc(local)));
+        }
         unit => {
             return date_result(
                 amount
@@ -247,7 +258,7 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
             );
         }
     };
-    let mut civil = Civil::from_millis(start + shift);
+    let mut civil = Civil::from_millis(zone.to_local(start));
     let total = amount
         .checked_mul(months)
         .and_then(|by| by.checked_add(civil.month - 1));
@@ -258,7 +269,7 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
     civil.month = total.rem_euclid(12) + 1;
     // The last day of a shorter month.
     civil.day = civil.day.min(days_in_month(civil.year, civil.month));
-    date_result(civil.to_millis().map(|millis| millis - shift))
+    date_result(civil.to_millis().map(|local| zone.to_utc(local)))
 }
 
 fn start_of_week(named: &Named) -> Result<i64> {
@@ -282,18 +293,26 @@ fn start_of_week(named: &Named) -> Result<i64> {
     }
 }
 
-/// The number of a period since the epoch, for units that all have the same length, and for months.
-fn period(millis: i64, unit: &str, week_start: i64) -> i64 {
-    let civil = Civil::from_millis(millis);
+/// The number of the period of the calendar that a local time is in, for days and longer units.
+fn period(local: i64, unit: &str, week_start: i64) -> i64 {
+    let civil = Civil::from_millis(local);
     match unit {
         "year" => civil.year,
         "quarter" => civil.year * 4 + (civil.month - 1) / 3,
         "month" => civil.year * 12 + civil.month - 1,
         // 1970-01-01 was a Thursday, three days after the Monday.
-        "week" => (millis.div_euclid(86_400_000) + 3 - week_start).div_euclid(7),
-        unit => millis.div_euclid(unit_millis(unit)),
+        "week" => (local.div_euclid(86_400_000) + 3 - week_start).div_euclid(7),
+        _ => local.div_euclid(86_400_000),
     }
 }
+
+/// Whether the unit always has the same length.
+fn is_absolute(unit: &str) -> bool {
+    matches!(unit, "hour" | "minute" | "second" | "millisecond")
+}
+
+/// The start of 2000-01-01 on clocks of UTC, from which periods and bins are counted.
+const REFERENCE: i64 = 946_684_800_000;
 
 fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     if any_null(
@@ -302,14 +321,20 @@ fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     ) {
         return Ok(Bson::Null);
     }
-    let shift = offset(named)?;
+    let zone = zone(named.get("timezone"))?;
     let unit = unit(named)?;
     let week_start = start_of_week(named)?;
-    let start = millis(named.required("startDate"), named.operator)?.saturating_add(shift);
-    let end = millis(named.required("endDate"), named.operator)?.saturating_add(shift);
-    Ok(Bson::Int64(
-        period(end, unit, week_start) - period(start, unit, week_start),
-    ))
+    let start = millis(named.required("startDate"), named.operator)?;
+    let end = millis(named.required("endDate"), named.operator)?;
+    let index = |at: i64| {
+        if is_absolute(unit) {
+            at.saturating_sub(zone.to_utc(REFERENCE))
+                .div_euclid(unit_millis(unit))
+        } else {
+            period(zone.to_local(at), unit, week_start)
+        }
+    };
+    Ok(Bson::Int64(index(end) - index(start)))
 }
 
 fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
@@ -328,10 +353,10 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
                 )
             })?,
     };
-    let (unit, shift) = (unit(named)?, offset(named)?);
-    let at = millis(named.required("date"), named.operator)?.saturating_add(shift);
+    let (unit, zone) = (unit(named)?, zone(named.get("timezone"))?);
+    let utc = millis(named.required("date"), named.operator)?;
+    let at = zone.to_local(utc);
     // Bins are counted from 2000-01-01, at the week's first day for weeks.
-    let reference = 946_684_800_000;
     let week_start = start_of_week(named)?;
     let civil = |year: i64, month: i64| {
         Civil {
@@ -358,16 +383,21 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
             let first = since.div_euclid(months) * months;
             civil(2000 + first.div_euclid(12), first.rem_euclid(12) + 1)
         }
+        unit if is_absolute(unit) => {
+            let start = zone.to_utc(REFERENCE);
+            let length = unit_millis(unit).checked_mul(bin);
+            return date_result(length.map(|length| (utc - start).div_euclid(length) * length + start));
+        }
         unit => {
             let start = if unit == "week" {
                 // The first such weekday on or after Saturday 2000-01-01.
-                reference + (week_start - 5).rem_euclid(7) * 86_400_000
+                REFERENCE + (week_start - 5).rem_euclid(7) * 86_400_000
             } else {
-                reference
+                REFERENCE
             };
             let length = unit_millis(unit).checked_mul(bin);
             length.map(|length| (at - start).div_euclid(length) * length + start)
         }
     };
-    date_result(begin.map(|begin| begin - shift))
+    date_result(begin.map(|local| zone.to_utc(local)))
 }

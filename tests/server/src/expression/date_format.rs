@@ -1,10 +1,11 @@
 //! `$dateToString`.
 
-use super::date::{millis, offset};
+use super::date::{millis, zone};
 use super::{Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
 use crate::value::date::Civil;
 use crate::value::type_name;
+use crate::value::zone::Zone;
 use bson::Bson;
 
 pub(super) const NAMED: &[NamedFunction] = &[NamedFunction {
@@ -21,10 +22,12 @@ fn to_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     if named.is_null("format") || named.is_null("timezone") {
         return Ok(Bson::Null);
     }
-    let shift = offset(named)?;
+    let zone = zone(named.get("timezone"))?;
+    let at = millis(named.required("date"), "$dateToString")?;
+    let shift = zone.offset_at(at);
     let format = match named.get("format") {
-        None if named.get("timezone").is_some() && shift != 0 => "%Y-%m-%dT%H:%M:%S.%L",
-        None => "%Y-%m-%dT%H:%M:%S.%LZ",
+        None if matches!(zone, Zone::Fixed(0)) => "%Y-%m-%dT%H:%M:%S.%LZ",
+        None => "%Y-%m-%dT%H:%M:%S.%L",
         Some(Bson::String(format)) => format,
         Some(other) => {
             return Err(Error::new(
@@ -36,7 +39,6 @@ fn to_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
             ));
         }
     };
-    let at = millis(named.required("date"), "$dateToString")?;
     print(
         Civil::from_millis(at.saturating_add(shift)),
         format,

@@ -1,9 +1,8 @@
 //! `$dateFromString`: ISO 8601, or a format in the notation of `$dateToString`.
 
-use super::date::offset;
 use super::date_format::MONTHS;
 use super::date_parts::iso_day;
-use super::{Named, NamedFunction, Scope};
+use super::{Named, NamedFunction, Scope, date};
 use crate::error::{Error, Result, code};
 use crate::value::date::{Civil, days_in_month, may_be_other_form, parse_civil, parse_offset};
 use crate::value::type_name;
@@ -39,13 +38,13 @@ fn from_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     if named.is_null("timezone") || named.is_null("format") {
         return Ok(Bson::Null);
     }
-    let shift = offset(named)?;
+    let clock = date::zone(named.get("timezone"))?;
     let parsed = match named.required("dateString") {
         Bson::String(text) => parse(text, format)?
             .and_then(|(civil, zone)| match zone {
                 Some(_) if named.get("timezone").is_some() => None,
                 Some(minutes) => civil.to_millis()?.checked_sub(minutes * 60_000),
-                None => civil.to_millis()?.checked_sub(shift),
+                None => civil.to_millis().map(|local| clock.to_utc(local)),
             })
             .ok_or_else(|| format!("Error parsing date string '{text}'")),
         other => Err(format!(

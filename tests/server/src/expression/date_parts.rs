@@ -1,6 +1,6 @@
 //! `$dateToParts`, `$dateFromParts`, in the calendar's and in ISO 8601's week date parts.
 
-use super::date::{any_null, millis, offset};
+use super::date::{any_null, millis, zone};
 use super::{Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
 use crate::value::date::{Civil, days_from_civil};
@@ -50,7 +50,7 @@ fn to_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         }
     };
     let at = millis(named.required("date"), named.operator)?;
-    let c = Civil::from_millis(at.saturating_add(offset(named)?));
+    let c = Civil::from_millis(zone(named.get("timezone"))?.to_local(at));
     let mut parts = if iso {
         let (year, week) = c.iso_week();
         doc! {
@@ -156,8 +156,9 @@ fn from_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         second,
         millisecond,
     };
-    let millis = civil.to_millis().ok_or_else(out_of_range)?;
-    Ok(Bson::DateTime(DateTime::from_millis(millis - offset(named)?)))
+    let local = civil.to_millis().ok_or_else(out_of_range)?;
+    let zone = zone(named.get("timezone"))?;
+    Ok(Bson::DateTime(DateTime::from_millis(zone.to_utc(local))))
 }
 
 /// The day in January of a year that an ISO week date is; weeks and days outside of their usual range carry.

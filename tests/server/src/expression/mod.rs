@@ -234,6 +234,13 @@ impl Expression {
                 }
                 match default {
                     Some(default) => default.eval(scope),
+                    None if branches.iter().all(|(case, _)| case.is_constant()) => Err(Error {
+                        phase: Phase::Optimizing,
+                        ..Error::new(
+                            40069,
+                            "Cannot execute a switch statement where all the cases evaluate to false without a default.",
+                        )
+                    }),
                     None => Err(Error::new(
                         40066,
                         "$switch could not find a matching branch for an input, and no default was specified.",

@@ -217,10 +217,6 @@ impl<'e> Parser<'e> {
         }
         for required in function.required {
             if !fields.contains_key(required) {
-                if function.name == "$getField" && *required == "input" {
-                    arguments.push(("input", Expression::Path("CURRENT".to_owned(), Vec::new())));
-                    continue;
-                }
                 let code = codes.missing.iter().find(|(name, _)| name == required);
                 return Err(Error::new(
                     code.map_or(code::FAILED_TO_PARSE, |(_, code)| *code),

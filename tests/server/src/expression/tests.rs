@@ -133,6 +133,10 @@ fn conditions() {
     assert_eq!(eval(switch, doc! {"a": 1}), "one".into());
     assert_eq!(
         error(doc! {"$switch": {"branches": [{"case": false, "then": 1}]}}),
+        40069
+    );
+    assert_eq!(
+        error(doc! {"$switch": {"branches": [{"case": "$a", "then": 1}]}}),
         40066
     );
     assert_eq!(eval(doc! {"$and": [1, "x", {"$not": [0]}]}, doc! {}), true.into());

@@ -8,6 +8,7 @@ pub(crate) mod digits;
 pub(crate) mod format;
 pub(crate) mod number;
 pub(crate) mod sum;
+pub(crate) mod zone;
 
 use bson::{Bson, Document};
 

@@ -115,3 +115,54 @@ fn week_date_parts() {
     assert_eq!(error(doc! {"$dateFromParts": {"year": 0}}), 40523);
     assert_eq!(error(doc! {"$dateFromParts": 1}), 40519);
 }
+
+#[test]
+fn named_zones_have_days_of_23_hours() {
+    if let Err(error) = crate::value::zone::Zone::parse("America/New_York") {
+        // A system without a tz database.
+        assert_eq!(error.code, 238);
+        return;
+    }
+    // Clocks go from 2:00 to 3:00 on 2026-03-08.
+    let document = doc! {"d": at("2026-03-07T17:00:00Z")};
+    let on = |expression: Document| eval(expression, document.clone());
+    let zone = "America/New_York";
+    assert_eq!(on(doc! {"$hour": {"date": "$d", "timezone": zone}}), 12.into());
+    let add = |unit: &str, amount: i32| {
+        on(doc! {"$dateAdd": {"startDate": "$d", "unit": unit, "amount": amount, "timezone": zone}})
+    };
+    assert_eq!(add("day", 1), at("2026-03-08T16:00:00Z"));
+    assert_eq!(add("hour", 24), at("2026-03-08T17:00:00Z"));
+    assert_eq!(add("month", 1), at("2026-04-07T16:00:00Z"));
+    let truncated =
+        |unit: &str| on(doc! {"$dateTrunc": {"date": add("month", 1), "unit": unit, "timezone": zone}});
+    assert_eq!(truncated("day"), at("2026-04-07T04:00:00Z"));
+    assert_eq!(truncated("year"), at("2026-01-01T05:00:00Z"));
+    assert_eq!(truncated("hour"), at("2026-04-07T16:00:00Z"));
+    assert_eq!(
+        on(
+            doc! {"$dateDiff": {"startDate": "$d", "endDate": at("2026-03-08T04:30:00Z"), "unit": "day", "timezone": zone}}
+        ),
+        0_i64.into()
+    );
+    assert_eq!(
+        on(doc! {"$dateToString": {"date": "$d", "timezone": zone}}),
+        "2026-03-07T12:00:00.000".into()
+    );
+    assert_eq!(
+        on(doc! {"$dateToString": {"date": "$d", "timezone": zone, "format": "%H:%M %z %Z"}}),
+        "12:00 -0500 -300".into()
+    );
+    assert_eq!(
+        on(doc! {"$dateFromString": {"dateString": "2026-07-01T12:00:00", "timezone": zone}}),
+        at("2026-07-01T16:00:00Z")
+    );
+    assert_eq!(
+        on(doc! {"$dateFromParts": {"year": 2026, "month": 7, "hour": 12, "timezone": zone}}),
+        at("2026-07-01T16:00:00Z")
+    );
+    assert_eq!(
+        error(doc! {"$hour": {"date": at("2026-01-01T00:00:00Z"), "timezone": "Nowhere/Else"}}),
+        40485
+    );
+}

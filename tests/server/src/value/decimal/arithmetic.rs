@@ -152,7 +152,7 @@ impl Decimal {
     /// The remainder of the division with a quotient truncated to an integer; it has the sign of the dividend.
     pub(crate) fn remainder(self, divisor: Decimal) -> Decimal {
         match (self, divisor) {
-            (Decimal::NaN, _) | (_, Decimal::NaN) | (Decimal::Infinity { .. }, _) => Decimal::NaN,
+            (Decimal::NaN | Decimal::Infinity { .. }, _) | (_, Decimal::NaN) => Decimal::NaN,
             (_, Decimal::Infinity { .. }) => self,
             _ if divisor.is_zero() => Decimal::NaN,
             (
