@@ -46,7 +46,6 @@ macro_rules! codes {
 codes! {
     INTERNAL_ERROR = 1 "InternalError";
     BAD_VALUE = 2 "BadValue";
-    GRAPH_CONTAINS_CYCLE = 5 "GraphContainsCycle";
     FAILED_TO_PARSE = 9 "FailedToParse";
     UNAUTHORIZED = 13 "Unauthorized";
     TYPE_MISMATCH = 14 "TypeMismatch";

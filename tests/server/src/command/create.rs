@@ -30,9 +30,6 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
         ));
     }
     catalog.check_creatable(&namespace)?;
-    if let Some(view) = &collection.view {
-        super::view::check_references(&catalog, &namespace, &view.on, &view.pipeline)?;
-    }
     catalog.create(&namespace, collection);
     call.wrote();
     Ok(Document::new())

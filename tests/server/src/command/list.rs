@@ -1,7 +1,6 @@
 //! `listCollections`, `listDatabases`, `listIndexes`.
 
 use super::Call;
-use super::view::SYSTEM_VIEWS;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::Collection;
@@ -18,16 +17,7 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let batch_size = cursor_batch_size(call)?;
     let mut rows = Vec::new();
-    let catalog = call.catalog();
-    let views = catalog
-        .collections(call.db)
-        .find(|(_, collection)| collection.view.is_some())
-        .map(|(_, view)| system_views(view));
-    let listed = catalog
-        .collections(call.db)
-        .map(|(name, collection)| (name.as_str(), collection))
-        .chain(views.as_ref().map(|views| (SYSTEM_VIEWS, views)));
-    for (name, collection) in listed {
+    for (name, collection) in call.catalog().collections(call.db) {
         let full = describe(name, collection);
         if filter.matches(&full, &env)? {
             rows.push(Arc::new(if name_only {
@@ -39,13 +29,6 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     }
     let namespace = format!("{}.$cmd.listCollections", call.db);
     Ok(doc! { "cursor": call.member.cursors.first_batch(&namespace, rows, batch_size, false) })
-}
-
-/// `system.views` as it is listed; its UUID is that of a view, which lists none.
-fn system_views(view: &Collection) -> Collection {
-    let mut views = Collection::new(None);
-    views.uuid = view.uuid;
-    views
 }
 
 fn describe(name: &str, collection: &Collection) -> Document {
