@@ -4,7 +4,7 @@ use super::Call;
 use super::plan::{Hint, Scan, resolve, select};
 use super::view;
 use crate::cursor::{End, Opening, Origin, ReadFrom};
-use crate::error::{Error, Result, code};
+use crate::error::{Error, Result};
 use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
@@ -51,13 +51,6 @@ fn query(call: &Call<'_>) -> Result<Document> {
     view::check_find(call, &catalog, &namespace)?;
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
-    let is_view = catalog.get(&namespace).is_some_and(|found| found.view.is_some());
-    if is_view && sort.as_ref().is_some_and(Sort::is_natural) {
-        return Err(Error::new(
-            code::INVALID_PIPELINE_OPERATOR,
-            "a view cannot be sorted by $natural",
-        ));
-    }
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
     let projection = args

@@ -337,6 +337,14 @@ fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::Int64(index(end) - index(start)))
 }
 
+/// The start of the bin that a time is in, where bins of a length are counted from `start`.
+fn bin_start(at: i64, start: i64, length: i64) -> Option<i64> {
+    at.checked_sub(start)?
+        .div_euclid(length)
+        .checked_mul(length)?
+        .checked_add(start)
+}
+
 fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     if any_null(named, &["date", "unit", "binSize", "timezone", "startOfWeek"]) {
         return Ok(Bson::Null);
@@ -386,7 +394,7 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         unit if is_absolute(unit) => {
             let start = zone.to_utc(REFERENCE);
             let length = unit_millis(unit).checked_mul(bin);
-            return date_result(length.map(|length| (utc - start).div_euclid(length) * length + start));
+            return date_result(length.and_then(|length| bin_start(utc, start, length)));
         }
         unit => {
             let start = if unit == "week" {
@@ -396,7 +404,7 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
                 REFERENCE
             };
             let length = unit_millis(unit).checked_mul(bin);
-            length.map(|length| (at - start).div_euclid(length) * length + start)
+            length.and_then(|length| bin_start(at, start, length))
         }
     };
     date_result(begin.map(|local| zone.to_utc(local)))

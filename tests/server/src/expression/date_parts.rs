@@ -178,5 +178,5 @@ pub(super) fn iso_day(year: i64, week: i64, day: i64) -> Option<i64> {
         .checked_sub(1)?
         .checked_mul(7)?
         .checked_add(day.checked_sub(1)?)?;
-    Some(monday - days_from_civil(year, 1, 1) + 1 + days)
+    days.checked_add(monday - days_from_civil(year, 1, 1) + 1)
 }

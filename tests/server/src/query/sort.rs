@@ -67,11 +67,6 @@ impl Sort {
         Ok(sort)
     }
 
-    /// Whether the pattern is `{$natural: …}`.
-    pub(crate) fn is_natural(&self) -> bool {
-        self.natural.is_some()
-    }
-
     /// Sorts items by documents taken from them, stably.
     pub(crate) fn sort<T: Borrow<Document>>(&self, items: &mut Vec<T>, env: &Env) -> Result<()> {
         if let Some(forward) = self.natural {

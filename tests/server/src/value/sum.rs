@@ -123,7 +123,8 @@ impl Sum {
         // Far more than an i128 holds is far more than a long holds.
         let whole = self.high.is_finite() && self.high.abs() < 1e30;
         whole
-            .then(|| self.high as i128 + self.low.round() as i128)
+            .then(|| (self.high as i128).checked_add(self.low.round() as i128))
+            .flatten()
             .and_then(|sum| i64::try_from(sum).ok())
     }
 }

@@ -100,7 +100,7 @@ mod tests {
 
     /// A zone without transitions, as its rule says from the beginning.
     fn zone(rule: &str) -> Zone {
-        Zone::Rules(Arc::new(Rules::parse(&rules::file(&[], rule)).unwrap()))
+        Zone::Rules(Arc::new(Rules::parse(&rules::tests::file(&[], rule)).unwrap()))
     }
 
     fn at(text: &str) -> i64 {

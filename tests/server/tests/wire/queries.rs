@@ -1,4 +1,4 @@
-//! Queries on the wire: the context of their errors, `$natural` and cycles of views, and what indexes refuse.
+//! Queries on the wire: the context of their errors, positions, and what indexes and hints refuse.
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Bson, Document, doc};
@@ -27,17 +27,6 @@ fn message(reply: &Document) -> &str {
 
 fn aggregate(stage: Document) -> Document {
     doc! {"aggregate": "c", "pipeline": [stage], "cursor": {}}
-}
-
-fn names(reply: &Document) -> Vec<&str> {
-    reply
-        .get_document("cursor")
-        .unwrap()
-        .get_array("firstBatch")
-        .unwrap()
-        .iter()
-        .map(|row| row.as_document().unwrap().get_str("name").unwrap())
-        .collect()
 }
 
 #[tokio::test]
@@ -115,48 +104,6 @@ async fn positional_updates_need_a_position() {
     assert_eq!(error.get_i32("code").unwrap(), 2);
     let reply = run(&mut client, update(doc! {"a": 1}), 0).await;
     assert_eq!(reply.get_i32("nModified").unwrap(), 1);
-}
-
-#[tokio::test]
-async fn views_are_listed_and_lead_to_no_cycle() {
-    let (_server, mut client) = with_documents().await;
-    let view = |name: &str, on: &str, pipeline: Vec<Document>| doc! {"create": name, "viewOn": on, "pipeline": pipeline};
-    assert_eq!(
-        names(&run(&mut client, doc! {"listCollections": 1}, 0).await),
-        ["c"]
-    );
-    run(&mut client, view("v", "w", vec![]), 0).await;
-    let lookup = doc! {"$lookup": {"from": "v", "localField": "a", "foreignField": "a", "as": "x"}};
-    run(&mut client, view("w", "v", vec![]), 5).await;
-    run(&mut client, view("w", "c", vec![lookup.clone()]), 5).await;
-    run(
-        &mut client,
-        view("w", "c", vec![doc! {"$facet": {"f": [lookup]}}]),
-        5,
-    )
-    .await;
-    run(&mut client, view("u", "u", vec![]), 5).await;
-    run(&mut client, view("w", "c", vec![]), 0).await;
-    let listed = run(&mut client, doc! {"listCollections": 1}, 0).await;
-    assert_eq!(names(&listed), ["c", "v", "w", "system.views"]);
-    let defined = run(
-        &mut client,
-        doc! {"find": "system.views", "filter": {"_id": "db.v"}},
-        0,
-    )
-    .await;
-    assert_eq!(
-        defined
-            .get_document("cursor")
-            .unwrap()
-            .get_array("firstBatch")
-            .unwrap(),
-        &vec![Bson::Document(
-            doc! {"_id": "db.v", "viewOn": "w", "pipeline": []}
-        )]
-    );
-    run(&mut client, doc! {"find": "w", "sort": {"$natural": 1}}, 168).await;
-    run(&mut client, doc! {"find": "c", "sort": {"$natural": 1}}, 0).await;
 }
 
 async fn index(client: &mut Client, mut spec: Document, expected: i32) -> Document {

@@ -166,3 +166,16 @@ fn named_zones_have_days_of_23_hours() {
         40485
     );
 }
+
+#[test]
+fn the_ends_of_time_do_not_overflow() {
+    let first = Bson::DateTime(bson::DateTime::from_millis(i64::MIN));
+    for unit in ["year", "week", "day", "hour"] {
+        let trunc = doc! {"$dateTrunc": {"date": first.clone(), "unit": unit, "binSize": 1_000_000}};
+        assert_eq!(error(trunc), 5_166_406, "{unit}");
+    }
+    let week = doc! {"$dateFromParts": {"isoWeekYear": 2020, "isoWeek": i64::MAX / 7}};
+    assert_eq!(error(week), 31034);
+    let days = doc! {"$dateFromParts": {"isoWeekYear": 2020, "isoDayOfWeek": i64::MAX}};
+    assert_eq!(error(days), 31034);
+}

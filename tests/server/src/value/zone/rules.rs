@@ -249,36 +249,35 @@ fn time(rest: &mut &str) -> Option<i64> {
     Some(if negative { -seconds } else { seconds })
 }
 
-/// A file with these transitions (time, offset) after an offset of zero, and a rule for the time after them.
 #[cfg(test)]
-pub(super) fn file(transitions: &[(i64, i32)], rule: &str) -> Vec<u8> {
-    let header = |times: usize, types: usize| {
-        let mut head = b"TZif2".to_vec();
-        head.resize(20, 0);
-        for count in [0, 0, 0, times, types, 0] {
-            head.extend((count as u32).to_be_bytes());
-        }
-        head
-    };
-    let mut file = header(0, 1);
-    file.extend([0; 6]);
-    file.extend(header(transitions.len(), transitions.len() + 1));
-    for (at, _) in transitions {
-        file.extend(at.to_be_bytes());
-    }
-    file.extend((1..).take(transitions.len()));
-    for offset in [0].iter().chain(transitions.iter().map(|(_, offset)| offset)) {
-        file.extend(offset.to_be_bytes());
-        file.extend([0, 0]);
-    }
-    file.extend(format!("\n{rule}\n").bytes());
-    file
-}
-
-#[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::value::date::parse_iso;
+
+    /// A file with these transitions (time, offset) after an offset of zero, and a rule for the time after them.
+    pub(in super::super) fn file(transitions: &[(i64, i32)], rule: &str) -> Vec<u8> {
+        let header = |times: usize, types: usize| {
+            let mut head = b"TZif2".to_vec();
+            head.resize(20, 0);
+            for count in [0, 0, 0, times, types, 0] {
+                head.extend((count as u32).to_be_bytes());
+            }
+            head
+        };
+        let mut file = header(0, 1);
+        file.extend([0; 6]);
+        file.extend(header(transitions.len(), transitions.len() + 1));
+        for (at, _) in transitions {
+            file.extend(at.to_be_bytes());
+        }
+        file.extend((1..).take(transitions.len()));
+        for offset in [0].iter().chain(transitions.iter().map(|(_, offset)| offset)) {
+            file.extend(offset.to_be_bytes());
+            file.extend([0, 0]);
+        }
+        file.extend(format!("\n{rule}\n").bytes());
+        file
+    }
 
     fn offset(rules: &Rules, text: &str) -> i64 {
         rules.offset_at(parse_iso(text).unwrap() / 1000)
