@@ -189,6 +189,8 @@ async fn secrets_are_never_compressed() {
         let (packed, plain): (Vec<_>, Vec<_>) = tap
             .take_requests()
             .into_iter()
+            // A client that was dropped may send it at any time.
+            .filter(|request| request.command() != "endSessions")
             .partition(|request| request.compressor.is_some());
         assert!(
             packed.iter().all(|request| request.command() == "ping"),
