@@ -73,7 +73,7 @@ impl<'a> CommandMonitor<'a> {
             connection: ConnectionInfo {
                 address: attempt.server.address().clone(),
                 connection_id: connection.id(),
-                server_connection_id: hello.connection_id.map(|id| id as i64),
+                server_connection_id: hello.connection_id,
                 service_id: hello.service_id,
             },
         });

@@ -219,7 +219,11 @@ async fn a_lost_socket_and_a_state_change_do_change_it() {
                 TopologyType::LoadBalanced => (false, 0),
                 _ => (true, 1),
             };
-            assert_eq!(effect(kind, &[error.clone()]), expected, "{kind:?}: {error}");
+            assert_eq!(
+                effect(kind, std::slice::from_ref(&error)),
+                expected,
+                "{kind:?}: {error}"
+            );
         }
     }
 }

@@ -132,19 +132,22 @@ impl PoolTally {
         let key = |id: u32| (event.address().clone(), id);
         match event {
             PoolEvent::ConnectionCreated { connection_id, .. } => {
-                if !open.all.insert(key(*connection_id)) {
+                let is_new = open.all.insert(key(*connection_id));
+                if !is_new {
                     open.problems.push(format!("created twice: {event:?}"));
                 }
                 open.pending.insert(key(*connection_id));
             }
             PoolEvent::ConnectionReady { connection_id, .. } => {
-                if !open.pending.remove(&key(*connection_id)) {
+                let was_pending = open.pending.remove(&key(*connection_id));
+                if !was_pending {
                     open.problems.push(format!("ready and not pending: {event:?}"));
                 }
             }
             PoolEvent::ConnectionClosed { connection_id, .. } => {
                 open.pending.remove(&key(*connection_id));
-                if !open.all.remove(&key(*connection_id)) {
+                let was_open = open.all.remove(&key(*connection_id));
+                if !was_open {
                     open.problems.push(format!("closed twice: {event:?}"));
                 }
             }
