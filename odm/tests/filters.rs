@@ -216,7 +216,13 @@ fn filters_are_put_together_in_steps() {
     let o = Order::fields;
     let note = |text: Option<&str>| text.map(|t| o().note().eq(t));
     check(
-        |o| o._id().gt(1).and(note(Some("a"))).and(note(None)).and(o.open().eq(true)),
+        |o| {
+            o._id()
+                .gt(1)
+                .and(note(Some("a")))
+                .and(note(None))
+                .and(o.open().eq(true))
+        },
         doc! { "_id": { "$gt": 1_i64 }, "note": { "$eq": "a" }, "open": { "$eq": true } },
     );
     check(
@@ -227,7 +233,10 @@ fn filters_are_put_together_in_steps() {
         |o| Filter::all_some([note(None), Some(o._id().lt(5))]),
         doc! { "_id": { "$lt": 5_i64 } },
     );
-    check(|_| Filter::any_some([note(None), note(Some("a"))]), doc! { "note": { "$eq": "a" } });
+    check(
+        |_| Filter::any_some([note(None), note(Some("a"))]),
+        doc! { "note": { "$eq": "a" } },
+    );
     check(|_| Filter::any_some([note(None)]), doc! { "$nor": [{}] });
     check(|_| Filter::default(), doc! {});
     check(
@@ -275,9 +284,15 @@ fn bounds_hold_for_one_element() {
 
 #[test]
 fn text_is_escaped() {
-    check(|o| o.note().contains_text("a.b"), doc! { "note": { "$regex": r"a\.b" } });
     check(
-        |o| o.note().regex(Pattern::containing("(").ignore_case().ignore_case()),
+        |o| o.note().contains_text("a.b"),
+        doc! { "note": { "$regex": r"a\.b" } },
+    );
+    check(
+        |o| {
+            o.note()
+                .regex(Pattern::containing("(").ignore_case().ignore_case())
+        },
         doc! { "note": { "$regex": r"\(", "$options": "i" } },
     );
     check(
@@ -288,8 +303,17 @@ fn text_is_escaped() {
         |o| o.note().regex(Pattern::ending_with("$")),
         doc! { "note": { "$regex": r"\$\z" } },
     );
-    assert_eq!(Pattern::escape("ä [b]-{c}|d #\n"), "ä \\[b\\]\\-\\{c\\}\\|d \\#\n");
-    assert!(Order::fields().note().contains_text("a\0").into_document().is_err());
+    assert_eq!(
+        Pattern::escape("ä [b]-{c}|d #\n"),
+        "ä \\[b\\]\\-\\{c\\}\\|d \\#\n"
+    );
+    assert!(
+        Order::fields()
+            .note()
+            .contains_text("a\0")
+            .into_document()
+            .is_err()
+    );
 }
 
 #[test]
