@@ -279,7 +279,8 @@ pub trait IntoSort<R> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a keyset sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of fields that are always present",
-    note = "`$gt: null` matches nothing outside null, and an array has many keys: both lose rows between pages"
+    note = "`$gt: null` matches nothing outside null, and an array has many keys: both lose rows between pages; so does a field \
+            inside of an `Option`, an enum variant, a map or an element of an array"
 )]
 pub trait IntoKeyset<R>: IntoSort<R> {}
 

@@ -3,7 +3,7 @@
 use marula::bson::{Bson, DateTime, Decimal128, doc};
 use marula::geo::{Point, Polygon};
 use marula::prelude::*;
-use marula::{BsonType, Document, Embedded, Error, Fields, Filter, TextSearch};
+use marula::{BsonType, Document, Embedded, Error, Fields, Filter, Pattern, TextSearch};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Embedded, Clone)]
@@ -209,6 +209,111 @@ fn logic() {
     check(|_| Filter::raw(doc! { "x": 1 }), doc! { "x": 1 });
     assert!(o().type_is(BsonType::Object).into_document().is_err());
     assert!((o().exists() | o()._id().eq(1)).into_document().is_err());
+}
+
+#[test]
+fn filters_are_put_together_in_steps() {
+    let o = Order::fields;
+    let note = |text: Option<&str>| text.map(|t| o().note().eq(t));
+    check(
+        |o| {
+            o._id()
+                .gt(1)
+                .and(note(Some("a")))
+                .and(note(None))
+                .and(o.open().eq(true))
+        },
+        doc! { "_id": { "$gt": 1_i64 }, "note": { "$eq": "a" }, "open": { "$eq": true } },
+    );
+    check(
+        |o| o._id().eq(1).or(note(None)).or(note(Some("a"))),
+        doc! { "$or": [{ "_id": { "$eq": 1_i64 } }, { "note": { "$eq": "a" } }] },
+    );
+    check(
+        |o| Filter::all_some([note(None), Some(o._id().lt(5))]),
+        doc! { "_id": { "$lt": 5_i64 } },
+    );
+    check(
+        |_| Filter::any_some([note(None), note(Some("a"))]),
+        doc! { "note": { "$eq": "a" } },
+    );
+    check(|_| Filter::any_some([note(None)]), doc! { "$nor": [{}] });
+    check(|_| Filter::default(), doc! {});
+    check(
+        |o| {
+            let mut filter = Filter::default();
+            filter &= o._id().gte(1);
+            filter &= o._id().lte(5);
+            filter
+        },
+        doc! { "_id": { "$gte": 1_i64, "$lte": 5_i64 } },
+    );
+    check(
+        |o| {
+            let mut filter = o._id().eq(1);
+            filter |= o._id().eq(2);
+            filter
+        },
+        doc! { "$or": [{ "_id": { "$eq": 1_i64 } }, { "_id": { "$eq": 2_i64 } }] },
+    );
+}
+
+#[test]
+fn bounds_hold_for_one_element() {
+    check(
+        |o| o.maybe().between(1, Some(9)),
+        doc! { "maybe": { "$gte": 1_i64, "$lte": 9_i64 } },
+    );
+    check(
+        |o| o.scores().any().between(1, 9),
+        doc! { "scores": { "$elemMatch": { "$gte": 1, "$lte": 9 } } },
+    );
+    check(
+        |o| o.lines().qty().between(1, 9),
+        doc! { "lines": { "$elemMatch": { "qty": { "$gte": 1, "$lte": 9 } } } },
+    );
+    check(
+        |o| o.scores().nth(0).between(1, 9),
+        doc! { "scores.0": { "$gte": 1, "$lte": 9 } },
+    );
+    check(
+        |o| o.lines().elem_match(|l| l.qty().between(1, 9)),
+        doc! { "lines": { "$elemMatch": { "qty": { "$gte": 1, "$lte": 9 } } } },
+    );
+}
+
+#[test]
+fn text_is_escaped() {
+    check(
+        |o| o.note().contains_text("a.b"),
+        doc! { "note": { "$regex": r"a\.b" } },
+    );
+    check(
+        |o| {
+            o.note()
+                .regex(Pattern::containing("(").ignore_case().ignore_case())
+        },
+        doc! { "note": { "$regex": r"\(", "$options": "i" } },
+    );
+    check(
+        |o| o.note().regex(Pattern::starting_with("^").ignore_case()),
+        doc! { "note": { "$regex": r"^\^", "$options": "i" } },
+    );
+    check(
+        |o| o.note().regex(Pattern::ending_with("$")),
+        doc! { "note": { "$regex": r"\$\z" } },
+    );
+    assert_eq!(
+        Pattern::escape("ä [b]-{c}|d #\n"),
+        "ä \\[b\\]\\-\\{c\\}\\|d \\#\n"
+    );
+    assert!(
+        Order::fields()
+            .note()
+            .contains_text("a\0")
+            .into_document()
+            .is_err()
+    );
 }
 
 #[test]

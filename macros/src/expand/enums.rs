@@ -71,11 +71,14 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let method = &variant.accessor;
     let (output, body) = match &variant.content {
         Content::None | Content::Unit => return TokenStream::new(),
-        Content::Fields { ident, .. } => (quote!(#ident<__R, __M>), quote!(#ident(#path))),
-        Content::Newtype(ty) => typed(ty, &path),
+        Content::Fields { ident, .. } => (
+            quote!(#ident<__R, <__M as __m::Mode>::Optional>),
+            quote!(#ident(#path)),
+        ),
+        Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
     quote_spanned! {at(method.span())=>
-        /// What is in this variant; filters on it ask for the variant too.
+        /// What is in this variant. Filters on it ask for the variant too, and updates change only values that are this variant.
         pub fn #method(&self) -> #output {
             #body
         }

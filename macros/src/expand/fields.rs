@@ -113,10 +113,11 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         _ => format!("The field stored as `{name}`."),
     };
     let step = quote!(__m::Path::step(&self.0, #name));
+    let mode = quote!(__M);
     let (output, body) = match kind {
-        AccessorKind::Typed => typed(ty, &step),
-        AccessorKind::As(stored) => typed(stored, &step),
-        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0))),
+        AccessorKind::Typed => typed(ty, &step, &mode),
+        AccessorKind::As(stored) => typed(stored, &step, &mode),
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0)), &mode),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     quote_spanned! {at(ident.span())=>
@@ -128,9 +129,9 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     }
 }
 
-/// The accessors of a type at a path: their type and how they are made, with errors at the type as it is written.
-pub(super) fn typed(ty: &syn::Type, path: &TokenStream) -> (TokenStream, TokenStream) {
-    let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, __M>);
+/// The accessors of a type at a path of a mode: their type and how they are made, with errors at the type as it is written.
+pub(super) fn typed(ty: &syn::Type, path: &TokenStream, mode: &TokenStream) -> (TokenStream, TokenStream) {
+    let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, #mode>);
     (
         output,
         quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)),

@@ -120,10 +120,10 @@ arrays! {
 }
 
 impl<T: Field> Field for Option<T> {
-    type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M>, M>;
+    type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
-        Wrapped::new(T::nav(path.into_type()))
+        Wrapped::new(T::nav(path.into_optional()))
     }
     #[inline]
     fn hint<H: Hints>(&self, hints: &mut H) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDequ
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timestamp, Uuid as BsonUuid};
 use crate::path::field::Opaque;
-use crate::path::{Read, Through, Write};
+use crate::path::{Maybe, Read, Through, Write};
 
 /// Paths that can be read: filters, sorts and indexes take them.
 #[diagnostic::on_unimplemented(
@@ -14,6 +14,7 @@ use crate::path::{Read, Through, Write};
 )]
 pub trait Readable {}
 impl Readable for Read {}
+impl Readable for Maybe {}
 impl Readable for Through {}
 
 /// Paths that can be updated.
@@ -24,6 +25,7 @@ impl Readable for Through {}
 )]
 pub trait Writable {}
 impl Writable for Read {}
+impl Writable for Maybe {}
 impl Writable for Write {}
 
 /// Types with an order that the server and Rust agree on.

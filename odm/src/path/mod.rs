@@ -22,15 +22,20 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a path may be used for; see [`Read`], [`Through`], [`Write`].
+/// What a path may be used for; see [`Read`], [`Maybe`], [`Through`], [`Write`].
 pub trait Mode: sealed::Sealed {
     /// The mode of a path that goes on into an array of this one without naming an element.
     type Element: Mode;
+    /// The mode of a path that goes on into a value that need not be there: of an `Option`, of an enum variant, at an index.
+    type Optional: Mode;
 }
 
 /// A plain path: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Read(());
+/// A path into a value that need not be there: for filters, sorts, indexes and updates, but no key of a keyset page.
+#[derive(Debug)]
+pub struct Maybe(());
 /// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
 #[derive(Debug)]
 pub struct Through(());
@@ -42,12 +47,21 @@ pub struct Write(());
 pub struct Unplaced(());
 
 macro_rules! modes {
-    ($($mode:ident -> $element:ident)*) => { $(
+    ($($mode:ident -> $element:ident, $optional:ident;)*) => { $(
         impl sealed::Sealed for $mode {}
-        impl Mode for $mode { type Element = $element; }
+        impl Mode for $mode {
+            type Element = $element;
+            type Optional = $optional;
+        }
     )* };
 }
-modes!(Read -> Through  Through -> Through  Write -> Unplaced  Unplaced -> Unplaced);
+modes! {
+    Read -> Through, Maybe;
+    Maybe -> Through, Maybe;
+    Through -> Through, Through;
+    Write -> Unplaced, Write;
+    Unplaced -> Unplaced, Unplaced;
+}
 
 /// Anything that stands for a path: a [`Path`], the fields of an embedded document, an array.
 pub trait AsPath {
@@ -97,21 +111,30 @@ impl<R, T, M> Path<R, T, M> {
     /// The same path inside an enum variant that is stored with a tag: filters on it also ask for the tag, and updates
     /// change only values that have it.
     #[must_use]
-    pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M> {
+    pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M::Optional>
+    where
+        M: Mode,
+    {
         Path::from_raw(self.raw.implying(tag_name, Some(tag)))
     }
 
     /// The path of the content of an enum variant that is stored under its own name: `{Variant: content}`. Updates change
     /// only values that have the name, and so do filters that a missing field matches.
     #[must_use]
-    pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M> {
+    pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M::Optional>
+    where
+        M: Mode,
+    {
         Path::from_raw(self.raw.implying(variant, None).step(variant))
     }
 
     /// The same path inside an enum variant that is stored without a tag: updates through it are refused, because nothing
     /// shows which variant a stored value is.
     #[must_use]
-    pub fn untagged<U>(&self) -> Path<R, U, M> {
+    pub fn untagged<U>(&self) -> Path<R, U, M::Optional>
+    where
+        M: Mode,
+    {
         Path::from_raw(self.raw.untagged())
     }
 
@@ -126,6 +149,13 @@ impl<R, T, M> Path<R, T, M> {
         M: Mode,
     {
         Path::from_raw(self.raw.mark_array())
+    }
+
+    pub(crate) fn into_optional<U>(self) -> Path<R, U, M::Optional>
+    where
+        M: Mode,
+    {
+        Path::from_raw(self.raw)
     }
 
     pub(crate) fn into_type<U>(self) -> Path<R, U, M> {
@@ -247,7 +277,7 @@ pub trait PathOps: AsPath + Sized {
     ///
     /// In a filter the server takes the number for the name of a field too: `lines().nth(0).note().is_null()` also matches
     /// where an element has no field `0`, which is nearly always.
-    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, Self::Mode>
+    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Array<Element: Field>,
     {
@@ -276,7 +306,10 @@ pub trait PathOps: AsPath + Sized {
     ///
     /// A key that holds a dot, starts with `$` or is empty has no path; the call that uses it fails with
     /// [`InvalidFilter`](crate::Error::InvalidFilter) or [`InvalidUpdate`](crate::Error::InvalidUpdate).
-    fn entry(&self, key: &str) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, Self::Mode>
+    fn entry(
+        &self,
+        key: &str,
+    ) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Map<Value: Field>,
     {
@@ -284,7 +317,9 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// The value inside an `Option`; needed only where an operator hides a field of the same name.
-    fn some(&self) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, Self::Mode>
+    fn some(
+        &self,
+    ) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Nullable<Inner: Field>,
     {

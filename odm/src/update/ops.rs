@@ -99,7 +99,7 @@ pub trait UpdateOps: AsPath + Sized {
     /// `$rename`: moves the value to another field of the same type.
     fn rename(
         &self,
-        to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode = Self::Mode>,
+        to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode: Writable>,
     ) -> Update<Self::Root>
     where
         Self::Mode: Writable,

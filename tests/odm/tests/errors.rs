@@ -109,19 +109,28 @@ fn chain(error: &dyn std::error::Error) -> Vec<String> {
 /// One error of every variant, made by calls where that is possible. A variant that is added needs a place here.
 async fn one_of_each(env: &Env) -> Vec<Error> {
     let orders = env.db.collection::<Order>();
-    let plan = env.db.schema().register::<Order>().plan().await.unwrap();
-    plan.apply(Apply::additive()).await.unwrap();
+    let plan = env
+        .db
+        .schema()
+        .register::<Order>()
+        .plan()
+        .await
+        .expect("accepted");
+    plan.apply(Apply::additive()).await.expect("accepted");
     let first = order(1);
-    orders.insert_many(&[first.clone(), order(2)]).await.unwrap();
+    orders
+        .insert_many(&[first.clone(), order(2)])
+        .await
+        .expect("accepted");
     let broken = orders.driver().clone_with_type::<Document>();
-    let duplicate = || async { orders.insert_one(&order(1)).await.unwrap_err() };
+    let duplicate = || async { orders.insert_one(&order(1)).await.expect_err("refused") };
     let command = env
         .db
         .driver()
         .run_command(doc! { "noSuchCommand": 1 })
         .await
-        .unwrap_err();
-    let unreadable = marula::bson::from_slice::<Order>(&[5, 0, 0, 0, 0]).unwrap_err();
+        .expect_err("refused");
+    let unreadable = marula::bson::from_slice::<Order>(&[5, 0, 0, 0, 0]).expect_err("refused");
     let raced = match duplicate().await {
         Error::Duplicate { source, .. } => source,
         other => panic!("{other}"),
@@ -131,7 +140,10 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
     let mut errors = vec![
         Error::from(command),
         duplicate().await,
-        orders.insert_many(&[order(3), order(1)]).await.unwrap_err(),
+        orders
+            .insert_many(&[order(3), order(1)])
+            .await
+            .expect_err("refused"),
         Error::Decode {
             collection: namespace.clone(),
             id: None,
@@ -142,30 +154,41 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
             collection: namespace.clone(),
             reason: "the id of the call is `None`",
         },
-        orders.find(|o| o.number().eq(99)).one().await.unwrap_err(),
-        orders.find(|o| o.number().gt(0)).one().await.unwrap_err(),
+        orders
+            .find(|o| o.number().eq(99))
+            .one()
+            .await
+            .expect_err("refused"),
+        orders
+            .find(|o| o.number().gt(0))
+            .one()
+            .await
+            .expect_err("refused"),
         orders
             .find_all()
             .keyset(|o| o.number().asc(), Some("x"), 1)
             .await
-            .unwrap_err(),
+            .expect_err("refused"),
         orders
             .find(|o| o.note().eq("a") & o.note().regex("a\0"))
             .await
-            .unwrap_err(),
+            .expect_err("refused"),
         Error::Encode {
             path: "big".to_owned(),
-            source: marula::bson::to_bson(&u64::MAX).unwrap_err().into(),
+            source: marula::bson::to_bson(&u64::MAX).expect_err("refused").into(),
         },
-        orders.find(|o| o.number().modulo(0, 0)).await.unwrap_err(),
+        orders
+            .find(|o| o.number().modulo(0, 0))
+            .await
+            .expect_err("refused"),
         orders
             .update_by_id(first.id, |_| marula::Update::empty())
             .await
-            .unwrap_err(),
+            .expect_err("refused"),
         marula::SortNames::<marula::Sort<Order>>::new()
             .parse("x")
-            .unwrap_err(),
-        orders.find_all().page(0, 0).await.unwrap_err(),
+            .expect_err("refused"),
+        orders.find_all().page(0, 0).await.expect_err("refused"),
         Error::Schema(SchemaError::OptionsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
@@ -194,8 +217,8 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
             doc! { "$set": { "lines.0.qty": "two" } },
         )
         .await
-        .unwrap();
-    errors.push(orders.find_by_id(first.id).await.unwrap_err());
+        .expect("accepted");
+    errors.push(orders.find_by_id(first.id).await.expect_err("refused"));
     errors
 }
 

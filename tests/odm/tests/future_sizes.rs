@@ -53,6 +53,12 @@ async fn futures_of_the_calls_are_small() {
     let largest = futures! {
         "find_one": orders.find_by_id(order.id).into_future();
         "find_one().required": orders.find_by_id(order.id).required();
+        "update_one.required": orders.update_one(|o| o.number().eq(1), |o| o.note().set("x")).required();
+        "replace.required": orders.replace(&order).required();
+        "delete_by_id.required": orders.delete_by_id(order.id).required();
+        "find_one_and_delete.req.": orders.find_one_and_delete(|o| o.number().eq(1)).required();
+        "filter().exists": orders.filter(Order::fields().number().eq(1)).exists();
+        "find": orders.find_all().into_future();
         "find().stream": orders.find_all().stream();
         "find().all": orders.find_all().all();
         "find().first": orders.find_all().first();

@@ -73,28 +73,6 @@ async fn a_plan_is_applied_once() {
 }
 
 #[tokio::test]
-async fn options_of_the_storage_engine_that_no_model_declares_are_no_conflict() {
-    let env = Env::start().await;
-    if !env.is_own() {
-        eprintln!("skipped: the options of a storage engine differ between deployments");
-        return env.stop().await;
-    }
-    let created = env
-        .db
-        .driver()
-        .run_command(doc! { "createIndexes": "orders", "indexes": [
-            { "key": { "number": 1 }, "name": "number_1", "unique": true, "storageEngine": { "wiredTiger": {} } },
-        ] })
-        .await;
-    created.unwrap();
-    let plan = env.db.schema().register::<Order>().plan().await.unwrap();
-    assert!(plan.conflict().is_none(), "{plan}");
-    let applied = plan.apply(Apply::additive()).await.unwrap();
-    assert_eq!(applied.created.len(), 3, "all but that one");
-    env.stop().await;
-}
-
-#[tokio::test]
 async fn conflicts_are_reported_and_not_applied() {
     let env = Env::start().await;
     let orders = env.db.driver().collection::<marula::bson::Document>("orders");

@@ -45,7 +45,8 @@ model!(Newtype, Key, #[document(id)]);
 
 async fn raw<D: Model>(things: &Collection<D>) -> Vec<Doc> {
     let all = things.driver().clone_with_type::<Doc>();
-    all.find(doc! {}).await.unwrap().try_collect().await.unwrap()
+    let found = all.find(doc! {}).await.expect("a cursor");
+    found.try_collect().await.expect("documents")
 }
 
 fn missing(error: Error) -> &'static str {
@@ -269,7 +270,7 @@ async fn inserts_fill_in_ids_that_are_none_and_return_them() {
     let none = NullableText::new(None, 1);
     for refused in [
         texts.insert_one(&none).await.unwrap_err(),
-        texts.insert_many(&[none.clone()]).await.unwrap_err(),
+        texts.insert_many(std::slice::from_ref(&none)).await.unwrap_err(),
     ] {
         assert!(missing(refused).contains("no source"));
     }
@@ -420,7 +421,7 @@ async fn every_write_refuses_a_filter_without_conditions() {
         for (write, error) in writes {
             match error {
                 Some(Error::InvalidFilter { reason, .. }) => {
-                    assert!(reason.contains("everything"), "{reason}")
+                    assert!(reason.contains("everything"), "{reason}");
                 }
                 other => panic!("{write} with {name}: {other:?}"),
             }
