@@ -63,7 +63,7 @@ fn is_implied(index: &Index, all: &[Clause]) -> bool {
                 .filter(|predicate| predicate.path == wanted.path)
         };
         if wanted.operator == "$exists" && !wanted.negated {
-            return same_path().any(|predicate| finds_only_present(predicate));
+            return same_path().any(finds_only_present);
         }
         let Some((outer, _)) = bounds(wanted, true) else {
             return false;

@@ -209,7 +209,7 @@ async fn plans_name_the_index_and_its_bounds() {
         &doc! { "tens": 1, "n": -1 }
     );
     assert_eq!(scan.get_str("direction").unwrap(), "forward");
-    assert_eq!(scan.get_bool("isMultiKey").unwrap(), false);
+    assert!(!scan.get_bool("isMultiKey").unwrap());
     let planner = reply.get_document("queryPlanner").unwrap();
     assert_eq!(planner.get_str("namespace").unwrap(), "db.c");
     assert_eq!(planner.get_array("rejectedPlans").unwrap().len(), 1);
