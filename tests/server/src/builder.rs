@@ -116,20 +116,21 @@ impl TestServerBuilder {
     }
 
     /// Refuses commands of clients that have not logged in. This user may: one of the database `admin`, with both hashes of SCRAM.
-    /// The server's connection strings name it. It can make more users, who may do everything, whatever their roles.
+    /// The server's connection strings name it. It has the role `root` and can create more users, whose built-in roles are enforced.
     pub fn auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.user = Some((user.into(), password.into()));
         self
     }
 
     /// Lets the owner of a certificate with this subject log in by `MONGODB-X509`. Clients must log in. With [`tls`](Self::tls) it
-    /// is the certificate that the client has shown; without, no certificate is looked at: every client is taken for the owner.
+    /// is the certificate that the client has shown; without, no certificate is looked at: every client is taken for the owner. The user
+    /// may run every command.
     pub fn certificate_subject(mut self, subject: impl Into<String>) -> Self {
         self.access.certificate_subject = Some(subject.into());
         self
     }
 
-    /// Lets this user of the database `$external` log in by `PLAIN`. Clients must log in.
+    /// Lets this user of the database `$external` log in by `PLAIN`. Clients must log in. The user may run every command.
     pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.plain.push((user.into(), password.into()));
         self

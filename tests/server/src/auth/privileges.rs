@@ -295,7 +295,8 @@ impl Request<'_> {
             let Some((kind, index)) = op.iter().next() else {
                 continue;
             };
-            let index = crate::value::number::Number::from_bson(index).and_then(|index| index.to_exact_i64());
+            let index = crate::value::number::Number::from_bson(index)
+                .and_then(crate::value::number::Number::to_exact_i64);
             let Some(target) = index.and_then(|index| namespaces.get(usize::try_from(index).ok()?)) else {
                 continue;
             };

@@ -149,7 +149,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "validate",
-        fields: Some(&["full", "background", "repair", "metadata", "checkBSONConformance"]),
+        fields: ANY,
         access: Access::Read,
         run: stats::validate,
         ..COMMAND

@@ -11,6 +11,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long a getMore waits for data unless it says how long.
 const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
+/// What a filter's program takes beside its sleep: a server starts a JavaScript scope for it, so that it never answers in exactly
+/// the time of the sleep. Clients that look for a cancellation at fixed intervals (pymongo: every 500 ms) rely on that.
+const SCOPE_START: Duration = Duration::from_millis(50);
 /// The longest sleep that a filter may ask for.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -29,7 +32,7 @@ pub(super) async fn run(
     member: &Member,
 ) -> Result<Document> {
     if let Some(time) = sleep_in_filter(body) {
-        tokio::time::sleep(time.min(LONGEST_SLEEP)).await;
+        tokio::time::sleep(time.min(LONGEST_SLEEP) + SCOPE_START).await;
     }
     let awaits = match body.iter().next() {
         Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id) == Some(true),

@@ -58,7 +58,7 @@ impl Front {
                 }
             }
             ("$sort", Bson::Document(sort)) if !paged && self.sort.is_none() => {
-                self.sort = Some(sort.clone())
+                self.sort = Some(sort.clone());
             }
             ("$skip", _) if self.limit.is_none() => match amount() {
                 Some(amount) => self.skip += amount,

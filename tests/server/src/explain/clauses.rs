@@ -186,7 +186,7 @@ fn tests(path: &str, operators: &Document, negated: bool, found: &mut Vec<Clause
         match (name.as_str(), value) {
             ("$options" | "$comment", _) => {}
             ("$not", Bson::Document(inner)) if !negated && inner.len() == 1 => {
-                tests(path, inner, true, found)
+                tests(path, inner, true, found);
             }
             ("$not", Bson::RegularExpression(_)) if !negated => {
                 operator(path, "$regex", value, "", true, found);

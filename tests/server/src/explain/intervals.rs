@@ -1,6 +1,7 @@
 //! Intervals of index values: what a predicate allows, and how `indexBounds` shows it.
 
 use super::clauses::Predicate;
+use crate::value::collation::Collation;
 use crate::value::compare::compare;
 use crate::value::format;
 use bson::oid::ObjectId;
@@ -36,6 +37,12 @@ impl Interval {
 
     fn point(value: &Bson) -> Interval {
         Interval::new(value.clone(), true, value.clone(), true)
+    }
+
+    /// Takes the ends to what an index with the collation files them under.
+    pub(super) fn fold(&mut self, collation: &Collation) {
+        self.low = collation.fold(&self.low);
+        self.high = collation.fold(&self.high);
     }
 
     pub(super) fn everything() -> Interval {

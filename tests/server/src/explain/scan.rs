@@ -63,7 +63,7 @@ fn is_implied(index: &Index, all: &[Clause]) -> bool {
                 .filter(|predicate| predicate.path == wanted.path)
         };
         if wanted.operator == "$exists" && !wanted.negated {
-            return same_path().any(|predicate| finds_only_present(predicate));
+            return same_path().any(finds_only_present);
         }
         let Some((outer, _)) = bounds(wanted, true) else {
             return false;
@@ -174,6 +174,7 @@ impl<'c> IndexScan<'c> {
                 let found = clause
                     .predicate()
                     .filter(|predicate| predicate.path == *field)
+                    .filter(|predicate| index.collation.is_none() || predicate.regex().is_none())
                     .and_then(|predicate| bounds(predicate, multikey));
                 // Two predicates may hold for different elements of an array.
                 if let Some((other, tightness)) = found.filter(|_| !multikey || !used) {
@@ -181,6 +182,9 @@ impl<'c> IndexScan<'c> {
                     *covered = Some(tightness);
                     used = true;
                 }
+            }
+            if let Some(collation) = &index.collation {
+                list.iter_mut().for_each(|interval| interval.fold(collation));
             }
             scan.intervals.push(list);
         }

@@ -209,7 +209,7 @@ async fn plans_name_the_index_and_its_bounds() {
         &doc! { "tens": 1, "n": -1 }
     );
     assert_eq!(scan.get_str("direction").unwrap(), "forward");
-    assert_eq!(scan.get_bool("isMultiKey").unwrap(), false);
+    assert!(!scan.get_bool("isMultiKey").unwrap());
     let planner = reply.get_document("queryPlanner").unwrap();
     assert_eq!(planner.get_str("namespace").unwrap(), "db.c");
     assert_eq!(planner.get_array("rejectedPlans").unwrap().len(), 1);
@@ -229,6 +229,33 @@ async fn plans_name_the_index_and_its_bounds() {
     assert_eq!(
         scan.get_document("indexBounds").unwrap(),
         &doc! { "tags": ["[-inf, 7)"] }
+    );
+}
+
+#[tokio::test]
+async fn indexes_serve_filters_of_their_own_collation() {
+    let (_server, mut client) = standalone().await;
+    let documents = vec![
+        doc! { "name": "Ann" },
+        doc! { "name": "BOB" },
+        doc! { "name": "bob" },
+    ];
+    ok(&mut client, doc! { "insert": "c", "documents": documents }).await;
+    let collation = doc! { "locale": "en", "strength": 2 };
+    let index = doc! { "key": { "name": 1 }, "name": "name_1", "collation": collation.clone() };
+    ok(&mut client, doc! { "createIndexes": "c", "indexes": [index] }).await;
+    let find = doc! { "find": "c", "filter": { "name": "Bob" } };
+    let reply = explain(&mut client, find.clone()).await;
+    assert_eq!(
+        (names(winner(&reply)).as_str(), figures(&reply)),
+        ("COLLSCAN", [0, 0, 3])
+    );
+    let mut collated = find;
+    collated.insert("collation", collation);
+    let reply = explain(&mut client, collated).await;
+    assert_eq!(
+        (names(winner(&reply)).as_str(), figures(&reply)),
+        ("FETCH < IXSCAN(name_1)", [2, 2, 2])
     );
 }
 
