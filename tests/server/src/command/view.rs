@@ -262,7 +262,9 @@ fn rows<'c>(
         host: &call.deployment.hosts[call.member.index],
         lsid: None,
     };
-    let rows = Pipeline::parse(&view.pipeline, &env)?.run(documents, source, &env)?;
+    let rows = Pipeline::parse(&view.pipeline, &env)?
+        .run(documents, source, &env)
+        .map_err(Error::executing)?;
     Ok(Some(Cow::Owned(Collection::of_rows(
         rows,
         collection.collation.clone(),
