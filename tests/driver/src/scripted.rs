@@ -24,6 +24,8 @@ use crate::{reply_to, wire::read_whole_request};
 pub struct Request {
     /// Its connection, counted from 0 in the order they were accepted.
     pub connection: usize,
+    /// Bytes of the whole message.
+    pub size: usize,
     /// The command, document sequences as arrays in it.
     pub command: Document,
 }
@@ -201,8 +203,12 @@ impl Drop for ScriptedServer {
 }
 
 async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
-    while let Ok((id, command)) = read_whole_request(&mut stream).await {
-        let request = Request { connection, command };
+    while let Ok((id, size, command)) = read_whole_request(&mut stream).await {
+        let request = Request {
+            connection,
+            size,
+            command,
+        };
         let answer = (lock(&shared.script))(&request);
         let is_hello = request.is_hello();
         lock(&shared.requests).push(request);

@@ -30,11 +30,14 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
     Ok((id, decode_document(body).map_err(io::Error::other)?))
 }
 
-/// As [`read_request`], with the documents of each sequence (section of kind 1) as an array in the body.
+/// As [`read_request`], with the documents of each sequence (section of kind 1) as an array in the body, and with the message's
+/// length.
 ///
 /// # Errors
 /// As [`read_request`].
-pub(crate) async fn read_whole_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(i32, Document)> {
+pub(crate) async fn read_whole_request(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> io::Result<(i32, usize, Document)> {
     let length = usize::try_from(stream.read_i32_le().await?).map_err(io::Error::other)?;
     let mut rest = vec![0; length.checked_sub(4).ok_or(io::ErrorKind::InvalidData)?];
     stream.read_exact(&mut rest).await?;
@@ -61,7 +64,7 @@ pub(crate) async fn read_whole_request(stream: &mut (impl AsyncRead + Unpin)) ->
         }
         body.insert(name, all);
     }
-    Ok((id, body))
+    Ok((id, length, body))
 }
 
 fn number(bytes: &[u8]) -> io::Result<i32> {

@@ -27,6 +27,9 @@ impl Random {
     }
 }
 
+/// No statement's content is longer, so that each fits the smallest message of these tests.
+const LONGEST: usize = 300;
+
 /// What becomes of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -100,7 +103,7 @@ impl Model {
 
 fn model(random: &mut Random, number: i32) -> WriteModel {
     let filter = doc! { "_id": number };
-    let filler = "x".repeat(random.below(200));
+    let filler = "x".repeat(random.below(LONGEST));
     match random.below(10) {
         0..4 => WriteModel::insert_one(&doc! { "_id": number, "filler": filler }),
         4..6 => WriteModel::update_one(filter, doc! { "$set": { "filler": filler } }),
@@ -115,7 +118,7 @@ fn model(random: &mut Random, number: i32) -> WriteModel {
 async fn run(seed: u64) {
     let mut random = Random(seed);
     let count = 1 + random.below(24);
-    let (batch, size) = (1 + random.below(8), 1_500 + random.below(2_000));
+    let (batch, size) = (1 + random.below(12), 1_500 + random.below(1_000));
     let faults = [Fault::Unread, Fault::Lost, Fault::Refused];
     let state = Arc::new(Mutex::new(Model {
         fault: faults[random.below(3)],
@@ -144,7 +147,7 @@ async fn run(seed: u64) {
     let outcome = if random.below(3) == 0 {
         let documents: Vec<Document> = numbers
             .clone()
-            .map(|number| doc! { "_id": number, "filler": "x".repeat(random.below(200)) })
+            .map(|number| doc! { "_id": number, "filler": "x".repeat(random.below(LONGEST)) })
             .collect();
         things.insert_many(&documents).ordered(ordered).await.map(drop)
     } else {
@@ -157,6 +160,11 @@ async fn run(seed: u64) {
     for request in &requests {
         let held = statements(&request.command);
         assert!(!held.is_empty() && held.len() <= batch, "seed {seed}");
+        assert!(
+            request.size <= size,
+            "seed {seed}: {} of {size} bytes",
+            request.size
+        );
         let multi = held.iter().any(is_multi);
         let transaction = request.command.get_i64("txnNumber").ok();
         assert_eq!(transaction.is_none(), multi, "seed {seed}: {}", request.command);
@@ -199,7 +207,7 @@ async fn run(seed: u64) {
 #[tokio::test]
 async fn each_statement_takes_effect_once_though_a_reply_is_lost() {
     // Side by side, since after a lost reply a server is not looked at again for half a second.
-    futures_util::future::join_all((0..150).map(run)).await;
+    futures_util::future::join_all((0..250).map(run)).await;
 }
 
 /// The case that was wrong once: single statements, and one that can change several documents in a later command.
