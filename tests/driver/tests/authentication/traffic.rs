@@ -72,7 +72,7 @@ async fn a_speculation_that_does_not_fit_is_dropped() {
 async fn users_of_other_databases_log_in_there() {
     let server = started(guarded()).await;
     let root = Client::connect(server.uri()).await.unwrap();
-    let command = doc! { "createUser": "a,b=c@d", "pwd": "x:/?#", "roles": [] };
+    let command = doc! { "createUser": "a,b=c@d", "pwd": "x:/?#", "roles": [{ "role": "read", "db": "db" }] };
     root.database("shop").run_command(command).await.unwrap();
     let user = "a%2Cb%3Dc%40d:x%3A%2F%3F%23";
     log_in(&uri_of(&server, user, "authSource=shop")).await.unwrap();

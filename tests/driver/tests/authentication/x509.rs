@@ -79,7 +79,7 @@ async fn the_owner_of_a_certificate_must_be_a_user() {
     );
     assert_refused(&log_in(&uri).await.unwrap_err(), 18);
     let root = deployment.client_with("").await;
-    let create = doc! { "createUser": Encrypted::CLIENT_SUBJECT, "roles": [] };
+    let create = doc! { "createUser": Encrypted::CLIENT_SUBJECT, "roles": [{ "role": "read", "db": "db" }] };
     root.database("$external").run_command(create).await.unwrap();
     log_in(&uri).await.unwrap();
     log_in(&named(&uri, Encrypted::CLIENT_SUBJECT)).await.unwrap();
