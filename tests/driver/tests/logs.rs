@@ -228,7 +228,7 @@ async fn ignored_options_of_a_connection_string_are_logged() {
         panic!("{} messages", all.len())
     };
     assert_eq!(
-        (message.level, message.target.as_str()),
+        (message.level, message.target),
         (Level::WARN, "marula_driver::connection_string")
     );
     assert_eq!(
