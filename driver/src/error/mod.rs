@@ -394,7 +394,12 @@ impl fmt::Display for ErrorKind {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
-        if let Some(address) = &self.0.address {
+        // The error that interrupted a bulk write names its server itself.
+        let is_named_by_source = matches!(
+            &self.0.kind,
+            ErrorKind::BulkWrite(bulk) if bulk.interrupted_by.as_ref().is_some_and(|e| e.address().is_some())
+        );
+        if let Some(address) = self.0.address.as_ref().filter(|_| !is_named_by_source) {
             write!(f, " (server {address})")?;
         }
         if !self.0.labels.is_empty() {

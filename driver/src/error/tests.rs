@@ -98,6 +98,12 @@ fn no_text_holds_that_of_its_source() {
         cause: Some(Box::new(network())),
         summary: "Unknown with a:1 (Unknown)".to_owned(),
     }));
+    let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
+        interrupted_by: Some(network()),
+        ..BulkWriteError::default()
+    })))
+    .with_address(&ServerAddress::tcp("a", 1));
+    assert_eq!(format!("{interrupted:#}").matches("(server ").count(), 1);
     let encode = crate::bson::to_vec(&1).unwrap_err();
     let decode = crate::bson::from_slice::<u8>(&[]).unwrap_err();
     for error in [
@@ -105,6 +111,7 @@ fn no_text_holds_that_of_its_source() {
         cleared_by(network()),
         cleared_by(selection.clone()),
         selection,
+        interrupted,
         encode.into(),
         decode.into(),
         login(18),

@@ -124,10 +124,10 @@ impl fmt::Display for BulkWriteError {
         if let Some(error) = &self.write_concern_error {
             write!(f, "; {error}")?;
         }
-        self.interrupted_by
-            .as_ref()
-            // Its server is that of the whole error, which names it.
-            .map_or(Ok(()), |e| write!(f, "; interrupted by: {}", e.kind()))
+        if self.interrupted_by.is_some() {
+            f.write_str("; interrupted by another error")?;
+        }
+        Ok(())
     }
 }
 

@@ -50,7 +50,7 @@ pub struct PooledConnection {
     pool: Arc<Pool>,
     pub(super) key: ConnectionKey,
     /// Always there until drop takes it.
-    connection: Option<Box<Connection>>,
+    pub(super) connection: Option<Box<Connection>>,
     purpose: Purpose,
 }
 
@@ -73,16 +73,6 @@ impl PooledConnection {
         if let Some(count) = self.pool.held.of(purpose) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-    }
-
-    /// Takes the connection out, so that dropping this does nothing.
-    #[cfg(test)]
-    pub(super) fn give_away(&mut self) -> (ConnectionKey, Box<Connection>) {
-        let connection = self
-            .connection
-            .take()
-            .unwrap_or_else(|| unreachable!("it is taken once"));
-        (self.key, connection)
     }
 
     /// Logs the client's user in once more, since the server wants that.

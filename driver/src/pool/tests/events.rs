@@ -173,7 +173,8 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
     take(&heard);
     // What another thread leaves behind between changing the machine and performing its actions: a connection for a request
     // that is gone by then. Dropping it checks it in.
-    let (key, connection) = held.give_away();
+    let connection = held.connection.take().expect("it is still there");
+    let key = held.key;
     {
         let machine = &mut pool.lock().machine;
         let gone = oneshot::channel().0;

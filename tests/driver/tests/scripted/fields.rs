@@ -81,7 +81,7 @@ async fn an_interrupted_bulk_write_names_the_server_once() {
         ])
         .await
         .expect_err("refused");
-    let text = error.to_string();
-    assert!(text.contains("interrupted by: error 115"), "{text}");
+    let text = format!("{error:#}");
+    assert!(text.contains("interrupted by another error: error 115"), "{text}");
     assert_eq!(text.matches("(server ").count(), 1, "{text}");
 }
