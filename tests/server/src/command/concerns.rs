@@ -82,6 +82,8 @@ pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &
     }
     match body.get("writeConcern") {
         None => Ok(()),
+        // Refused while the command is parsed, which comes first.
+        Some(_) if command.name == "aggregate" && body.get_bool("explain").unwrap_or(false) => Ok(()),
         Some(_) if !supports_write_concern(command, body) => Err(Error::new(
             code::INVALID_OPTIONS,
             "Command does not support writeConcern",
