@@ -17,7 +17,7 @@ pub(crate) fn check(expected: &Document, error: &Error, lookup: &dyn Lookup) -> 
     expected
         .iter()
         .try_for_each(|(key, wanted)| one(key, wanted, error, lookup))
-        .map_err(|why| format!("{why}; the error was: {error}"))
+        .map_err(|why| format!("{why}; the error was: {error:#}"))
 }
 
 fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(), String> {
@@ -104,9 +104,9 @@ fn is_client_error(error: &Error) -> bool {
     }
 }
 
-/// The message, and those of all errors inside a bulk write's.
+/// The message with those of its sources, and those of all errors inside a bulk write's.
 fn texts(error: &Error) -> Vec<String> {
-    let mut texts = vec![error.to_string()];
+    let mut texts = vec![format!("{error:#}")];
     if let ErrorKind::BulkWrite(bulk) = error.kind() {
         texts.extend(bulk.write_errors.iter().map(ToString::to_string));
         texts.extend(bulk.write_concern_error.as_ref().map(ToString::to_string));

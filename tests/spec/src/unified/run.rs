@@ -188,10 +188,10 @@ impl TestRun {
         );
         if self.is_real && is_unsupported {
             return Stop::Skipped(format!(
-                "the deployment of MONGODB_URI does not support this: {error}"
+                "the deployment of MONGODB_URI does not support this: {error:#}"
             ));
         }
-        Stop::Failed(format!("{what}: {error}"))
+        Stop::Failed(format!("{what}: {error:#}"))
     }
 
     /// Remembers that a fail point is to be switched off.
