@@ -58,7 +58,7 @@ impl Client {
     /// # async fn run() -> marula::Result<()> {
     /// let client = marula::connect("mongodb://localhost/?maxPoolSise=5").await?;
     /// for warning in client.warnings() {
-    ///     eprintln!("{warning}"); // unknown option maxpoolsise is ignored
+    ///     eprintln!("{warning}"); // unknown option maxPoolSise is ignored
     /// }
     /// # Ok(()) }
     /// ```
