@@ -130,10 +130,7 @@ impl State {
             "connecttimeoutms" => set(&mut options.connect_timeout, reader.millis(value, 0)),
             "sockettimeoutms" => options.socket_timeout = limit(reader.millis(value, 0)),
             "timeoutms" => options.timeout = reader.millis(value, 0),
-            "serverselectiontimeoutms" => set(
-                &mut options.server_selection_timeout,
-                reader.millis(value, 1),
-            ),
+            "serverselectiontimeoutms" => set(&mut options.server_selection_timeout, reader.millis(value, 1)),
             "localthresholdms" => set(&mut options.local_threshold, reader.millis(value, 0)),
             "heartbeatfrequencyms" => set(&mut options.heartbeat_frequency, reader.millis(value, 500)),
             _ => return false,
@@ -148,10 +145,7 @@ impl State {
             "retrywrites" => set(&mut options.retry_writes, reader.boolean(value)),
             "maxadaptiveretries" => options.max_adaptive_retries = reader.count(value, 0),
             "enableoverloadretargeting" => {
-                set(
-                    &mut options.enable_overload_retargeting,
-                    reader.boolean(value),
-                );
+                set(&mut options.enable_overload_retargeting, reader.boolean(value));
             }
             "readconcernlevel" => options.read_concern = ReadConcern::new(ReadConcernLevel::from(value)),
             "journal" => options.write_concern.journal = reader.boolean(value),
@@ -366,8 +360,14 @@ mod tests {
         for (query, warning) in [
             ("maxPoolSise=1", "unknown option maxPoolSise is ignored"),
             ("=5", "an option without a name is ignored: check the '&' and '='"),
-            ("retryREADS=perhaps", "the value of retryREADS is ignored: expected true or false"),
-            ("retryReads=yes", "the value of retryReads is deprecated: write retryReads=true"),
+            (
+                "retryREADS=perhaps",
+                "the value of retryREADS is ignored: expected true or false",
+            ),
+            (
+                "retryReads=yes",
+                "the value of retryReads is deprecated: write retryReads=true",
+            ),
             ("maxPoolSize=", "maxPoolSize has no value and is ignored"),
         ] {
             assert_eq!(parse(query).warnings(), [warning]);
@@ -378,13 +378,24 @@ mod tests {
     fn an_ignored_value_of_tls_warns_that_nothing_is_encrypted() {
         for query in ["tls=treu", "ssl=on", "tls=", "tls=1x&ssl=yess"] {
             assert!(
-                parse(query).warnings().iter().any(|warning| warning == NOT_ENCRYPTED),
+                parse(query)
+                    .warnings()
+                    .iter()
+                    .any(|warning| warning == NOT_ENCRYPTED),
                 "{query}"
             );
         }
-        for query in ["tls=treu&ssl=true", "tls=false&tls=treu", "tlsInsecure=treu", "tls=yes"] {
+        for query in [
+            "tls=treu&ssl=true",
+            "tls=false&tls=treu",
+            "tlsInsecure=treu",
+            "tls=yes",
+        ] {
             assert!(
-                !parse(query).warnings().iter().any(|warning| warning == NOT_ENCRYPTED),
+                !parse(query)
+                    .warnings()
+                    .iter()
+                    .any(|warning| warning == NOT_ENCRYPTED),
                 "{query}"
             );
         }

@@ -13,8 +13,10 @@ pub(super) struct Reader {
 impl Reader {
     /// Notes that a value was ignored. Values can be secrets, so they are not repeated.
     pub(super) fn warn_ignored(&mut self, expected: &str) {
-        self.warnings
-            .push(format!("the value of {} is ignored: expected {expected}", self.name));
+        self.warnings.push(format!(
+            "the value of {} is ignored: expected {expected}",
+            self.name
+        ));
     }
 
     /// As [`warn_ignored`](Self::warn_ignored), in place of the value.
@@ -31,8 +33,10 @@ impl Reader {
             "0" | "-1" | "no" | "n" | "f" => (false, "false"),
             _ => return self.ignore("true or false"),
         };
-        self.warnings
-            .push(format!("the value of {0} is deprecated: write {0}={current}", self.name));
+        self.warnings.push(format!(
+            "the value of {0} is deprecated: write {0}={current}",
+            self.name
+        ));
         Some(meant)
     }
 
