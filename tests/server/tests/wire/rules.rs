@@ -362,8 +362,7 @@ async fn a_violation_fails_the_test() {
 #[tokio::test]
 async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
     const LIMIT: usize = (16 << 20) + (16 << 10);
-    let server = standalone().await;
-    let mut client = primary(&server).await;
+    let (server, mut client) = standalone().await;
     let body = |size: usize| {
         let command = |filler: String| doc! {"ping": 1, "comment": filler, "$db": "admin"};
         let empty = command(String::new()).to_vec().unwrap().len();
@@ -371,10 +370,8 @@ async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
     };
     assert_eq!(code(&client.run(body(LIMIT)).await), 0);
     let refused = client.run(body(LIMIT + 1)).await;
-    assert_eq!(
-        (code(&refused), refused.get_str("codeName")),
-        (10334, Ok("BSONObjectTooLarge"))
-    );
+    assert_eq!(code(&refused), 10334);
+    assert_eq!(refused.get_str("codeName").unwrap(), "BSONObjectTooLarge");
     // Nothing is answered where nobody waits, and the connection stays open.
     client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
     assert_eq!(code(&client.run(body(100)).await), 0);
