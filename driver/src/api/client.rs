@@ -95,6 +95,8 @@ impl Client {
                 "a client must be made within a tokio runtime",
             ));
         }
+        let mut options = options;
+        options.warnings.extend(options.tls.unused());
         telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
         let execution = settings::execution(&options, &listeners);
@@ -116,13 +118,13 @@ impl Client {
     }
 
     /// What the connection string holds that was ignored or is deprecated, one sentence each: misspelt options, values of the
-    /// wrong form. Empty without a connection string. With the feature `tracing` each is also logged at level warn when the
+    /// wrong form. Also `tls…` options that have no effect because connections are not encrypted. With the feature `tracing` each is also logged at level warn when the
     /// client is made.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
     /// let client = marula_driver::Client::connect("mongodb://localhost/?maxPoolSise=5").await?;
-    /// assert_eq!(client.warnings(), ["unknown option maxpoolsise is ignored"]);
+    /// assert_eq!(client.warnings(), ["unknown option maxPoolSise is ignored"]);
     /// # Ok(()) }
     /// ```
     #[must_use]

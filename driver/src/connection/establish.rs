@@ -12,12 +12,13 @@ use super::{
     login::{LoginSettings, as_login_error},
     open::{open, timed_out},
     read_buffer::ReadBuffer,
+    stream::Stream,
     tls::TlsConfig,
 };
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     bson::ObjectId,
-    error::NetworkPhase,
+    error::{NetworkError, NetworkPhase},
     options::Proxy,
     proto::{
         auth::Login,
@@ -151,7 +152,16 @@ impl Connection {
             .await;
         match greeted {
             Ok(Ok(hello)) => connection.hello = hello,
-            Ok(Err(error)) => return Err(in_phase(error, NetworkPhase::Handshake).with_address(address)),
+            Ok(Err(error)) => {
+                let error = match error.kind() {
+                    ErrorKind::Network(network) if is_tls_required(&connection.stream, network) => {
+                        let error = io::Error::new(network.io_kind(), network.to_string());
+                        Error::network_with_hint(NetworkPhase::Handshake, error, TLS_REQUIRED)
+                    }
+                    _ => in_phase(error, NetworkPhase::Handshake),
+                };
+                return Err(error.with_address(address));
+            }
             Err(_) => {
                 return Err(
                     timed_out(NetworkPhase::Handshake, settings.connect_timeout).with_address(address)
@@ -222,6 +232,18 @@ impl Connection {
             _ => error.with_address(&self.address),
         })
     }
+}
+
+const TLS_REQUIRED: &str = "if the server requires TLS, set tls=true";
+
+/// Whether that may be why the handshake failed: a server with TLS closes a connection that begins with anything else.
+fn is_tls_required(stream: &Stream, error: &NetworkError) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(stream, Stream::Tcp(_))
+        && matches!(
+            error.io_kind(),
+            UnexpectedEof | ConnectionReset | ConnectionAborted
+        )
 }
 
 /// A socket that fails before the connection is established fails before any command of the application was sent.

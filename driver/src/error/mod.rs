@@ -139,6 +139,13 @@ impl Error {
         Self::new(ErrorKind::Network(NetworkError::new(phase, error)))
     }
 
+    /// A network error with what the user may have to change.
+    pub(crate) fn network_with_hint(phase: NetworkPhase, error: std::io::Error, hint: &'static str) -> Self {
+        Self::new(ErrorKind::Network(
+            NetworkError::new(phase, error).with_hint(hint),
+        ))
+    }
+
     fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self

@@ -41,6 +41,8 @@ pub enum NetworkPhase {
 pub struct NetworkError {
     phase: NetworkPhase,
     source: Arc<io::Error>,
+    /// What may have to be changed.
+    hint: Option<&'static str>,
 }
 
 impl NetworkError {
@@ -48,6 +50,15 @@ impl NetworkError {
         Self {
             phase,
             source: Arc::new(error),
+            hint: None,
+        }
+    }
+
+    /// The same with what may have to be changed, which follows the text.
+    pub(super) fn with_hint(self, hint: &'static str) -> Self {
+        Self {
+            hint: Some(hint),
+            ..self
         }
     }
 
@@ -126,7 +137,11 @@ impl fmt::Display for NetworkError {
             NetworkPhase::Write => "the connection failed while a command was sent",
             NetworkPhase::Read => "the connection failed while a reply was awaited",
         };
-        write!(f, "{doing}: {}", self.source)
+        write!(f, "{doing}: {}", self.source)?;
+        match self.hint {
+            None => Ok(()),
+            Some(hint) => write!(f, " ({hint})"),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use crate::Error;
 
 /// No server of the deployment was suitable within `serverSelectionTimeoutMS`.
 ///
-/// The cause is the [source](std::error::Error::source) of the error, so the text of the error outlines it only: `{:#}` shows
-/// both.
+/// The text outlines why each server is unknown in a few words. The first cause is the [source](std::error::Error::source)
+/// of the error, so `{:#}` shows both; [`topology`](Self::topology) has the text of every cause.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerSelectionError {
@@ -20,7 +20,7 @@ pub struct ServerSelectionError {
     /// Why the first unknown server of the deployment is unknown: the error of its last check, or of the operation that
     /// failed there. `None` when no server failed.
     pub cause: Option<Box<Error>>,
-    /// The same as `topology`, with the outline of the cause in place of its text.
+    /// The same as `topology`, with the outline of each cause in place of its text.
     pub(crate) summary: String,
 }
 

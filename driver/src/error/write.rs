@@ -88,6 +88,15 @@ impl fmt::Display for WriteError {
     }
 }
 
+/// The error of the only statement of a call, whose place says nothing.
+struct Single<'e>(&'e WriteError);
+
+impl fmt::Display for Single<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write error {}: {}", self.0.code, self.0.message)
+    }
+}
+
 impl fmt::Display for WriteConcernError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.code_name.is_empty() { "" } else { " " };
@@ -102,8 +111,8 @@ impl fmt::Display for WriteConcernError {
 impl fmt::Display for WriteFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.write_error, &self.write_concern_error) {
-            (Some(write), Some(concern)) => write!(f, "{write}; {concern}"),
-            (Some(write), None) => write.fmt(f),
+            (Some(write), Some(concern)) => write!(f, "{}; {concern}", Single(write)),
+            (Some(write), None) => Single(write).fmt(f),
             (None, Some(concern)) => concern.fmt(f),
             (None, None) => f.write_str("the server reported no error"),
         }

@@ -32,6 +32,8 @@ pub(crate) struct Insert<'a, T> {
     pub(crate) namespace: &'a Namespace,
     pub(crate) documents: &'a [T],
     pub(crate) offset: usize,
+    /// The call takes one document, so an error names its fields without the document's place.
+    pub(crate) is_single: bool,
     pub(crate) options: &'a InsertOptions,
     pub(crate) write_concern: &'a WriteConcern,
     /// The ids of the documents sent by this command, each with the document's place in the whole call, filled while it
@@ -59,8 +61,13 @@ const MIN_DOCUMENT: usize = 5;
 impl<T: Serialize> Insert<'_, T> {
     fn append_document(&mut self, index: usize, document: &T, message: &mut MessageWriter<'_>) -> Result<()> {
         let start = message.buffer.len();
-        bson::append(document, message.buffer)
-            .map_err(|e| e.at_index(self.offset + index).in_field("documents"))?;
+        bson::append(document, message.buffer).map_err(|error| {
+            if self.is_single {
+                error
+            } else {
+                error.at_index(self.offset + index).in_field("documents")
+            }
+        })?;
         let id = match leading_object_id(message.buffer.get(start..).unwrap_or_default()) {
             Some(id) => Bson::ObjectId(id),
             None => self.find_or_make_id(index, start, message)?,

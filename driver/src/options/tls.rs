@@ -77,6 +77,45 @@ impl TlsOptions {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
+    /// A warning, if there are options that have no effect since connections are not encrypted. `tls=false` is a decision,
+    /// and no reason for one.
+    pub(crate) fn unused(&self) -> Option<String> {
+        if self.enabled.is_some() {
+            return None;
+        }
+        let given: Vec<&str> = [
+            (self.ca_file.is_some(), "tlsCAFile"),
+            (self.certificate_key_file.is_some(), "tlsCertificateKeyFile"),
+            (
+                self.certificate_key_file_password.is_some(),
+                "tlsCertificateKeyFilePassword",
+            ),
+            (self.insecure.is_some(), "tlsInsecure"),
+            (
+                self.allow_invalid_certificates.is_some(),
+                "tlsAllowInvalidCertificates",
+            ),
+            (self.allow_invalid_hostnames.is_some(), "tlsAllowInvalidHostnames"),
+            (
+                self.disable_ocsp_endpoint_check.is_some(),
+                "tlsDisableOCSPEndpointCheck",
+            ),
+            (
+                self.disable_certificate_revocation_check.is_some(),
+                "tlsDisableCertificateRevocationCheck",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(given, name)| given.then_some(name))
+        .collect();
+        (!given.is_empty()).then(|| {
+            format!(
+                "connections are NOT encrypted, and {} has no effect: write tls=true to encrypt them",
+                given.join(", ")
+            )
+        })
+    }
+
     /// Pairs of options that together would leave open which one holds.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let insecure = ("tlsInsecure", self.insecure);

@@ -108,16 +108,12 @@ impl Topology {
     fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
         let description = self.description();
         let cause = description.servers.values().find_map(ServerDescription::cause);
-        let summary = match cause {
-            None => description.to_string(),
-            Some(_) => description.with_outline_of_first_cause().to_string(),
-        };
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
             wanted: criteria.to_string(),
             timeout,
             topology: description.to_string(),
             cause: cause.cloned().map(Box::new),
-            summary,
+            summary: description.with_outlines_of_causes().to_string(),
         }))
     }
 

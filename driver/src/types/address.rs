@@ -75,7 +75,12 @@ impl ServerAddress {
 
     /// Reads `host`, `host:port`, `[v6]`, `[v6]:port` or a path: a text that holds `/` and ends in `.sock`.
     pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
-        let fail = |why: &str| Err(AddressError(format!("invalid server address \"{text}\": {why}")));
+        Self::read(text).map_err(|why| AddressError(format!("invalid server address \"{text}\": {why}")))
+    }
+
+    /// As [`parse`](Self::parse). The error does not quote the text, which may hold a password.
+    pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
+        let fail = |why| Err(why);
         if text.is_empty() {
             return fail("it is empty");
         }
@@ -97,7 +102,7 @@ impl ServerAddress {
         } else {
             match text.split_once(':') {
                 Some((_, port)) if port.contains(':') => {
-                    return fail("more than one ':'; put an IPv6 address in brackets");
+                    return fail("it has more than one ':'; put an IPv6 address in brackets");
                 }
                 Some((host, port)) => (host, Some(port)),
                 None => (text, None),

@@ -56,6 +56,35 @@ fn secrets_show_up_nowhere() {
 }
 
 #[test]
+fn a_password_without_host_is_not_quoted() {
+    let error = ClientOptions::parse("mongodb://bob:s3cret").expect_err("no host");
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains("s3cret") && text.contains("'@'"), "{text}");
+}
+
+#[tokio::test]
+async fn a_client_in_the_clear_warns_about_what_was_meant_to_encrypt() {
+    for (query, warned) in [
+        ("tls=treu", true),
+        ("tlsCertificateKeyFile=/x", true),
+        ("tlsCAFile=/x&tlsAllowInvalidHostnames=true", true),
+        ("tls=false&tlsCAFile=/x", false),
+        ("retryReads=maybe", false),
+    ] {
+        let client = Client::connect(format!("mongodb://127.0.0.1:1/?{query}"))
+            .await
+            .expect(query);
+        let warnings = client.warnings();
+        assert_eq!(
+            warnings.iter().any(|warning| warning.contains("NOT encrypted")),
+            warned,
+            "{query}: {warnings:?}"
+        );
+        client.shutdown().await;
+    }
+}
+
+#[test]
 fn a_client_needs_a_runtime() {
     let error = Client::with_options(ClientOptions::default()).expect_err("no runtime");
     assert!(error.to_string().contains("tokio runtime"), "{error}");

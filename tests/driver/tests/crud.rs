@@ -272,6 +272,40 @@ async fn a_duplicate_key_names_code_index_and_value() {
 }
 
 #[tokio::test]
+async fn the_errors_of_a_single_write_name_no_place_of_a_statement() {
+    #[derive(serde::Serialize)]
+    struct Large {
+        big: u64,
+    }
+    let deployment = anywhere().await;
+    let things = deployment.collection::<Document>();
+    let ids = [doc! { "_id": 1 }, doc! { "_id": 2 }];
+    things.insert_many(&ids).await.unwrap();
+    for error in [
+        things.insert_one(&doc! { "_id": 1 }).await.unwrap_err(),
+        things
+            .update_one(doc! { "_id": 1 }, doc! { "$set": { "_id": 2 } })
+            .await
+            .unwrap_err(),
+    ] {
+        let text = error.to_string();
+        let code = error.code().unwrap();
+        assert!(text.starts_with(&format!("write error {code}: ")), "{text}");
+    }
+    let large = deployment.collection::<Large>();
+    let path = |error: marula_driver::Error| match error.kind() {
+        ErrorKind::Encode(error) => error.path().to_owned(),
+        _ => panic!("{error}"),
+    };
+    let documents = [Large { big: 1 }, Large { big: u64::MAX }];
+    assert_eq!(path(large.insert_one(&documents[1]).await.unwrap_err()), "big");
+    assert_eq!(
+        path(large.insert_many(&documents).await.unwrap_err()),
+        "documents[1].big"
+    );
+}
+
+#[tokio::test]
 async fn an_insert_of_many_reports_each_failure_and_what_was_stored() {
     let deployment = anywhere().await;
     let things = deployment.collection::<Document>();

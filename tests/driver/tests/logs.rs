@@ -233,8 +233,8 @@ async fn ignored_options_of_a_connection_string_are_logged() {
     );
     assert_eq!(
         text(&message.fields, "warning"),
-        "unknown option maxpoolsise is ignored"
+        "unknown option maxPoolSise is ignored"
     );
-    assert_eq!(client.warnings(), ["unknown option maxpoolsise is ignored"]);
+    assert_eq!(client.warnings(), ["unknown option maxPoolSise is ignored"]);
     client.shutdown().await;
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use marula_driver::{
     Client, ErrorKind,
     bson::{Document, doc},
+    internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
 };
 use marula_driver_tests::{anywhere, replica_set, standalone};
@@ -63,6 +64,46 @@ async fn the_text_of_a_failed_selection_says_why_once() {
         !text.contains("RetryableError"),
         "labels are for programs: {text}"
     );
+}
+
+#[tokio::test]
+async fn a_server_whose_first_check_has_not_ended_has_not_answered() {
+    // Connections are accepted by the operating system; nothing is ever sent on them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    for options in ["", "&tls=true&tlsInsecure=true"] {
+        let client = Client::connect(format!(
+            "mongodb://{address}/?serverSelectionTimeoutMS=100{options}"
+        ))
+        .await
+        .unwrap();
+        let database = client.database("d");
+        let error = database.run_command(doc! { "ping": 1 }).await.unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!("{address} (Unknown, no answer so far)")),
+            "{text}"
+        );
+        client.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn the_causes_of_several_servers_have_one_form() {
+    // Both are open until both ports are known, so that they differ.
+    let [first, second] = ["127.0.0.1:0"; 2].map(|any| std::net::TcpListener::bind(any).unwrap());
+    let uri = format!(
+        "mongodb://{},{}/?serverSelectionTimeoutMS=100",
+        first.local_addr().unwrap(),
+        second.local_addr().unwrap()
+    );
+    drop((first, second));
+    let client = Client::connect(uri).await.unwrap();
+    wait_for_description(&client, |text| text.matches("(Unknown: ").count() == 2).await;
+    let database = client.database("d");
+    let error = database.run_command(doc! { "ping": 1 }).await.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(text.matches("(Unknown: connection refused)").count(), 2, "{text}");
 }
 
 #[tokio::test]

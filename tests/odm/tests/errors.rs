@@ -327,8 +327,8 @@ async fn misspelt_options_of_a_connection_string_are_shown() {
     assert_eq!(
         client.warnings(),
         [
-            "unknown option maxpoolsise is ignored",
-            "the value of retrywrites is ignored: expected true or false",
+            "unknown option maxPoolSise is ignored",
+            "the value of retryWrites is ignored: expected true or false",
         ]
     );
     assert_eq!(client.warnings(), client.driver().warnings());

@@ -93,7 +93,7 @@ impl TlsConfig {
             .map_err(|_| refused("the host name is none that a certificate can hold"))?;
         // Large, and needed once: boxed, so that connections in the clear do not carry its room with them.
         let (stream, seen) = Box::pin(ocsp::watching(self.connector.connect(name, socket))).await;
-        let stream = stream.map_err(|error| Error::network(NetworkPhase::TlsHandshake, classify(error)))?;
+        let stream = stream.map_err(failed)?;
         if let Some(revocation) = &self.revocation {
             let chain = stream.get_ref().1.peer_certificates();
             let leaf = chain.and_then(<[_]>::first);
@@ -121,12 +121,32 @@ fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::network(NetworkPhase::TlsHandshake, error)
 }
 
+/// What to do about a certificate of an authority that the client does not trust.
+const UNTRUSTED: &str =
+    "tlsCAFile must name a file with the certificate of the authority that issued the server's certificate";
+
+fn failed(error: io::Error) -> Error {
+    let is_untrusted = matches!(
+        rustls_error(&error),
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature
+        ))
+    );
+    let error = classify(error);
+    if is_untrusted {
+        Error::network_with_hint(NetworkPhase::TlsHandshake, error, UNTRUSTED)
+    } else {
+        Error::network(NetworkPhase::TlsHandshake, error)
+    }
+}
+
+fn rustls_error(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
 /// What the TLS library refuses is `InvalidData`; every other kind is a failure of the socket.
 fn classify(error: io::Error) -> io::Error {
-    let Some(inner) = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-    else {
+    let Some(inner) = rustls_error(&error) else {
         return error;
     };
     // Our own refusal comes back wrapped up.
@@ -172,5 +192,24 @@ impl TlsStream {
     /// Sends what was written and encrypted but not taken by the socket yet.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *self.0).poll_flush(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_that_is_not_trusted_is_a_matter_of_the_ca_file() {
+        for (error, hinted) in [
+            (CertificateError::UnknownIssuer, true),
+            (CertificateError::BadSignature, true),
+            (CertificateError::Expired, false),
+            (CertificateError::NotValidForName, false),
+        ] {
+            let error = rustls::Error::InvalidCertificate(error);
+            let error = failed(io::Error::new(io::ErrorKind::InvalidData, error));
+            assert_eq!(error.to_string().contains("tlsCAFile"), hinted, "{error}");
+        }
     }
 }

@@ -14,6 +14,10 @@ use crate::{
 /// Options that may be given more than once.
 const REPEATABLE: [&str; 3] = ["readpreferencetags", "tls", "ssl"];
 
+/// The specification demands that an invalid value is ignored. For `tls` and `ssl` that leaves connections in the clear.
+const NOT_ENCRYPTED: &str =
+    "connections are NOT encrypted, since no value of tls or ssl is valid: write tls=true or tls=false";
+
 /// Reads all options. Hard errors are only those that the specifications demand.
 pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
     let mut state = State {
@@ -26,6 +30,7 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
         reader: Reader::default(),
         auth: Credential::default(),
         proxy: Proxy::default(),
+        tls_ignored: false,
     };
     state.auth.username = parts.username;
     if let Some(password) = parts.password {
@@ -34,6 +39,14 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
     let mut seen = HashSet::new();
     for option in &parts.options {
         let (key, value, name) = (&option.key, &option.value, option.name());
+        if key.is_empty() {
+            state
+                .reader
+                .warnings
+                .push("an option without a name is ignored: check the '&' and '='".to_owned());
+            continue;
+        }
+        option.spelled.clone_into(&mut state.reader.name);
         if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
             if key.starts_with("proxy") {
                 return Err(format!("{name} is given more than once"));
@@ -44,6 +57,9 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
                 .push(format!("{name} is given more than once; the last value holds"));
         }
         // Empty numbers and flags are ignored; an empty tag set means "any server".
+        if value.is_empty() && matches!(key.as_str(), "tls" | "ssl") {
+            state.tls_ignored = true;
+        }
         if value.is_empty() && !matches!(key.as_str(), "readpreferencetags" | "authsource" | "replicaset") {
             state
                 .reader
@@ -52,9 +68,10 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
             continue;
         }
         if !state.option(key, value)? {
-            let unknown = match option.follows_secret {
-                true => format!("{name} is unknown and ignored"),
-                false => format!("unknown option {key} is ignored"),
+            let unknown = if option.follows_secret {
+                format!("{name} is unknown and ignored")
+            } else {
+                format!("unknown option {name} is ignored")
             };
             state.reader.warnings.push(unknown);
         }
@@ -67,6 +84,8 @@ struct State {
     reader: Reader,
     auth: Credential,
     proxy: Proxy,
+    /// A value of `tls` or `ssl` was ignored.
+    tls_ignored: bool,
 }
 
 impl State {
@@ -85,7 +104,7 @@ impl State {
             "appname" => self.options.app_name = Some(value.to_owned()),
             "compressors" => self.compressors(value),
             "zlibcompressionlevel" => {
-                self.options.zlib_compression_level = self.reader.integer(key, value, -1, 9);
+                self.options.zlib_compression_level = self.reader.integer(value, -1, 9);
             }
             _ => return Ok(false),
         }
@@ -95,11 +114,11 @@ impl State {
     fn pool(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "maxpoolsize" => set(&mut options.max_pool_size, reader.count(key, value, 0)),
-            "minpoolsize" => set(&mut options.min_pool_size, reader.count(key, value, 0)),
-            "maxconnecting" => set(&mut options.max_connecting, reader.count(key, value, 1)),
-            "maxidletimems" => options.max_idle_time = limit(reader.millis(key, value, 0)),
-            "waitqueuetimeoutms" => options.wait_queue_timeout = limit(reader.millis(key, value, 0)),
+            "maxpoolsize" => set(&mut options.max_pool_size, reader.count(value, 0)),
+            "minpoolsize" => set(&mut options.min_pool_size, reader.count(value, 0)),
+            "maxconnecting" => set(&mut options.max_connecting, reader.count(value, 1)),
+            "maxidletimems" => options.max_idle_time = limit(reader.millis(value, 0)),
+            "waitqueuetimeoutms" => options.wait_queue_timeout = limit(reader.millis(value, 0)),
             _ => return false,
         }
         true
@@ -108,15 +127,12 @@ impl State {
     fn timing(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "connecttimeoutms" => set(&mut options.connect_timeout, reader.millis(key, value, 0)),
-            "sockettimeoutms" => options.socket_timeout = limit(reader.millis(key, value, 0)),
-            "timeoutms" => options.timeout = reader.millis(key, value, 0),
-            "serverselectiontimeoutms" => set(
-                &mut options.server_selection_timeout,
-                reader.millis(key, value, 1),
-            ),
-            "localthresholdms" => set(&mut options.local_threshold, reader.millis(key, value, 0)),
-            "heartbeatfrequencyms" => set(&mut options.heartbeat_frequency, reader.millis(key, value, 500)),
+            "connecttimeoutms" => set(&mut options.connect_timeout, reader.millis(value, 0)),
+            "sockettimeoutms" => options.socket_timeout = limit(reader.millis(value, 0)),
+            "timeoutms" => options.timeout = reader.millis(value, 0),
+            "serverselectiontimeoutms" => set(&mut options.server_selection_timeout, reader.millis(value, 1)),
+            "localthresholdms" => set(&mut options.local_threshold, reader.millis(value, 0)),
+            "heartbeatfrequencyms" => set(&mut options.heartbeat_frequency, reader.millis(value, 500)),
             _ => return false,
         }
         true
@@ -125,22 +141,19 @@ impl State {
     fn reads_and_writes(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "retryreads" => set(&mut options.retry_reads, reader.boolean(key, value)),
-            "retrywrites" => set(&mut options.retry_writes, reader.boolean(key, value)),
-            "maxadaptiveretries" => options.max_adaptive_retries = reader.count(key, value, 0),
+            "retryreads" => set(&mut options.retry_reads, reader.boolean(value)),
+            "retrywrites" => set(&mut options.retry_writes, reader.boolean(value)),
+            "maxadaptiveretries" => options.max_adaptive_retries = reader.count(value, 0),
             "enableoverloadretargeting" => {
-                set(
-                    &mut options.enable_overload_retargeting,
-                    reader.boolean(key, value),
-                );
+                set(&mut options.enable_overload_retargeting, reader.boolean(value));
             }
             "readconcernlevel" => options.read_concern = ReadConcern::new(ReadConcernLevel::from(value)),
-            "journal" => options.write_concern.journal = reader.boolean(key, value),
+            "journal" => options.write_concern.journal = reader.boolean(value),
             "w" => {
                 options.write_concern.w = match value.parse::<i64>() {
                     Ok(nodes) => match u32::try_from(nodes) {
                         Ok(nodes) => Some(Acknowledgment::Nodes(nodes)),
-                        Err(_) => reader.ignore(key, "a number of at least 0, or a name"),
+                        Err(_) => reader.ignore("a number of at least 0, or a name"),
                     },
                     Err(_) if value == "majority" => Some(Acknowledgment::Majority),
                     Err(_) => Some(Acknowledgment::Custom(value.to_owned())),
@@ -149,19 +162,19 @@ impl State {
             "wtimeoutms" => {
                 options.write_concern.w_timeout = match value.parse::<i64>().map(u64::try_from) {
                     Ok(Ok(millis)) => Some(Duration::from_millis(millis)),
-                    _ => reader.ignore(key, "a number of at least 0"),
+                    _ => reader.ignore("a number of at least 0"),
                 };
             }
             "readpreference" => match ReadPreferenceMode::parse(value) {
                 Some(mode) => options.read_preference.mode = mode,
-                None => reader.warn_ignored(key, "a read preference mode"),
+                None => reader.warn_ignored("a read preference mode"),
             },
             "readpreferencetags" => {
-                let tags: Option<TagSet> = reader.pairs(key, value);
+                let tags: Option<TagSet> = reader.pairs(value);
                 options.read_preference.tag_sets.extend(tags);
             }
             "maxstalenessseconds" => {
-                let seconds = reader.integer(key, value, -1, i32::MAX);
+                let seconds = reader.integer(value, -1, i32::MAX);
                 // Whether it is large enough is known, and said, when a member of a replica set is selected.
                 options.read_preference.max_staleness = seconds
                     .and_then(|seconds| u64::try_from(seconds).ok())
@@ -175,21 +188,21 @@ impl State {
     fn topology(&mut self, key: &str, value: &str) -> bool {
         let (options, reader) = (&mut self.options, &mut self.reader);
         match key {
-            "replicaset" if value.is_empty() => reader.warn_ignored(key, "the name of a replica set"),
+            "replicaset" if value.is_empty() => reader.warn_ignored("the name of a replica set"),
             "replicaset" => options.replica_set = Some(value.to_owned()),
-            "directconnection" => options.direct_connection = reader.boolean(key, value),
+            "directconnection" => options.direct_connection = reader.boolean(value),
             "loadbalanced" => {
-                let given = reader.boolean(key, value);
+                let given = reader.boolean(value);
                 options.load_balanced_given |= given.is_some();
                 set(&mut options.load_balanced, given);
             }
-            "srvmaxhosts" => set(&mut options.srv_max_hosts, reader.count(key, value, 0)),
+            "srvmaxhosts" => set(&mut options.srv_max_hosts, reader.count(value, 0)),
             "srvservicename" => value.clone_into(&mut options.srv_service_name),
             "servermonitoringmode" => match value {
                 "auto" => options.server_monitoring_mode = ServerMonitoringMode::Auto,
                 "stream" => options.server_monitoring_mode = ServerMonitoringMode::Stream,
                 "poll" => options.server_monitoring_mode = ServerMonitoringMode::Poll,
-                _ => reader.warn_ignored(key, "auto, stream or poll"),
+                _ => reader.warn_ignored("auto, stream or poll"),
             },
             _ => return false,
         }
@@ -200,18 +213,19 @@ impl State {
         let (tls, reader) = (&mut self.options.tls, &mut self.reader);
         match key {
             "tls" | "ssl" => {
-                let enabled = reader.boolean(key, value);
+                let enabled = reader.boolean(value);
                 if tls.enabled.is_some() && enabled.is_some() && tls.enabled != enabled {
                     return Err("tls and ssl contradict each other".into());
                 }
                 tls.enabled = enabled.or(tls.enabled);
+                self.tls_ignored |= enabled.is_none();
             }
-            "tlsinsecure" => tls.insecure = reader.boolean(key, value),
-            "tlsallowinvalidcertificates" => tls.allow_invalid_certificates = reader.boolean(key, value),
-            "tlsallowinvalidhostnames" => tls.allow_invalid_hostnames = reader.boolean(key, value),
-            "tlsdisableocspendpointcheck" => tls.disable_ocsp_endpoint_check = reader.boolean(key, value),
+            "tlsinsecure" => tls.insecure = reader.boolean(value),
+            "tlsallowinvalidcertificates" => tls.allow_invalid_certificates = reader.boolean(value),
+            "tlsallowinvalidhostnames" => tls.allow_invalid_hostnames = reader.boolean(value),
+            "tlsdisableocspendpointcheck" => tls.disable_ocsp_endpoint_check = reader.boolean(value),
             "tlsdisablecertificaterevocationcheck" => {
-                tls.disable_certificate_revocation_check = reader.boolean(key, value);
+                tls.disable_certificate_revocation_check = reader.boolean(value);
             }
             "tlscafile" => tls.ca_file = Some(value.into()),
             "tlscertificatekeyfile" => tls.certificate_key_file = Some(value.into()),
@@ -227,10 +241,10 @@ impl State {
             "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
-                None => self.reader.warn_ignored(key, "a known mechanism"),
+                None => self.reader.warn_ignored("a known mechanism"),
             },
             "authmechanismproperties" => {
-                self.auth.mechanism_properties = self.reader.pairs(key, value).unwrap_or_default();
+                self.auth.mechanism_properties = self.reader.pairs(value).unwrap_or_default();
             }
             _ => return Ok(false),
         }
@@ -279,6 +293,9 @@ impl State {
             self.options.credential = Some(self.auth);
         }
         self.options.settle_auth_source();
+        if self.tls_ignored && self.options.tls.enabled.is_none() {
+            self.reader.warnings.push(NOT_ENCRYPTED.to_owned());
+        }
         self.options.warnings = self.reader.warnings;
         Ok(self.options)
     }
@@ -336,6 +353,54 @@ mod tests {
                 "{query}"
             );
         }
+    }
+
+    #[test]
+    fn warnings_spell_names_as_the_connection_string_does() {
+        for (query, warning) in [
+            ("maxPoolSise=1", "unknown option maxPoolSise is ignored"),
+            ("=5", "an option without a name is ignored: check the '&' and '='"),
+            (
+                "retryREADS=perhaps",
+                "the value of retryREADS is ignored: expected true or false",
+            ),
+            (
+                "retryReads=yes",
+                "the value of retryReads is deprecated: write retryReads=true",
+            ),
+            ("maxPoolSize=", "maxPoolSize has no value and is ignored"),
+        ] {
+            assert_eq!(parse(query).warnings(), [warning]);
+        }
+    }
+
+    #[test]
+    fn an_ignored_value_of_tls_warns_that_nothing_is_encrypted() {
+        for query in ["tls=treu", "ssl=on", "tls=", "tls=1x&ssl=yess"] {
+            assert!(
+                parse(query)
+                    .warnings()
+                    .iter()
+                    .any(|warning| warning == NOT_ENCRYPTED),
+                "{query}"
+            );
+        }
+        for query in [
+            "tls=treu&ssl=true",
+            "tls=false&tls=treu",
+            "tlsInsecure=treu",
+            "tls=yes",
+        ] {
+            assert!(
+                !parse(query)
+                    .warnings()
+                    .iter()
+                    .any(|warning| warning == NOT_ENCRYPTED),
+                "{query}"
+            );
+        }
+        let srv = ClientOptions::parse("mongodb+srv://a.b.c/?tls=treu").unwrap();
+        assert_eq!((srv.tls.enabled, srv.warnings().len()), (Some(true), 1));
     }
 
     #[test]

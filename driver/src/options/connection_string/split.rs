@@ -18,6 +18,8 @@ pub(super) struct Parts {
 pub(super) struct Pair {
     /// In lower case.
     pub(super) key: String,
+    /// The key as the connection string spells it.
+    pub(super) spelled: String,
     pub(super) value: String,
     /// An option before it holds a secret. If that one holds an unescaped `&` or `;`, this is the rest of it.
     pub(super) follows_secret: bool,
@@ -29,7 +31,7 @@ impl Pair {
         if self.follows_secret {
             "an option after a password or after authMechanismProperties (percent-encode '&' and ';' in values)"
         } else {
-            &self.key
+            &self.spelled
         }
     }
 }
@@ -80,7 +82,7 @@ pub(super) fn split(uri: &str) -> Result<Parts, String> {
         srv,
         username,
         password,
-        hosts: split_hosts(hosts, srv)?,
+        hosts: split_hosts(hosts, srv, user_info.is_some())?,
         database: read_database(database)?,
         options: split_query(query.unwrap_or_default())?,
     })
@@ -112,24 +114,43 @@ fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), Strin
     Ok((Some(name), password))
 }
 
-fn split_hosts(text: &str, srv: bool) -> Result<Vec<ServerAddress>, String> {
+/// Where the `@` is forgotten, the text before the first `:` is the user name, and all that follows may be the password:
+/// errors quote nothing of it.
+fn split_hosts(text: &str, srv: bool, has_user_info: bool) -> Result<Vec<ServerAddress>, String> {
     if text.is_empty() {
         return Err("it names no host".into());
     }
     let mut hosts = Vec::new();
-    for part in text.split(',') {
+    let mut follows_colon = false;
+    for (index, part) in text.split(',').enumerate() {
         if part.is_empty() {
             return Err("a host is empty: check the commas".into());
         }
-        let decoded = decode(part).ok_or(format!("the host \"{part}\" is not percent-encoded correctly"))?;
+        let quoted = part.split(':').next().unwrap_or_default();
+        let name = if follows_colon || quoted.is_empty() {
+            format!("host {} of the list", index + 1)
+        } else {
+            format!("the host \"{quoted}\"")
+        };
+        follows_colon |= part.contains(':');
+        let refuse = |why: &str| {
+            let hint = if follows_colon && !has_user_info {
+                "; after a user name and password, write '@' and the host"
+            } else {
+                ""
+            };
+            Err(format!("{name} is invalid: {why}{hint}"))
+        };
+        let Some(decoded) = decode(part) else {
+            return refuse("it has a '%' without two hexadecimal digits, or is not UTF-8");
+        };
         if decoded.contains('/') && !decoded.ends_with(".sock") {
-            return Err(format!(
-                "the host \"{decoded}\" is no valid address; a Unix socket must end in .sock"
-            ));
+            return refuse("the path of a Unix domain socket must end in .sock");
         }
-        let address = ServerAddress::parse(&decoded).map_err(|error| error.0)?;
-        if !hosts.contains(&address) {
-            hosts.push(address);
+        match ServerAddress::read(&decoded) {
+            Ok(address) if hosts.contains(&address) => {}
+            Ok(address) => hosts.push(address),
+            Err(why) => return refuse(why),
         }
     }
     if srv {
@@ -149,7 +170,8 @@ fn read_database(text: &str) -> Result<Option<String>, String> {
     }
     let name = decode(text).ok_or("the database name is not percent-encoded correctly")?;
     match name.chars().find(|c| matches!(c, '/' | '\\' | ' ' | '"' | '$')) {
-        Some(bad) => Err(format!("the database name \"{name}\" must not contain '{bad}'")),
+        // Not quoted: it may be the rest of a password that holds a '/'.
+        Some(bad) => Err(format!("the database name must not contain '{bad}'")),
         None => Ok(Some(name)),
     }
 }
@@ -168,6 +190,7 @@ pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, String> {
         let key = decode(key).ok_or("the name of an option is not percent-encoded correctly")?;
         let mut option = Pair {
             key: key.to_ascii_lowercase(),
+            spelled: key,
             value: String::new(),
             follows_secret,
         };
@@ -263,6 +286,23 @@ mod tests {
         ] {
             let error = split(uri).unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_quote_nothing_that_follows_a_colon_of_the_hosts() {
+        for (uri, named) in [
+            ("mongodb://bob:s3cret", "the host \"bob\""),
+            ("mongodb://bob:s3cret/db", "'@'"),
+            ("mongodb://bob:s3%2Fcret", "the host \"bob\""),
+            ("mongodb://bob:s3cret%zz", "hexadecimal"),
+            ("mongodb://bob:s3:cret", "more than one ':'"),
+            ("mongodb://bob:1,cret%zz", "host 2"),
+            ("mongodb://bob:1/cret$x", "'$'"),
+            ("mongodb+srv://bob:s3cret", "the host \"bob\""),
+        ] {
+            let error = split(uri).unwrap_err();
+            assert!(!error.contains("cret") && error.contains(named), "{uri}: {error}");
         }
     }
 

@@ -8,18 +8,23 @@ impl ClientOptions {
     pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), String> {
         let mut reader = Reader::default();
         let (mut source, mut replica_set, mut load_balanced) = (None, None, None);
-        for super::split::Pair { key, value, .. } in split_query(text)? {
+        for super::split::Pair {
+            key, spelled, value, ..
+        } in split_query(text)?
+        {
+            reader.name = spelled;
             match key.as_str() {
                 "authsource" if value.is_empty() => return Err("authSource is empty".into()),
                 "authsource" => source = Some(value),
                 "replicaset" if value.is_empty() => {
-                    reader.warn_ignored(&key, "the name of a replica set");
+                    reader.warn_ignored("the name of a replica set");
                 }
                 "replicaset" => replica_set = Some(value),
-                "loadbalanced" => load_balanced = reader.boolean(&key, &value),
+                "loadbalanced" => load_balanced = reader.boolean(&value),
                 _ => {
                     return Err(format!(
-                        "{key} is not allowed there: only authSource, replicaSet and loadBalanced are"
+                        "{} is not allowed there: only authSource, replicaSet and loadBalanced are",
+                        reader.name
                     ));
                 }
             }

@@ -350,6 +350,10 @@ impl fmt::Display for ServerDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             Some(error) => write!(f, "{} ({}: {error})", self.address, self.kind),
+            // The first check has not ended: it waits for a connection, or for its reply.
+            None if self.kind == ServerType::Unknown => {
+                write!(f, "{} ({}, no answer so far)", self.address, self.kind)
+            }
             None => write!(f, "{} ({})", self.address, self.kind),
         }
     }

@@ -52,14 +52,13 @@ pub struct TopologyDescription {
 }
 
 impl TopologyDescription {
-    /// The same with no more than the [outline](crate::Error::outline) of the first server's error that has a
-    /// [cause](ServerDescription::cause), for a message whose source is the cause.
-    pub(crate) fn with_outline_of_first_cause(&self) -> Self {
+    /// The same with no more than the [outline](crate::Error::outline) of each [cause](ServerDescription::cause), for a
+    /// message whose source is the first of them.
+    pub(crate) fn with_outlines_of_causes(&self) -> Self {
         let mut copy = self.clone();
         for server in copy.servers.values_mut() {
             if let Some(cause) = &server.cause {
                 server.error = Some(cause.outline().to_owned());
-                break;
             }
         }
         copy

@@ -129,6 +129,9 @@ async fn a_server_with_tls_is_no_server_without_tls() {
     let encrypted = Encrypted::well().await;
     let port = encrypted.front.address.port();
     let text = refusal(&format!("mongodb://localhost:{port}/?directConnection=true")).await;
-    assert!(text.contains("handshake"), "{text}");
+    assert!(
+        text.contains("handshake") && text.contains("set tls=true"),
+        "{text}"
+    );
     works(&encrypted.trusting("")).await;
 }

@@ -51,7 +51,9 @@ async fn another_authority_is_not_trusted() {
         let text = refusal(&uri).await;
         assert!(text.contains("could not be encrypted"), "{text}");
         assert!(
-            text.contains("certificate") && text.contains("UnknownIssuer"),
+            text.contains("certificate")
+                && text.contains("UnknownIssuer")
+                && text.contains("tlsCAFile must name"),
             "{text}"
         );
     }

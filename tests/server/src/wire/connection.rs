@@ -6,6 +6,7 @@ use super::{HEADER_SIZE, Header, MAX_MESSAGE_SIZE, OP_MSG, OP_QUERY, is_too_larg
 use crate::auth::Session;
 use crate::command::{Outcome, dispatch};
 use crate::deployment::Deployment;
+use crate::error::code;
 use crate::member::Member;
 use crate::net::{Accepted, Socket, Stream};
 use crate::violation::{Violation, ViolationKind};
@@ -156,11 +157,15 @@ impl Connection {
         let parsed = match message::parse(bytes) {
             Ok(parsed) => parsed,
             Err(error) => {
-                // The stream cannot be trusted after a malformed message: answer, then close.
-                let id = self.next_id();
-                self.send(&message::reply(id, header.request_id, 0, &error.to_reply()))
-                    .await?;
-                return Ok(false);
+                // The stream cannot be trusted after a malformed message: answer, then close. A document that is too large
+                // is none.
+                let is_too_large = error.code == code::BSON_OBJECT_TOO_LARGE;
+                if is_too_large && message::flags(bytes) & MORE_TO_COME != 0 {
+                    return Ok(true);
+                }
+                let reply = message::reply(self.next_id(), header.request_id, 0, &error.to_reply());
+                self.send(&compress::pack(reply, self.compressor)).await?;
+                return Ok(is_too_large);
             }
         };
         let echoed = parsed.flags & CHECKSUM_PRESENT;

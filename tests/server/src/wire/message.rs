@@ -15,6 +15,13 @@ pub(crate) struct Message {
     pub(crate) body: Document,
 }
 
+/// The flags of a message, also of one whose sections cannot be read.
+pub(crate) fn flags(message: &[u8]) -> u32 {
+    let mut reader = Reader::new(message);
+    let flags = reader.take(HEADER_SIZE).and_then(|_| reader.i32());
+    flags.map_or(0, |flags| flags as u32)
+}
+
 /// Parses a whole message, header included.
 pub(crate) fn parse(message: &[u8]) -> Result<Message> {
     let mut reader = Reader::new(message);

@@ -17,6 +17,9 @@ pub(crate) const OP_QUERY: i32 = 2004;
 pub(crate) const OP_MSG: i32 = 2013;
 /// The largest message, as hello announces it.
 pub(crate) const MAX_MESSAGE_SIZE: usize = 48_000_000;
+/// The largest document within a message: `maxBsonObjectSize`, and what a command may add to it.
+pub(crate) const MAX_INTERNAL_DOCUMENT_SIZE: usize =
+    crate::storage::collection::MAX_DOCUMENT_SIZE + (16 << 10);
 /// How deep documents may nest; deeper ones are refused before anything recurses over them.
 const MAX_NESTING: usize = 180;
 
@@ -106,6 +109,15 @@ impl<'b> Reader<'b> {
             .filter(|length| *length >= 5)
             .ok_or_else(|| Error::new(code::INVALID_BSON, format!("invalid BSON length {length}")))?;
         let bytes = self.take(length)?;
+        if length > MAX_INTERNAL_DOCUMENT_SIZE {
+            return Err(Error::new(
+                code::BSON_OBJECT_TOO_LARGE,
+                format!(
+                    "BSONObj size: {length} ({length:#X}) is invalid. Size must be between 0 and \
+                     {MAX_INTERNAL_DOCUMENT_SIZE}(16MB)"
+                ),
+            ));
+        }
         let invalid = |error: &dyn std::fmt::Display| Error::new(code::INVALID_BSON, error.to_string());
         let raw = RawDocument::from_bytes(bytes).map_err(|error| invalid(&error))?;
         check_nesting(raw, MAX_NESTING)?;

@@ -1,6 +1,6 @@
 //! What no driver may send: refused with the server's errors, recorded, and failing the test.
 
-use crate::client::{Client, code, on, replica_set, standalone};
+use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
 use marula_test_server::{TestServer, ViolationKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -357,4 +357,23 @@ async fn a_violation_fails_the_test() {
         .run(on("db", doc! {"find": "c", "writeConcern": {"w": 1}}))
         .await;
     assert!(server.violations().is_empty());
+}
+
+#[tokio::test]
+async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
+    const LIMIT: usize = (16 << 20) + (16 << 10);
+    let (server, mut client) = standalone().await;
+    let body = |size: usize| {
+        let command = |filler: String| doc! {"ping": 1, "comment": filler, "$db": "admin"};
+        let empty = command(String::new()).to_vec().unwrap().len();
+        command("x".repeat(size - empty))
+    };
+    assert_eq!(code(&client.run(body(LIMIT)).await), 0);
+    let refused = client.run(body(LIMIT + 1)).await;
+    assert_eq!(code(&refused), 10334);
+    assert_eq!(refused.get_str("codeName").unwrap(), "BSONObjectTooLarge");
+    // Nothing is answered where nobody waits, and the connection stays open.
+    client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
+    assert_eq!(code(&client.run(body(100)).await), 0);
+    assert_eq!(kinds(&server), []);
 }

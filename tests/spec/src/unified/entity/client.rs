@@ -167,14 +167,13 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
     let whole = format!("{address}{slash}?{}", options.join("&"));
     let parsed = ClientOptions::parse(&whole).map_err(|e| format!("uriOptions: {e}"))?;
     for name in overrides.keys() {
-        let lower = name.to_ascii_lowercase();
-        let unknown = format!("unknown option {lower} ");
+        let unknown = format!("unknown option {name} ");
         if parsed
             .warnings()
             .iter()
             .any(|warning| warning.starts_with(&unknown))
         {
-            return match missing::uri_option(&lower) {
+            return match missing::uri_option(&name.to_ascii_lowercase()) {
                 Some(reason) => Err(Stop::Skipped(reason.to_owned())),
                 None => failed(format!("uriOptions.{name} is unknown to the driver")),
             };
