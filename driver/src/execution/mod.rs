@@ -85,7 +85,8 @@ impl Executor {
 
     /// Runs `operation` to its end, in a session of its own.
     ///
-    /// Dropping the future closes the connection if a reply is outstanding, and gives everything else back.
+    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the pool otherwise. The
+    /// operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in(None, operation)
     }
