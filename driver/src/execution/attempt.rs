@@ -85,6 +85,7 @@ impl<'a> Attempt<'a> {
             if attempt.lsid.is_none() {
                 attempt.explicit = None;
             }
+            tries.has_entered = attempt.lsid.is_some();
             if numbered && let Some(session) = &mut explicit.lock().server {
                 attempt.transaction_number = Some(tries.number(session));
             }

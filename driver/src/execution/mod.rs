@@ -216,6 +216,7 @@ impl Executor {
         let was_sent = std::mem::take(&mut tries.in_flight);
         let result = result.map_err(|error| {
             if was_sent {
+        tries.leave(matches!(&result, Err(error) if error.is_network()));
                 self.topology.handle_error(&server, connection.key(), &error);
             }
             Failure::at(&server, error)
@@ -328,6 +329,8 @@ struct Tries<'a> {
 }
 
 impl<'a> Tries<'a> {
+    /// Whether a command in the session of the application is not over.
+    has_entered: bool,
     fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
             operation_id,
@@ -339,6 +342,7 @@ impl<'a> Tries<'a> {
         }
     }
 
+            has_entered: false,
     /// A retry carries the number of the first try.
     fn number(&mut self, session: &mut ServerSession) -> i64 {
         *self
@@ -349,7 +353,7 @@ impl<'a> Tries<'a> {
     /// The server's part of the session is unknown from now on.
     fn mark_dirty(&mut self) {
         if let Some(explicit) = self.explicit {
-            explicit.lock().server.as_mut().map(ServerSession::mark_dirty);
+            explicit.lock().mark_dirty();
         } else if let Some(session) = &mut self.session {
             session.mark_dirty();
         }
@@ -357,13 +361,20 @@ impl<'a> Tries<'a> {
 }
 
 impl Drop for Tries<'_> {
+
+    /// The command in the session of the application, if there is one, is over; `is_dirty` if the server may still run it.
+    fn leave(&mut self, is_dirty: bool) {
+        if std::mem::take(&mut self.has_entered)
+            && let Some(explicit) = self.explicit
+        {
+            explicit.leave(is_dirty);
+        }
+    }
     /// The future of an operation was dropped while the server may still run its command: the session serves no other
     /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
     /// by more than one operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
-        if self.in_flight {
-            self.mark_dirty();
-        }
+        self.leave(self.in_flight);
     }
 }
 
