@@ -209,14 +209,17 @@ impl Executor {
                 outcome => break 'done outcome,
             }
             if let Err(error) = Box::pin(connection.log_in_again()).await {
-                break 'done Err(error);
+                break 'done Err(match attempt.is_numbered() {
+                    true => retry::label_write_failure(error),
+                    false => error,
+                });
             }
             attempt.run(operation, &mut connection).await
         };
+        tries.leave(matches!(&result, Err(error) if error.is_network()));
         let was_sent = std::mem::take(&mut tries.in_flight);
         let result = result.map_err(|error| {
             if was_sent {
-        tries.leave(matches!(&result, Err(error) if error.is_network()));
                 self.topology.handle_error(&server, connection.key(), &error);
             }
             Failure::at(&server, error)
@@ -326,11 +329,11 @@ struct Tries<'a> {
     avoid: Vec<ServerAddress>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
+    /// Whether a command in the session of the application is not over.
+    has_entered: bool,
 }
 
 impl<'a> Tries<'a> {
-    /// Whether a command in the session of the application is not over.
-    has_entered: bool,
     fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
             operation_id,
@@ -339,10 +342,10 @@ impl<'a> Tries<'a> {
             number: None,
             avoid: Vec::new(),
             in_flight: false,
+            has_entered: false,
         }
     }
 
-            has_entered: false,
     /// A retry carries the number of the first try.
     fn number(&mut self, session: &mut ServerSession) -> i64 {
         *self
@@ -358,9 +361,6 @@ impl<'a> Tries<'a> {
             session.mark_dirty();
         }
     }
-}
-
-impl Drop for Tries<'_> {
 
     /// The command in the session of the application, if there is one, is over; `is_dirty` if the server may still run it.
     fn leave(&mut self, is_dirty: bool) {
@@ -370,6 +370,9 @@ impl Drop for Tries<'_> {
             explicit.leave(is_dirty);
         }
     }
+}
+
+impl Drop for Tries<'_> {
     /// The future of an operation was dropped while the server may still run its command: the session serves no other
     /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
     /// by more than one operation"). An implicit session is dropped with this value.
