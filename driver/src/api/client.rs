@@ -31,8 +31,9 @@ const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 /// [`shutdown`](Self::shutdown).
 ///
 /// Both send `endSessions` for the client's unused sessions. The last drop does so in a task on the client's runtime, which
-/// ends after 2 s at most and closes the connections then; nothing is sent if that runtime has ended, or ends before. Await
-/// `shutdown` where it matters that the server has forgotten the sessions, e.g. before a program ends.
+/// waits up to 2 s for the reply and then closes the connections. The task makes progress only while that runtime runs: a
+/// current-thread runtime outside `block_on` delays it, and nothing more is sent once the runtime has ended. Await `shutdown`
+/// where it matters that the server has forgotten the sessions, e.g. before a program ends.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<ClientInner>,

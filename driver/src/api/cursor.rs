@@ -40,8 +40,9 @@ use state::State;
 /// [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return after an empty batch instead.
 ///
 /// A server answers at once when the cursor does not await data (`awaitData`). Therefore two getMore commands of which the
-/// first returned nothing are sent at least 10 ms apart; this time doubles with each further empty batch, up to 500 ms, and
-/// begins again with the next document. A cursor with a `max_await_time` has no such pauses: its server waits.
+/// first returned nothing are sent at least 10 ms apart, whichever method sends them; this time doubles with each further
+/// empty batch, up to 500 ms, and begins again with the next document. A cursor with a `max_await_time` has no such pauses:
+/// its server waits.
 ///
 /// Dropping a cursor that is not exhausted frees it on the server, in the background.
 ///
@@ -160,12 +161,13 @@ impl<T> Cursor<T> {
                 return Ok(false);
             }
             // Boxed, since it is once for a batch, and futures that read from a cursor are small without it.
-            Box::pin(state.fetch_in_time()).await?;
+            Box::pin(state.fetch()).await?;
         }
     }
 
     /// Moves to the next document if there is one now: from the batch at hand, or by one getMore at most. False when that
-    /// brought none. The cursor of a query on a capped collection can have more later; it is at its end when
+    /// brought none. Where earlier batches were empty, the getMore is sent after the [pause](Self#tailable-cursors) of at
+    /// most 500 ms between two of them, so a loop of such calls keeps neither the processor nor the server busy. The cursor of a query on a capped collection can have more later; it is at its end when
     /// [`is_exhausted`](Self::is_exhausted) says so.
     ///
     /// Dropping the future is as with [`advance`](Self::advance).
@@ -257,8 +259,9 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
         }
     }
 
-    /// The next document if there is one now: from the batch at hand, or by one getMore at most. After `None` a tailable
-    /// cursor can have more later, until [`is_exhausted`](Self::is_exhausted).
+    /// The next document if there is one now: from the batch at hand, or by one getMore at most, with the pause of
+    /// [`advance_if_any`](Self::advance_if_any) before it. After `None` a tailable cursor can have more later, until
+    /// [`is_exhausted`](Self::is_exhausted).
     ///
     /// ```no_run
     /// # async fn run(log: marula_driver::Database) -> marula_driver::Result<()> {
@@ -321,7 +324,7 @@ impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {
             }
             if let Some(mut state) = self.state.take() {
                 self.fetching = Some(Box::pin(async move {
-                    let result = state.fetch_in_time().await;
+                    let result = state.fetch().await;
                     (state, result)
                 }));
             }

@@ -17,8 +17,8 @@ pub struct ServerSelectionError {
     pub timeout: Duration,
     /// The deployment as last seen: each server with its type and last error.
     pub topology: String,
-    /// Why the first unknown server of the deployment is unknown: the error of its last check, or of the operation that
-    /// failed there. `None` when no server failed.
+    /// The error of a server of the deployment: of its last check, or of an operation that failed there. Where several servers
+    /// have one, that of the first in the order of `topology`. `None` when no server failed.
     pub cause: Option<Box<Error>>,
     /// The same as `topology`, with the outline of each cause in place of its text.
     pub(crate) summary: String,

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, time::Instant};
 
-use super::{Executor, ExplicitSession, Tries, monitoring::CommandMonitor};
+use super::{Executor, ExplicitSession, Tries, forgot_user, monitoring::CommandMonitor};
 use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawDocument, RawElements},
@@ -85,6 +85,7 @@ impl<'a> Attempt<'a> {
             if attempt.lsid.is_none() {
                 attempt.explicit = None;
             }
+            tries.has_entered = attempt.lsid.is_some();
             if numbered && let Some(session) = &mut explicit.lock().server {
                 attempt.transaction_number = Some(tries.number(session));
             }
@@ -284,7 +285,13 @@ impl<'a> Attempt<'a> {
         let refusal = reply.command_error();
         let accepted = refusal.is_none();
         let result = match refusal {
-            Some(error) => Err(error),
+            Some(error) => {
+                // After "reauthentication required" the command is sent again.
+                if !forgot_user(&error) {
+                    operation.refused(&error);
+                }
+                Err(error)
+            }
             None => operation.parse(reply, &context),
         };
         let result = result.map_err(|error| {

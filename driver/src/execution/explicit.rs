@@ -30,7 +30,7 @@ impl ExplicitSession {
     }
 
     /// The session's id, which a command is about to be sent with, as long as an operation may use it. `None` if the session
-    /// has ended and the operation can do without.
+    /// has ended and the operation can do without. [`leave`](Self::leave) follows once the command is over.
     pub(super) fn enter<O: Operation>(
         &self,
         executor: &Executor,
@@ -63,7 +63,14 @@ impl ExplicitSession {
             return Err(Error::unsupported("snapshot reads require MongoDB 5.0 or later"));
         }
         session.touch(now);
-        Ok(Some(session.id))
+        let id = session.id;
+        state.begin_command();
+        Ok(Some(id))
+    }
+
+    /// The command that [`enter`](Self::enter) was called for is over; `is_dirty` if the server may still run it.
+    pub(super) fn leave(&self, is_dirty: bool) {
+        self.lock().end_command(is_dirty);
     }
 }
 
@@ -80,9 +87,9 @@ impl Executor {
         }))
     }
 
-    /// Ends it; the server's part can serve another session.
+    /// Ends it; the server's part can serve another session unless a command of this one has no reply yet.
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
-        let server = session.lock().server.take();
+        let server = session.lock().end();
         self.give_back(server);
     }
 }

@@ -85,7 +85,8 @@ impl Executor {
 
     /// Runs `operation` to its end, in a session of its own.
     ///
-    /// Dropping the future closes the connection if a reply is outstanding, and gives everything else back.
+    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the pool otherwise. The
+    /// operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in(None, operation)
     }
@@ -208,10 +209,14 @@ impl Executor {
                 outcome => break 'done outcome,
             }
             if let Err(error) = Box::pin(connection.log_in_again()).await {
-                break 'done Err(error);
+                break 'done Err(match attempt.is_numbered() {
+                    true => retry::label_write_failure(error),
+                    false => error,
+                });
             }
             attempt.run(operation, &mut connection).await
         };
+        tries.leave(matches!(&result, Err(error) if error.is_network()));
         let was_sent = std::mem::take(&mut tries.in_flight);
         let result = result.map_err(|error| {
             if was_sent {
@@ -324,6 +329,8 @@ struct Tries<'a> {
     avoid: Vec<ServerAddress>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
+    /// Whether a command in the session of the application is not over.
+    has_entered: bool,
 }
 
 impl<'a> Tries<'a> {
@@ -335,6 +342,7 @@ impl<'a> Tries<'a> {
             number: None,
             avoid: Vec::new(),
             in_flight: false,
+            has_entered: false,
         }
     }
 
@@ -348,9 +356,18 @@ impl<'a> Tries<'a> {
     /// The server's part of the session is unknown from now on.
     fn mark_dirty(&mut self) {
         if let Some(explicit) = self.explicit {
-            explicit.lock().server.as_mut().map(ServerSession::mark_dirty);
+            explicit.lock().mark_dirty();
         } else if let Some(session) = &mut self.session {
             session.mark_dirty();
+        }
+    }
+
+    /// The command in the session of the application, if there is one, is over; `is_dirty` if the server may still run it.
+    fn leave(&mut self, is_dirty: bool) {
+        if std::mem::take(&mut self.has_entered)
+            && let Some(explicit) = self.explicit
+        {
+            explicit.leave(is_dirty);
         }
     }
 }
@@ -360,9 +377,7 @@ impl Drop for Tries<'_> {
     /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
     /// by more than one operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
-        if self.in_flight {
-            self.mark_dirty();
-        }
+        self.leave(self.in_flight);
     }
 }
 

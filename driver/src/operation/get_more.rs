@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Operation, Pinned, ReplyContext, cursor};
 use crate::{
-    Namespace, Result, ServerAddress,
+    Error, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
     operation::cursor::CursorReply,
     proto::{
@@ -27,6 +27,9 @@ pub(crate) struct GetMore<'a> {
     pub(crate) batch_size: Option<u32>,
     pub(crate) max_await_time: Option<Duration>,
     pub(crate) comment: Option<&'a Bson>,
+    /// Whether the server freed the cursor with its error reply; `None` before there is one. A refusal with the label
+    /// `RetryableError` leaves the cursor open: nothing of the command was executed.
+    pub(crate) is_freed: Option<bool>,
 }
 
 impl Operation for GetMore<'_> {
@@ -73,6 +76,10 @@ impl Operation for GetMore<'_> {
         cursor::parse(reply, context)
     }
 
+    fn refused(&mut self, error: &Error) {
+        self.is_freed = Some(!error.contains_label(RETRYABLE_ERROR));
+    }
+
     fn attach_reply(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
         cursor::attach(output, take);
     }
@@ -97,6 +104,7 @@ mod tests {
                 batch_size: Some(3),
                 max_await_time: None,
                 comment: Some(&comment),
+                is_freed: None,
             };
             let server = HelloReply {
                 max_wire_version,

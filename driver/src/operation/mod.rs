@@ -129,6 +129,10 @@ pub(crate) trait Operation {
         )))
     }
 
+    /// The server replied to the command with this error (`ok: 0`). Not called for "reauthentication required", after which
+    /// the command is sent again.
+    fn refused(&mut self, _error: &crate::Error) {}
+
     /// Turns some errors of the server into a result, e.g. "namespace not found" of a drop.
     fn recover(&mut self, error: crate::Error) -> Result<Self::Output> {
         Err(error)

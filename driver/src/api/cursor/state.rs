@@ -29,6 +29,8 @@ pub(super) struct State {
     failed: bool,
     /// A getMore is under way, or was dropped while it was and the application does not know yet.
     interrupted: bool,
+    /// The error of a getMore, until a call has returned it.
+    unreported: Option<Error>,
     /// Whether the cursor's commands must use one connection, which may be lost by now.
     is_pinned: bool,
     pace: Pace,
@@ -52,6 +54,7 @@ impl State {
             remaining: None,
             failed: false,
             interrupted: false,
+            unreported: None,
             pace: Pace::default(),
         }
     }
@@ -63,6 +66,9 @@ impl State {
             return Err(Error::invalid_argument(
                 "the cursor has ended: a future that fetched its next batch was dropped",
             ));
+        }
+        if let Some(error) = self.unreported.take() {
+            return Err(error);
         }
         if self.failed {
             return Ok(false);
@@ -81,23 +87,24 @@ impl State {
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        !self.interrupted && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
+        !self.interrupted
+            && self.unreported.is_none()
+            && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
     }
 
-    /// As [`fetch`](Self::fetch), after a pause where the server keeps answering with empty batches. A future dropped within
-    /// the pause changes nothing.
-    pub(super) async fn fetch_in_time(&mut self) -> Result<()> {
+    /// Replaces the empty batch by the next one, after a pause where the server keeps answering with empty batches. A future
+    /// dropped within the pause changes nothing.
+    pub(super) async fn fetch(&mut self) -> Result<()> {
         // With a time to await data for, it is the server that waits.
         if self.max_await_time.is_none()
             && let Some(pause) = self.pace.pause(Instant::now())
         {
             tokio::time::sleep(pause).await;
         }
-        self.fetch().await
+        self.fetch_at_once().await
     }
 
-    /// Replaces the empty batch by the next one.
-    pub(super) async fn fetch(&mut self) -> Result<()> {
+    async fn fetch_at_once(&mut self) -> Result<()> {
         // Until the reply is there the cursor counts as failed, so that a dropped future leaves no half-read batch.
         self.failed = true;
         self.interrupted = true;
@@ -121,25 +128,30 @@ impl State {
             batch_size,
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
+            is_freed: None,
         };
         let next = self
             .client
             .executor()
             .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
             .await;
+        let is_freed = operation.is_freed;
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
             Err(error) => {
-                let answered = error.code().is_some();
-                if answered && error.contains_label(RETRYABLE_ERROR) {
-                    // The server did nothing of the command, so it still has the cursor. Boxed, since it is rare.
-                    Box::pin(self.free()).await;
-                } else if self.is_lost_after(&error) {
-                    self.reply.id = 0;
+                if error.is_network() {
+                    // The server may still run the command.
+                    self.abandon_session();
                 }
-                if let Some(session) = self.reply.session.as_mut().filter(|_| error.is_network()) {
-                    session.mark_dirty();
+                if self.is_lost_after(&error, is_freed) {
+                    self.reply.id = 0;
+                } else if is_freed == Some(false) && error.contains_label(RETRYABLE_ERROR) {
+                    // The server still has the cursor. If the future is dropped now, the next call returns the error: an end
+                    // without one would pass off a part of the results as all of them. Boxed, since it is rare.
+                    self.unreported = Some(error.clone());
+                    Box::pin(self.free()).await;
+                    self.unreported = None;
                 }
                 return Err(error);
             }
@@ -157,11 +169,11 @@ impl State {
     }
 
     /// Whether there is no cursor to free after this failure of a getMore: the server has freed it with its error reply, or,
-    /// behind a load balancer, it can be reached through the lost connection only. There it outlives an error reply; and
-    /// nothing was sent where the driver refused to.
-    fn is_lost_after(&self, error: &Error) -> bool {
+    /// behind a load balancer, it can be reached through the lost connection only. There it outlives an error reply. An error
+    /// of the check-out, also one with a code of the server, is no reply to the getMore.
+    fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
-            return error.code().is_some();
+            return is_freed == Some(true);
         }
         matches!(
             error.kind(),
@@ -179,9 +191,9 @@ impl State {
         }
     }
 
-    /// A getMore was dropped, and the server may still run it. "A session ID MUST NOT be used simultaneously by more than one
+    /// A getMore was dropped or lost its connection, and the server may still run it. "A session ID MUST NOT be used simultaneously by more than one
     /// operation" (Driver Sessions specification), so the cursor's own session is neither given back nor named by killCursors;
-    /// the application's is marked by the getMore itself.
+    /// the application's is marked by the getMore itself, and not named by killCursors either.
     ///
     /// Behind a load balancer the connection was closed with the getMore: no other one leads to the cursor for certain, and
     /// "drivers MUST NOT execute a killCursors command" then (Load Balancer specification, "Behaviour With Cursors").

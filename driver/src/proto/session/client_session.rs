@@ -66,6 +66,8 @@ pub struct SessionState {
     options: SessionOptions,
     /// The server's part, until the session ends.
     pub server: Option<ServerSession>,
+    /// Commands of the session whose replies are outstanding.
+    outstanding: usize,
     cluster_time: Option<ClusterTime>,
     operation_time: Option<Timestamp>,
     snapshot_time: Option<Timestamp>,
@@ -76,10 +78,42 @@ impl SessionState {
         Self {
             options,
             server: Some(server),
+            outstanding: 0,
             cluster_time: None,
             operation_time: None,
             snapshot_time: options.snapshot_time,
         }
+    }
+
+    /// A command is about to be sent in the session.
+    pub fn begin_command(&mut self) {
+        self.outstanding += 1;
+    }
+
+    /// The reply to a command has been read, or the command was not sent. `is_dirty` if neither is certain: the server may
+    /// still run it.
+    pub fn end_command(&mut self, is_dirty: bool) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        if is_dirty {
+            self.mark_dirty();
+        }
+    }
+
+    /// The server's part of the session is unknown from now on.
+    pub fn mark_dirty(&mut self) {
+        if let Some(server) = &mut self.server {
+            server.mark_dirty();
+        }
+    }
+
+    /// Ends the session. Returns the server's part, `None` if the session has ended before. The part is dirty while a reply is
+    /// outstanding, e.g. of a cursor's getMore: a session id "MUST NOT be used simultaneously by more than one operation"
+    /// (Driver Sessions specification).
+    pub fn end(&mut self) -> Option<ServerSession> {
+        if self.outstanding > 0 {
+            self.mark_dirty();
+        }
+        self.server.take()
     }
 
     pub fn is_snapshot(&self) -> bool {
@@ -167,6 +201,34 @@ mod tests {
         };
         assert!(options.validate().unwrap_err().contains("snapshot(true)"));
         assert!(SessionOptions::default().validate().is_ok());
+    }
+
+    /// Whether another session can use the id after the end.
+    fn is_reusable(mut state: SessionState) -> bool {
+        let timeout = Some(std::time::Duration::from_secs(1800));
+        let mut stack = crate::proto::session::SessionStack::default();
+        stack.push(state.end().unwrap(), Instant::now(), timeout);
+        assert!(state.end().is_none(), "it has ended");
+        !stack.drain().is_empty()
+    }
+
+    #[test]
+    fn the_id_of_a_session_is_free_once_no_reply_is_outstanding() {
+        let session = || state(SessionOptions::default());
+        assert!(is_reusable(session()));
+        let mut unanswered = session();
+        unanswered.begin_command();
+        unanswered.begin_command();
+        unanswered.end_command(false);
+        assert!(!is_reusable(unanswered));
+        let mut answered = session();
+        answered.begin_command();
+        answered.end_command(false);
+        assert!(is_reusable(answered));
+        let mut lost = session();
+        lost.begin_command();
+        lost.end_command(true);
+        assert!(!is_reusable(lost));
     }
 
     #[test]

@@ -220,6 +220,33 @@ async fn the_session_of_a_dropped_get_more_is_not_used_again_and_not_by_kill_cur
     }
 }
 
+/// A cursor that is read as a stream, or in another task, can have a getMore in flight when the application ends the session.
+#[tokio::test]
+async fn a_session_that_ends_before_the_reply_to_a_get_more_is_not_used_again() {
+    let silent = Silent::start().await;
+    for in_task in [false, true] {
+        let mut session = silent.start_session().await;
+        let id = session.id().expect("an id");
+        let find = silent.open.find(doc! {}).session(&mut session);
+        let mut cursor = find.await.expect("a cursor");
+        if in_task {
+            let count = silent.server.requests_named("getMore").len() + 1;
+            let reading = tokio::spawn(async move { cursor.advance().await });
+            silent.server.wait_for("getMore", count).await;
+            drop(session);
+            silent.assert_not_used_again("in a task", &id).await;
+            reading.abort();
+            assert!(reading.await.expect_err("no reply").is_cancelled());
+        } else {
+            silent.drop_when_sent("getMore", 1, cursor.next()).await;
+            drop(session);
+            silent.assert_not_used_again("as a stream", &id).await;
+            drop(cursor);
+        }
+        silent.assert_not_used_again("after the cursor", &id).await;
+    }
+}
+
 /// The application may use its session again as soon as the cursor is dropped.
 #[tokio::test]
 async fn a_cursor_dropped_in_a_session_is_freed_without_it() {

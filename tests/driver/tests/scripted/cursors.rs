@@ -1,8 +1,13 @@
 //! Cursors: what a getMore takes over from the one before, and last batches that are empty.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use futures_util::{StreamExt, TryStreamExt};
 use marula_driver::{
-    Client, Collection,
+    Client, Collection, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR,
     bson::{Document, doc},
 };
 use marula_driver_tests::{Answer, ScriptedServer};
@@ -120,4 +125,112 @@ async fn a_cursor_whose_documents_are_all_read_is_freed_while_the_server_has_it(
         server.wait_for("killCursors", killed).await;
     }
     assert!(server.requests_named("getMore").is_empty());
+}
+
+/// The server still has the cursor after such a refusal, and killCursors is sent before the error is returned.
+#[tokio::test]
+async fn an_advance_dropped_while_its_refused_cursor_is_freed_does_not_lose_the_error() {
+    let server = ScriptedServer::start(doc! {}, |request| match request.name() {
+        "find" => first_batch(CURSOR, documents(1)),
+        "getMore" => Answer::Reply(doc! {
+            "ok": 0, "code": 462, "errmsg": "overloaded",
+            "errorLabels": [RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR],
+        }),
+        "killCursors" => Answer::Silence,
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("maxAdaptiveRetries=0"))
+        .await
+        .expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let mut cursor = things.find(doc! {}).await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    tokio::select! {
+        advanced = cursor.advance() => panic!("{advanced:?}"),
+        _ = server.wait_for("killCursors", 1) => {}
+    }
+    assert!(!cursor.is_exhausted(), "more documents are missing");
+    let error = cursor.advance().await.expect_err("the getMore was refused");
+    assert_eq!(error.code(), Some(462), "{error}");
+    assert!(!cursor.advance().await.expect("the end") && cursor.is_exhausted());
+    // The dropped killCursors is repeated.
+    server.wait_for("killCursors", 2).await;
+    assert_eq!(server.requests_named("getMore").len(), 1);
+}
+
+/// The pool has no connection for the getMore, and the server refuses the handshake of a new one.
+#[tokio::test]
+async fn a_cursor_whose_get_more_was_not_sent_is_freed() {
+    let refuse = Arc::new(AtomicBool::new(false));
+    let refused = Arc::clone(&refuse);
+    let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
+        "find" => first_batch(CURSOR, documents(1)),
+        "hostInfo" => Answer::Silence,
+        // The handshake of a pooled connection: the monitor polls over a connection that it has.
+        _ if request.is_hello()
+            && request.command.contains_key("client")
+            && refused.swap(false, Ordering::SeqCst) =>
+        {
+            Answer::Reply(doc! { "ok": 0, "code": 18, "codeName": "AuthenticationFailed", "errmsg": "no" })
+        }
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("serverMonitoringMode=poll"))
+        .await
+        .expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let mut cursor = things.find(doc! {}).await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    let admin = client.database("admin");
+    let mut busy = admin.run_command(doc! { "hostInfo": 1 }).into_future();
+    tokio::select! {
+        _ = &mut busy => panic!("hostInfo has no answer"),
+        _ = server.wait_for("hostInfo", 1) => {}
+    }
+    refuse.store(true, Ordering::SeqCst);
+    let error = cursor.advance().await.expect_err("no connection");
+    assert_eq!(error.code(), Some(18), "{error:?}");
+    assert!(server.requests_named("getMore").is_empty());
+    drop(cursor);
+    server.wait_for("killCursors", 1).await;
+}
+
+/// The server may still run a getMore whose connection was lost.
+#[tokio::test]
+async fn kill_cursors_does_not_name_the_session_of_a_lost_get_more() {
+    let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
+    let server = ScriptedServer::start(hello, |request| match request.name() {
+        "find" => first_batch(CURSOR, documents(1)),
+        "getMore" => Answer::Close,
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let mut killed = 0;
+    for explicit in [false, true] {
+        for close in [false, true] {
+            let mut session = client.start_session().await.expect("a session");
+            let find = things.find(doc! {});
+            let find = if explicit {
+                find.session(&mut session)
+            } else {
+                find
+            };
+            let mut cursor = find.await.expect("a cursor");
+            assert!(cursor.advance().await.expect("a document"));
+            let error = cursor.advance().await.expect_err("the connection is closed");
+            assert!(error.is_network(), "{error}");
+            if close {
+                cursor.close().await;
+            } else {
+                drop(cursor);
+            }
+            killed += 1;
+            let kill = server.wait_for("killCursors", killed).await.pop().expect("one");
+            assert_eq!(kill.lsid(), None, "explicit: {explicit}, close: {close}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use marula_driver::{
     Client, ErrorKind, NetworkPhase,
-    bson::{Document, doc},
+    bson::{Binary, Document, doc, spec::BinarySubtype},
 };
 use marula_driver_tests::{Answer, ScriptedServer};
 
@@ -43,4 +43,50 @@ async fn a_retry_that_reaches_no_server_does_not_hide_the_first_error() {
         assert_eq!(network.phase(), NetworkPhase::Read, "{command}: {error}");
         assert_eq!(server.requests_named(command).len(), 1);
     }
+}
+
+/// The server requires a new login for the write and then closes the connection: the write is sent once more, with its number
+/// (Retryable Writes specification, "RetryableWriteError Labels": network errors of a write with a number are labelled).
+#[tokio::test]
+async fn a_write_whose_repeated_login_loses_its_connection_is_retried() {
+    let payload = Binary {
+        subtype: BinarySubtype::Generic,
+        bytes: Vec::new(),
+    };
+    let (mut logins, mut inserts) = (0, 0);
+    let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
+    let server = ScriptedServer::start(hello, move |request| match request.name() {
+        "saslStart" => {
+            logins += 1;
+            match logins {
+                2 => Answer::Close,
+                _ => Answer::Reply(doc! {
+                    "ok": 1, "conversationId": 1, "done": true, "payload": payload.clone(),
+                }),
+            }
+        }
+        "insert" => {
+            inserts += 1;
+            match inserts {
+                1 => Answer::Reply(doc! { "ok": 0, "code": 391, "errmsg": "log in again" }),
+                _ => Answer::Reply(doc! { "ok": 1, "n": 1 }),
+            }
+        }
+        _ => Answer::Success,
+    })
+    .await;
+    let options = "authMechanism=PLAIN&authSource=$external&serverMonitoringMode=poll";
+    let uri = server
+        .uri(options)
+        .replace("mongodb://", "mongodb://user:secret@");
+    let client = Client::connect(uri).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! {}).await.expect("retried");
+    let numbers: Vec<_> = server
+        .requests_named("insert")
+        .iter()
+        .map(|request| (request.lsid(), request.command.get_i64("txnNumber").ok()))
+        .collect();
+    assert_eq!(numbers.len(), 2);
+    assert!(numbers[0].1.is_some() && numbers[0] == numbers[1], "{numbers:?}");
 }

@@ -87,20 +87,35 @@ async fn a_cursor_that_waits_for_a_document_does_not_keep_the_server_busy() {
     assert!(cursor.next().await.expect("a document").is_ok());
 }
 
+/// The loop that `next_if_any` documents.
+#[tokio::test]
+async fn a_loop_of_single_get_mores_does_not_keep_the_server_busy() {
+    let (server, _) = quiet().await;
+    let mut cursor = tail(&server, None).await;
+    let begun = Instant::now();
+    while !cursor.is_exhausted() && server.requests_named("getMore").len() < 5 {
+        assert_eq!(cursor.next_if_any().await.expect("nothing"), None);
+    }
+    assert_eq!(server.requests_named("getMore").len(), 5);
+    assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
+}
+
 #[tokio::test]
 async fn an_advance_dropped_in_a_pause_leaves_the_cursor_as_it_is() {
     let (server, news) = quiet().await;
     loop {
         let mut cursor = tail(&server, None).await;
-        // Each of them makes the pause before the next getMore longer, and has none itself.
-        for _ in 0..7 {
+        // Each of them makes the pause before the next getMore longer.
+        for _ in 0..4 {
             assert!(!cursor.advance_if_any().await.expect("nothing"));
         }
         let begun = Instant::now();
         assert!(!cursor.advance_if_any().await.expect("nothing"));
+        // The pause is counted from when the getMore was sent, which is after `begun` by the 80 ms of its own pause at most.
         assert!(cursor.advance().now_or_never().is_none());
-        if begun.elapsed() < Duration::from_millis(500) {
-            // It was dropped in its pause.
+        assert!(cursor.advance_if_any().now_or_never().is_none());
+        if begun.elapsed() < Duration::from_millis(160) {
+            // Both were dropped in the pause.
             news.store(true, Ordering::SeqCst);
             assert!(cursor.advance().await.expect("not ended"));
             return;
