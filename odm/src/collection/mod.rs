@@ -22,6 +22,7 @@ mod find_and_modify;
 mod insert;
 mod keyset;
 mod page;
+mod pipeline;
 mod read;
 mod token;
 mod update;
