@@ -67,6 +67,10 @@ mod symbol;
 /// }
 /// ```
 ///
+/// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize` writes text. A derive
+/// sees only the name of a type. So a type alias of such a date is not recognised and is stored as text, and a type of another
+/// crate with the name of one (`NaiveDate`, `Zoned`, `DateTime<T>`) is refused: give it `as = Type` in place of `opaque`.
+///
 /// An index lists its keys, `-` for descending, and its options: `unique`, `sparse`, `hidden`, `name = "…"`,
 /// `was = "…"`, `ttl = "30d"`, `collation(locale = "en", strength = 2)`, `partial(status == Status::Open && total > 0)`.
 /// Special keys are `text(title, weight = 10)`, `geo(place)`, `hashed(tenant)`, `wildcard(attrs)` and `wildcard`.

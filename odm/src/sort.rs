@@ -133,7 +133,7 @@ impl From<Direction> for Bson {
 
 /// A key without a type that can be given a direction: [`Sort`] and [`KeysetSort`].
 pub trait ErasedKey: Clone + sealed::Sealed {
-    /// The same key in a direction.
+    /// The same key in a direction. A sort by [`text_score`](SortKey::text_score) has one direction only and stays as it is.
     #[must_use]
     fn by(self, direction: Direction) -> Self;
 }
@@ -146,7 +146,9 @@ mod sealed {
 
 impl<R> ErasedKey for Sort<R> {
     fn by(mut self, direction: Direction) -> Self {
-        self.direction = direction.into();
+        if !matches!(self.direction, Bson::Document(_)) {
+            self.direction = direction.into();
+        }
         self
     }
 }

@@ -47,7 +47,8 @@ impl<'a, D: Model> Delete<'a, D> {
 
     /// The number of deleted documents, which is not 0: [`Error::NotFound`](crate::Error::NotFound) when no document matches.
     ///
-    /// An unacknowledged write (`w: 0`) has no result, and always fails so.
+    /// Needs a write concern other than `w: 0`: the server sends no counts for an unacknowledged write, so the call always
+    /// fails with [`Error::NotFound`](crate::Error::NotFound), although the write may have had its effect.
     ///
     /// # Errors
     /// Also an invalid filter; what the driver reports.

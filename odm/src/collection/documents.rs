@@ -44,6 +44,19 @@ impl<D: Model> Documents<D> {
         }
     }
 
+    /// The next document if there is one now: from the batch at hand, or by one `getMore` at most. `None` at the end, and where
+    /// the server sends an empty batch before it.
+    ///
+    /// # Errors
+    /// As [`try_next`](Documents::try_next).
+    pub async fn next_if_any(&mut self) -> Result<Option<D>> {
+        if self.cursor.advance_if_any().await? {
+            decode(&self.namespace, self.cursor.current()?).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     /// All remaining documents.
     ///
     /// # Errors

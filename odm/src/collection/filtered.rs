@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
+use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 
 /// The documents of a collection that match a filter: every call of the collection that takes a filter, for one that was made
@@ -47,7 +48,7 @@ impl<'a, D: Model> Filtered<'a, D> {
     }
 
     /// As [`Collection::distinct`].
-    pub fn distinct<A: AsPath<Root = D>>(
+    pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         self,
         field: impl FnOnce(Fields<D>) -> A,
     ) -> Distinct<'a, D, A::Value> {

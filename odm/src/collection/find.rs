@@ -72,7 +72,8 @@ impl<'a, D: Model> Find<'a, D> {
         collation: [into Collation];
         /// A note that shows up in the server's logs and profiler.
         comment: [into Bson];
-        /// How long the server may work on the operation.
+        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
+        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
         max_time: [Duration];
         /// Variables for `$expr`, read as `$$name`.
         let_vars: [Document];

@@ -87,7 +87,8 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
         hint: [into Hint];
         /// How strings compare.
         collation: [into Collation];
-        /// How long the server may work on the operation.
+        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
+        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
         max_time: [Duration];
         /// Skip the collection's schema validation.
         bypass_document_validation: [bool];
@@ -125,7 +126,8 @@ impl<'a, D: Model> FindOneAnd<'a, D> {
     /// The document; [`Error::NotFound`](crate::Error::NotFound) when nothing matches.
     ///
     /// An upsert that inserts has no document from before the change, and fails so although it had its effect: ask for the
-    /// document after it, by [`return_document`](FindOneAnd::return_document).
+    /// document after it, by [`return_document`](FindOneAnd::return_document). Needs a write concern other than `w: 0`: the
+    /// server sends no document for an unacknowledged write, so the call always fails so.
     ///
     /// # Errors
     /// Also an invalid filter or update; a document that does not decode; what the driver reports.

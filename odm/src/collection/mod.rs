@@ -9,6 +9,7 @@ use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
+use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
@@ -22,6 +23,7 @@ mod find_and_modify;
 mod insert;
 mod keyset;
 mod page;
+mod pipeline;
 mod read;
 mod token;
 mod update;
@@ -269,12 +271,16 @@ impl<D: Model> Collection<D> {
     }
 
     /// The distinct values of a field among the documents that match. For an array name its elements: `o.tags().any()`.
-    pub fn distinct<A: AsPath<Root = D>>(
+    ///
+    /// Through an enum variant these are the values of documents that hold the variant. Awaited, the call fails with
+    /// [`Error::InvalidFilter`] for a path that cannot be sent, and with [`Error::InvalidArgument`] for a variant with a tag
+    /// inside an array: `distinct` cannot select elements.
+    pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         &self,
         field: impl FnOnce(Fields<D>) -> A,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Distinct<'_, D, A::Value> {
-        Distinct::new(self, field(D::fields()).raw().dotted(), filter_of(filter))
+        Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
     }
 
     /// Updates the first document that matches.

@@ -16,6 +16,7 @@ use crate::driver::options::{Collation, Hint};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
+use crate::path::{RawPath, check_path};
 use crate::sort::IntoSort;
 
 /// Finds one document. Await it; see [`Collection::find_one`].
@@ -40,7 +41,8 @@ impl<'a, D: Model> FindOne<'a, D> {
         hint: [into Hint];
         /// How strings compare.
         collation: [into Collation];
-        /// How long the server may work on the operation.
+        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
+        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
         max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
         comment: [into Bson];
@@ -143,7 +145,8 @@ impl<'a, D: Model> Count<'a, D> {
         hint: [into Hint];
         /// How strings compare.
         collation: [into Collation];
-        /// How long the server may work on the operation.
+        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
+        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
         max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
         comment: [into Bson];
@@ -161,6 +164,27 @@ impl<'a, D: Model> Count<'a, D> {
     }
 }
 
+/// The filter of a `distinct` with the conditions of the enum variants that the field is in.
+fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
+    check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
+    let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
+    tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
+        if variant.array.is_some() {
+            return Err(Error::argument(format!(
+                "`distinct` of `{}` would return the values of all variants, because it cannot select the elements of an array \
+                 where `{}` is \"{tag}\"; name one element by `.nth(index)`, or use an aggregation",
+                field.dotted(),
+                variant.key,
+            )));
+        }
+        Ok(filter.and(Conditions::comparisons([(
+            variant.key.clone(),
+            "$eq",
+            Bson::from(tag),
+        )])))
+    })
+}
+
 /// Finds the distinct values of a field. Await it; see [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Distinct<'a, D, T> {
@@ -171,11 +195,13 @@ pub struct Distinct<'a, D, T> {
 }
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
-    pub(super) fn new(collection: &'a Collection<D>, field: &str, filter: Result<Conditions>) -> Self {
-        let action = filter.map(|filter| collection.inner.distinct(field, filter));
+    pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
+        let action = filter
+            .and_then(|filter| of_variants(field, filter))
+            .map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {
             collection,
-            field: field.to_owned(),
+            field: field.dotted().to_owned(),
             action,
             value: PhantomData,
         }
@@ -184,7 +210,8 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     forward! {
         /// How strings compare.
         collation: [into Collation];
-        /// How long the server may work on the operation.
+        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
+        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
         max_time: [Duration];
         /// A note that shows up in the server's logs and profiler.
         comment: [into Bson];

@@ -37,8 +37,10 @@ macro_rules! required {
     () => {
         /// The result of a write that matched: [`Error::NotFound`] when no document matches, unless an upsert inserts one.
         ///
-        /// An update of the fields of an enum variant also fails so when the document holds another variant. An
-        /// unacknowledged write (`w: 0`) has no result, and always fails so.
+        /// An update of the fields of an enum variant also fails so when the document holds another variant.
+        ///
+        /// Needs a write concern other than `w: 0`: the server sends no counts for an unacknowledged write, so the call
+        /// always fails with [`Error::NotFound`](crate::Error::NotFound), although the write may have had its effect.
         ///
         /// # Errors
         /// Also an invalid filter or update; what the driver reports.

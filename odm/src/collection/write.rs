@@ -1,7 +1,7 @@
 //! What all writes ask for before they are sent: a filter that was meant, an id for what they insert.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
-use crate::collection::Collection;
+use crate::collection::{Collection, pipeline};
 use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
@@ -106,23 +106,13 @@ fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &
             }
         }
         Compiled::Pipeline(stages) => {
-            if D::generated_id().is_none() && stages.iter().any(gives_id) {
+            if D::generated_id().is_none() && stages.iter().any(pipeline::gives_id) {
                 return Ok(());
             }
-            let id = generated(collection, NO_SOURCE)?;
-            stages.push(doc! { "$set": { "_id": { "$ifNull": ["$_id", { "$literal": id }] } } });
+            pipeline::add_id(stages, generated(collection, NO_SOURCE)?);
         }
     }
     Ok(())
-}
-
-/// Whether a stage of a pipeline can give the document an id.
-fn gives_id(stage: &Document) -> bool {
-    stage.iter().any(|(operator, fields)| match operator.as_str() {
-        "$set" | "$addFields" => fields.as_document().is_some_and(|f| f.contains_key("_id")),
-        "$replaceWith" | "$replaceRoot" | "$project" => true,
-        _ => false,
-    })
 }
 
 /// A new id by the source that the model declares.

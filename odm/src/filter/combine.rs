@@ -57,18 +57,51 @@ pub(super) fn matches_all(filter: &Document) -> bool {
         "$and" => parts(value).all(matches_all),
         "$or" => parts(value).any(matches_all),
         "$nor" => parts(value).all(matches_none),
-        _ => false,
+        "$comment" => true,
+        _ => value.as_document().is_some_and(never_fail),
     })
 }
 
 /// Whether no document matches, because a condition can never hold.
-fn matches_none(filter: &Document) -> bool {
+pub(super) fn matches_none(filter: &Document) -> bool {
     filter.iter().any(|(key, value)| match key.as_str() {
         "$and" => parts(value).any(matches_none),
         "$or" => parts(value).all(matches_none),
         "$nor" => parts(value).any(matches_all),
-        _ => false,
+        _ => value.as_document().is_some_and(never_hold),
     })
+}
+
+/// Whether every value fulfils the operators on a field, and a missing one does too.
+fn never_fail(condition: &Document) -> bool {
+    operators(condition)
+        && condition
+            .iter()
+            .all(|(operator, operand)| match operator.as_str() {
+                "$not" => operand.as_document().is_some_and(never_hold),
+                operator => cannot_fail(operator, operand),
+            })
+}
+
+/// Whether no value fulfils the operators on a field.
+fn never_hold(condition: &Document) -> bool {
+    operators(condition)
+        && condition
+            .iter()
+            .any(|(operator, operand)| match operator.as_str() {
+                "$in" => is_empty_array(operand),
+                "$not" => operand.as_document().is_some_and(never_fail),
+                _ => false,
+            })
+}
+
+/// Whether every document fulfils a comparison: a field has none of no values.
+pub(super) fn cannot_fail(operator: &str, operand: &Bson) -> bool {
+    operator == "$nin" && is_empty_array(operand)
+}
+
+fn is_empty_array(value: &Bson) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Whether a value is a document of operators, not a document to compare with.
@@ -280,6 +313,11 @@ mod tests {
             doc! { "$or": [{ "a": 1 }, {}] },
             doc! { "$nor": [{ "$nor": [{}] }] },
             doc! { "$and": [{ "$or": [{}] }] },
+            doc! { "$comment": "x" },
+            doc! { "a": { "$nin": [] }, "b": { "$nin": [] } },
+            doc! { "a": { "$not": { "$in": [] } } },
+            doc! { "$nor": [{ "a": { "$in": [] }, "b": 1 }] },
+            doc! { "$or": [{ "a": 1 }, { "a": { "$nin": [] } }] },
         ] {
             assert!(matches_all(&filter), "{filter:?}");
         }
@@ -290,6 +328,13 @@ mod tests {
             doc! { "$nor": [{}] },
             doc! { "$nor": [{ "a": 1 }] },
             doc! { "$or": [{}], "a": 1 },
+            doc! { "$comment": "x", "a": 1 },
+            doc! { "a": { "$nin": [1] } },
+            doc! { "a": { "$nin": [], "$ne": 1 } },
+            doc! { "a": { "$in": [] } },
+            doc! { "a": { "$not": { "$nin": [] } } },
+            doc! { "a": {} },
+            doc! { "a": { "$eq": { "$nin": [] } } },
         ] {
             assert!(!matches_all(&filter), "{filter:?}");
         }

@@ -84,6 +84,7 @@ impl Conditions {
             // What every document fulfils needs no alternative, and must not look like a condition.
             (Self::Everything, _) | (_, Self::Everything) => Self::Everything,
             (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::none(),
+            (nothing, other) | (other, nothing) if nothing.is_nothing() => other,
             (a, b) => Self::Tree(combine::or(a.into_tree(), b.into_tree())),
         }
     }
@@ -98,13 +99,21 @@ impl Conditions {
     }
 
     /// Whether every document fulfils them although they were not given as
-    /// [`Everything`](Conditions::Everything): a filter put together from no conditions.
+    /// [`Everything`](Conditions::Everything): a filter put together from no conditions, or from ones that cannot fail.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
         match self {
             Self::Everything => false,
-            Self::Flat(comparisons) => comparisons.is_empty(),
+            Self::Flat(comparisons) => comparisons
+                .iter()
+                .all(|c| c.operator.is_some_and(|o| combine::cannot_fail(o, &c.value))),
             Self::Tree(document) => combine::matches_all(document),
         }
+    }
+
+    /// Whether they are a document of conditions that no document fulfils, such as
+    /// [`Filter::nothing`](crate::Filter::nothing).
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Tree(document) if combine::matches_none(document))
     }
 
     /// The value that they require a field to be equal to, if they do.

@@ -97,12 +97,24 @@ impl<R> Filter<R> {
     ///
     /// A write takes no other filter without conditions: `delete_many(|_| Filter::everything())` deletes all documents,
     /// while `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` are refused there with
-    /// [`Error::InvalidFilter`].
+    /// [`Error::InvalidFilter`]. So are conditions that cannot fail: `not_in` of no values, a raw filter of a `$comment` only.
     pub fn everything() -> Self {
         Self::from_conditions(Conditions::Everything)
     }
 
-    /// The filter that no document matches.
+    /// The filter that no document matches: the start of alternatives that are added by `|=`.
+    ///
+    /// ```
+    /// # use marula::{Document, Filter, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// let mut filter = Filter::<Person>::nothing();
+    /// for name in ["Ada", "Grace"] {
+    ///     filter |= Person::fields().name().eq(name);
+    /// }
+    /// assert_eq!(filter.to_string(), r#"{"$or": [{"name": {"$eq": "Ada"}}, {"name": {"$eq": "Grace"}}]}"#);
+    /// ```
     pub fn nothing() -> Self {
         Self::new(Ok(doc! { "$nor": [{}] }))
     }
@@ -247,8 +259,10 @@ impl<R: Embedded> Filter<R> {
     }
 }
 
-/// No condition yet: the start of a filter that is put together in steps. Reads find every document with it; writes refuse
-/// it, unlike [`Filter::everything`].
+/// No condition yet: the start of a filter to which conditions are added by `&=`. Reads find every document with it; writes
+/// refuse it, unlike [`Filter::everything`].
+///
+/// With `|=` it keeps matching every document. Start with [`Filter::nothing`] where alternatives are added by `|=`.
 ///
 /// ```
 /// # use marula::{Document, Filter, prelude::*};

@@ -104,7 +104,8 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$in", array(values))
     }
 
-    /// `$nin`: equal to none of the values, or missing.
+    /// `$nin`: equal to none of the values, or missing. Every document matches when there are no values; writes refuse a filter
+    /// of such conditions only.
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,

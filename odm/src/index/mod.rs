@@ -139,8 +139,16 @@ impl IndexDeclaration {
     }
 
     /// Only documents that match are in the index.
+    ///
+    /// Servers take no `$elemMatch` here, so [`plan`](crate::schema::Schema::plan) refuses the index with
+    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) where the filter has one. A condition on the fields of
+    /// an enum variant inside an array is such a condition.
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
-        match filter.into_document() {
+        let checked = filter.into_document().and_then(|filter| {
+            check_partial(&filter)?;
+            Ok(filter)
+        });
+        match checked {
             Ok(filter) => self.option("partialFilterExpression", filter),
             Err(e) => {
                 self.error = Some(e);
@@ -249,6 +257,29 @@ impl IndexDeclaration {
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses an `$elemMatch` in the filter of a partial index.
+fn check_partial(filter: &Document) -> crate::Result<()> {
+    for (key, value) in filter {
+        match value {
+            Bson::Array(parts) if key.starts_with('$') => {
+                parts
+                    .iter()
+                    .filter_map(Bson::as_document)
+                    .try_for_each(check_partial)?;
+            }
+            Bson::Document(operators) if operators.contains_key("$elemMatch") => {
+                return Err(Error::filter(
+                    key,
+                    "the filter of a partial index cannot have `$elemMatch`, which a condition on one element of an array \
+                     needs, such as one on an enum variant; use a condition on fields outside of arrays",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// `{a: 1, b: -1}` as `a_1_b_-1`.

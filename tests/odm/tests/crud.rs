@@ -1,10 +1,13 @@
 //! Inserts, finds, updates and deletes of models.
 
-use marula::bson::{Bson, Document, doc};
+use std::collections::HashMap;
+
+use marula::bson::{Bson, Document as Doc, doc};
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
-use marula::{Error, Filter, Update};
+use marula::{Document, Embedded, Error, Filter, Update};
 use marula_odm_tests::{Env, Order, Payment, Status, decimal, order};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 fn numbers(orders: &[Order]) -> Vec<i64> {
@@ -53,7 +56,7 @@ async fn stored_values_have_their_bson_types() {
         .await
         .unwrap()
         .expect("the order");
-    let stored: Document = marula::bson::from_raw(&raw).unwrap();
+    let stored: Doc = marula::bson::from_raw(&raw).unwrap();
     let id = stored.get("_id").expect("an id");
     assert!(
         matches!(id, Bson::Binary(b) if u8::from(b.subtype) == 4 && b.bytes == all[0].id.as_bytes()),
@@ -202,7 +205,7 @@ async fn upserts_insert_once() {
     assert!(result.upserted_id.is_some());
     let made = raw
         .driver()
-        .clone_with_type::<Document>()
+        .clone_with_type::<Doc>()
         .find_one(doc! { "number": 7 })
         .await
         .unwrap()
@@ -297,6 +300,90 @@ async fn distinct_values_are_typed() {
         .unwrap();
     tags.sort();
     assert_eq!(tags, ["a", "b"]);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn distinct_values_through_a_variant_are_those_of_the_variant() {
+    #[derive(Clone, Serialize, Deserialize, Embedded)]
+    #[serde(tag = "kind")]
+    enum Contact {
+        Mail { text: String },
+        Phone { text: String },
+    }
+    #[derive(Clone, Serialize, Deserialize, Embedded)]
+    enum Keyed {
+        Mail { text: String },
+        Phone { text: String },
+    }
+    #[derive(Serialize, Deserialize, Document)]
+    #[document(collection = "people")]
+    struct Person {
+        _id: i64,
+        contact: Contact,
+        others: Vec<Contact>,
+        keyed: Vec<Keyed>,
+        by_name: HashMap<String, Contact>,
+    }
+    let env = Env::start().await;
+    let people = env.db.collection::<Person>();
+    let text = |text: &str| text.to_owned();
+    for (_id, contact, keyed) in [
+        (
+            1,
+            Contact::Mail { text: text("a@b") },
+            Keyed::Mail { text: text("a@b") },
+        ),
+        (
+            2,
+            Contact::Phone { text: text("555") },
+            Keyed::Phone { text: text("555") },
+        ),
+    ] {
+        let person = Person {
+            _id,
+            others: vec![contact.clone()],
+            keyed: vec![keyed],
+            by_name: HashMap::from([(text("home"), contact.clone())]),
+            contact,
+        };
+        people.insert_one(&person).await.unwrap();
+    }
+    let all = || Filter::<Person>::everything();
+    let mails = people.distinct(|p| p.contact().mail().text(), |_| all()).await;
+    assert_eq!(mails.unwrap(), ["a@b"]);
+    let mails = people
+        .filter(Person::fields()._id().gt(1))
+        .distinct(|p| p.contact().mail().text());
+    assert!(mails.await.unwrap().is_empty());
+    let phones = people
+        .distinct(|p| p.keyed().any().phone().text(), |_| all())
+        .await;
+    assert_eq!(phones.unwrap(), ["555"], "the variant is in the path");
+    let phones = people
+        .distinct(|p| p.others().nth(0).phone().text(), |_| all())
+        .await;
+    assert_eq!(phones.unwrap(), ["555"]);
+    let home = people
+        .distinct(|p| p.by_name().entry("home").mail().text(), |_| all())
+        .await;
+    assert_eq!(home.unwrap(), ["a@b"]);
+    let refused = people.distinct(|p| p.others().mail().text(), |_| all()).await;
+    match refused {
+        Err(Error::InvalidArgument { reason }) => {
+            assert!(
+                reason.contains("`others.text`") && reason.contains("\"Mail\""),
+                "{reason}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    let refused = people.distinct(|p| p.by_name().entry("a.b"), |_| all()).await;
+    assert!(
+        matches!(&refused, Err(Error::InvalidFilter { path, .. }) if path == "by_name.a.b"),
+        "{:?}",
+        refused.err()
+    );
     env.stop().await;
 }
 

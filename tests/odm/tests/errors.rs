@@ -1,6 +1,7 @@
 //! Errors name what was wrong: the collection, the document, the field, the index.
 
 use marula::bson::{Document, doc};
+use marula::driver::{ErrorKind, WriteModel};
 use marula::prelude::*;
 use marula::schema::Apply;
 use marula::{Error, Filter, SchemaError};
@@ -104,6 +105,28 @@ fn chain(error: &dyn std::error::Error) -> Vec<String> {
         source = error.source();
     }
     texts
+}
+
+/// The error of a bulk write of which a command failed as a whole.
+async fn interrupted(env: &Env, orders: &marula::Collection<Order>) -> Error {
+    let fail_point = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["delete"], "errorCode": 96 },
+    };
+    let admin = env.db.driver().client().database("admin");
+    admin.run_command(fail_point).await.expect("accepted");
+    let bulk = orders
+        .driver()
+        .bulk_write([WriteModel::delete_one(doc! { "number": 99_i64 })])
+        .await;
+    let error = Error::from(bulk.expect_err("interrupted"));
+    let kind = error.driver().map(marula::driver::Error::kind);
+    assert!(
+        matches!(kind, Some(ErrorKind::BulkWrite(bulk)) if bulk.interrupted_by.is_some()),
+        "{error:?}"
+    );
+    assert!(chain(&error).len() > 1, "the cause is in the chain: {error:?}");
+    error
 }
 
 /// One error of every variant, made by calls where that is possible. A variant that is added needs a place here.
@@ -211,6 +234,9 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
             reason: "it has no keys".to_owned(),
         }),
     ];
+    if env.is_own() {
+        errors.push(interrupted(env, &orders).await);
+    }
     broken
         .update_one(
             doc! { "number": 1_i64 },

@@ -167,6 +167,90 @@ async fn an_id_of_the_filter_or_of_the_update_is_kept() {
     env.stop().await;
 }
 
+/// Pipelines of which a stage drops `_id`. Each gives the document the number 9.
+fn dropping_pipelines() -> Vec<Vec<Doc>> {
+    let number = || doc! { "number": 9_i64 };
+    vec![
+        vec![doc! { "$replaceWith": { "number": 9_i64 } }],
+        vec![doc! { "$replaceWith": { "$mergeObjects": [{ "number": 9_i64 }] } }],
+        vec![doc! { "$replaceRoot": { "newRoot": number() } }],
+        vec![
+            doc! { "$set": number() },
+            doc! { "$project": { "_id": 0, "number": 1 } },
+        ],
+        vec![doc! { "$project": { "_id": 0 } }, doc! { "$set": number() }],
+        vec![doc! { "$set": number() }, doc! { "$unset": "_id" }],
+        vec![doc! { "$unset": ["_id", "other"] }, doc! { "$set": number() }],
+        vec![
+            doc! { "$replaceWith": { "a": 1 } },
+            doc! { "$replaceWith": number() },
+        ],
+    ]
+}
+
+/// Upserts with each of those pipelines: of an existing document and of one that there is not.
+macro_rules! upserts_that_replace {
+    ($things:expr, $new:ident) => {{
+        let things: Collection<$new> = $things;
+        for stages in dropping_pipelines() {
+            let shown = format!("{stages:?}");
+            let id = $new::new_id();
+            things.insert_one(&$new::new(id, 1)).await.unwrap();
+            let upsert = |number: i64| {
+                things
+                    .update_one(|t| t.number().eq(number), |_| Update::pipeline(stages.clone()))
+                    .upsert(true)
+            };
+            let changed = upsert(1).await.unwrap_or_else(|e| panic!("{shown}: {e}"));
+            assert_eq!((changed.matched_count, changed.upserted_id), (1, None), "{shown}");
+            assert_eq!(things.find_all().await.unwrap(), [$new::new(id, 9)], "{shown}");
+            let inserted = upsert(2).await.unwrap_or_else(|e| panic!("{shown}: {e}"));
+            assert!(inserted.upserted_id.is_some(), "{shown}");
+            // The model reads the new id as well.
+            let read = things.find_all().await.unwrap();
+            assert!(read.len() == 2 && read[0].id != read[1].id, "{shown}");
+            things.delete_many(|_| Filter::everything()).await.unwrap();
+        }
+        let refused = things
+            .update_one(
+                |t| t.number().eq(1),
+                |_| Update::pipeline([doc! { "$replaceWith": "$number" }]),
+            )
+            .upsert(true)
+            .await;
+        assert!(matches!(refused, Err(Error::Driver(_))), "{refused:?}");
+    }};
+}
+
+#[tokio::test]
+async fn upserts_with_pipelines_that_drop_the_id_keep_that_of_an_existing_document() {
+    let env = Env::start().await;
+    upserts_that_replace!(env.db.collection::<Auto>().named("things1"), Auto);
+    upserts_that_replace!(env.db.collection::<Object>().named("things2"), Object);
+    upserts_that_replace!(env.db.collection::<Nullable>().named("things3"), Nullable);
+    upserts_that_replace!(env.db.collection::<NullableUuid>().named("things4"), NullableUuid);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_id_of_a_replacing_pipeline_is_kept() {
+    let env = Env::start().await;
+    let things = env.db.collection::<Auto>();
+    let id = Uuid::from_u128(7);
+    let stored = marula::bson::to_bson(&id).unwrap();
+    let stages = [doc! { "$replaceWith": { "_id": stored, "number": 9_i64 } }];
+    for matched in [0, 1] {
+        let result = things
+            .update_one(|t| t.number().eq(9), |_| Update::pipeline(stages.clone()))
+            .upsert(true)
+            .await
+            .unwrap();
+        assert_eq!(result.matched_count, matched);
+        assert_eq!(things.find_all().await.unwrap(), [Auto::new(id, 9)]);
+    }
+    env.stop().await;
+}
+
 #[tokio::test]
 async fn upserts_without_an_id_are_refused_where_the_application_makes_ids() {
     let env = Env::start().await;

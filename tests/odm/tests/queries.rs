@@ -243,3 +243,23 @@ async fn field_updates() {
     );
     env.stop().await;
 }
+
+#[tokio::test]
+async fn streams_can_be_read_without_a_wait_for_more() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();
+    let mut documents = orders
+        .find_all()
+        .sort(|o| o.number().asc())
+        .batch_size(2)
+        .stream()
+        .await
+        .unwrap();
+    let mut found = Vec::new();
+    while let Some(order) = documents.next_if_any().await.unwrap() {
+        found.push(order.number);
+    }
+    assert_eq!(found, [1, 2, 3]);
+    env.stop().await;
+}

@@ -3,7 +3,7 @@
 use marula::bson::doc;
 use marula::driver::IndexModel;
 use marula::schema::{Apply, Step};
-use marula::{Document, Error, SchemaError};
+use marula::{Document, Embedded, Error, SchemaError};
 use marula_odm_tests::{Env, Order};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,39 @@ async fn conflicts_are_reported_and_not_applied() {
     assert_eq!(applied.created.len(), 3);
     let names = orders.list_index_names().await.unwrap();
     assert!(names.iter().any(|n| n == "legacy_1"), "{names:?}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_partial_filter_with_elem_match_is_refused() {
+    #[derive(Serialize, Deserialize, Embedded)]
+    #[serde(tag = "kind")]
+    enum Payment {
+        Card { last4: String },
+        Cash,
+    }
+    #[derive(Serialize, Deserialize, Document)]
+    #[document(
+        collection = "bills",
+        index(due, name = "cards", partial(due > 0 && payments.card.last4 == "1"))
+    )]
+    struct Bill {
+        _id: i64,
+        due: i64,
+        payments: Vec<Payment>,
+    }
+    let env = Env::start().await;
+    let refused = env.db.schema().register::<Bill>().plan().await;
+    match refused {
+        Err(Error::Schema(SchemaError::InvalidIndex { index, reason, .. })) => {
+            assert_eq!(index, "cards");
+            assert!(
+                reason.contains("`payments`") && reason.contains("`$elemMatch`"),
+                "{reason}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
     env.stop().await;
 }
 

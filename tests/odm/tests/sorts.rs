@@ -1,7 +1,8 @@
 //! Sorts that are decided while the program runs.
 
+use marula::bson::{Document, doc};
 use marula::prelude::*;
-use marula::{Collection, Direction, Error, KeysetSort, Sort, SortNames};
+use marula::{Collection, Direction, Error, IntoSort, KeysetSort, Sort, SortKey, SortNames};
 use marula_odm_tests::{Env, Order, order};
 
 /// Orders 0 to 5: two share each date.
@@ -85,6 +86,23 @@ fn names_that_are_not_in_the_list_are_refused() {
     let error = names.parse(&"ä\n".repeat(5_000)).unwrap_err().to_string();
     assert!(error.len() < 400 && !error.contains('\n'), "{error}");
     assert!(error.ends_with("the names are created, number"), "{error}");
+}
+
+#[test]
+fn a_text_score_has_one_direction() {
+    let names = SortNames::<Sort<Order>>::new()
+        .allow("relevance", SortKey::text_score())
+        .allow("number", Order::fields().number().asc());
+    for (list, expected) in [
+        ("relevance", doc! { "score": { "$meta": "textScore" } }),
+        (
+            "-relevance,-number",
+            doc! { "score": { "$meta": "textScore" }, "number": -1 },
+        ),
+    ] {
+        let sort: Document = IntoSort::<Order>::into_sort(names.parse(list).unwrap());
+        assert_eq!(sort, expected, "{list}");
+    }
 }
 
 #[tokio::test]

@@ -21,10 +21,11 @@ impl Manual {
     }
 }
 
-/// Filters without a condition, none of them `Filter::everything()`.
+/// Filters without a condition that can fail, none of them `Filter::everything()`.
 fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
     let empty = || Filter::<Manual>::all([]);
     let condition = || Manual::fields().number().eq(1);
+    let none_of = || Manual::fields().number().not_in([0_i64; 0]);
     let mut assigned = Filter::default();
     assigned &= empty();
     let mut alternative = condition();
@@ -47,6 +48,16 @@ fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
         ("raw $and", Filter::raw(doc! { "$and": [{}] })),
         ("raw $or", Filter::raw(doc! { "$or": [{ "number": 1 }, {}] })),
         ("everything and none", Filter::everything() & empty()),
+        ("not_in", none_of()),
+        ("two not_in", none_of() & Manual::fields().id().not_in([0_i64; 0])),
+        ("one not_in twice", none_of() & none_of()),
+        ("not is_in", !Manual::fields().number().is_in([0_i64; 0])),
+        ("not_in or", condition() | none_of()),
+        ("a comment", Filter::raw(doc! { "$comment": "clean up" })),
+        (
+            "a comment and not_in",
+            Filter::raw(doc! { "$comment": "clean up" }) & none_of(),
+        ),
     ]
 }
 
@@ -103,6 +114,8 @@ async fn every_write_refuses_a_filter_without_conditions() {
     }
     assert_eq!(things.find_all().sort(|t| t.id().asc()).await.unwrap(), stored);
     let all = || Filter::everything();
+    let chosen = things.count(|t| Filter::nothing() | t.id().is_in([0_i64; 0]) | t.id().eq(1));
+    assert_eq!(chosen.await.unwrap(), 1);
     let updated = things
         .update_many(|_| all() | Manual::fields().id().eq(1), |t| t.number().inc(1))
         .await;
@@ -217,13 +230,19 @@ async fn a_pull_without_a_condition_is_refused() {
         })
         .await
         .unwrap();
-    let refused = carts
-        .update_by_id(1, |c| c.lines().pull(|_| Filter::all([])))
-        .await;
-    assert!(
-        matches!(&refused, Err(Error::InvalidUpdate { path, .. }) if path == "lines"),
-        "{refused:?}"
-    );
+    for refused in [
+        carts
+            .update_by_id(1, |c| c.lines().pull(|_| Filter::all([])))
+            .await,
+        carts
+            .update_by_id(1, |c| c.lines().pull(|l| l.sku().not_in(Vec::<String>::new())))
+            .await,
+    ] {
+        assert!(
+            matches!(&refused, Err(Error::InvalidUpdate { path, .. }) if path == "lines"),
+            "{refused:?}"
+        );
+    }
     assert_eq!(carts.find_by_id(1).required().await.unwrap().lines, lines);
     carts
         .update_by_id(1, |c| c.lines().pull(|_| Filter::everything()))

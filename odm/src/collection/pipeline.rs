@@ -1,0 +1,187 @@
+//! The id of the document that an upsert with an aggregation pipeline may insert.
+//!
+//! A server keeps the `_id` of an existing document where a stage of the pipeline drops it, and gives an inserted document
+//! without `_id` an `ObjectId`. No stage can distinguish the two cases once `_id` is dropped, so the stages that drop it are
+//! rewritten to keep it: a last stage then adds an id to the inserted document only.
+
+use crate::bson::{Bson, Document, doc};
+
+/// Whether a stage can give the document an id.
+pub(super) fn gives_id(stage: &Document) -> bool {
+    let sets_id = |fields: &Bson| fields.as_document().is_some_and(|f| f.contains_key("_id"));
+    stage.iter().any(|(operator, fields)| match operator.as_str() {
+        "$set" | "$addFields" => sets_id(fields),
+        // A number or a Boolean includes or excludes the field.
+        "$project" => matches!(
+            fields.as_document().and_then(|f| f.get("_id")),
+            Some(Bson::String(_) | Bson::Document(_))
+        ),
+        "$replaceWith" => root_gives_id(fields),
+        "$replaceRoot" => fields
+            .as_document()
+            .and_then(|f| f.get("newRoot"))
+            .is_some_and(root_gives_id),
+        _ => false,
+    })
+}
+
+/// Whether an expression for a new document can have a field `_id`. The result of an operator is not known.
+fn root_gives_id(root: &Bson) -> bool {
+    match root {
+        Bson::Document(fields) => {
+            fields.contains_key("_id") || fields.keys().next().is_some_and(|key| key.starts_with('$'))
+        }
+        _ => true,
+    }
+}
+
+/// Adds an id for the document that the upsert may insert, without a change of what the pipeline does to an existing one.
+///
+/// An `ObjectId` is what the server adds by itself, so the pipeline stays as it is.
+pub(super) fn add_id(stages: &mut Vec<Document>, id: Bson) {
+    if matches!(id, Bson::ObjectId(_)) {
+        return;
+    }
+    let mut kept: Vec<Document> = std::mem::take(stages).into_iter().filter_map(keep_id).collect();
+    kept.push(doc! { "$set": { "_id": {
+        "$cond": [{ "$eq": [{ "$type": "$_id" }, "missing"] }, { "$literal": id }, "$_id"]
+    } } });
+    *stages = kept;
+}
+
+/// The stage without the removal of `_id`; none for a stage that does nothing else.
+fn keep_id(mut stage: Document) -> Option<Document> {
+    for operator in ["$replaceWith", "$replaceRoot", "$project", "$unset"] {
+        let Some(argument) = stage.get_mut(operator) else {
+            continue;
+        };
+        match (operator, argument) {
+            ("$replaceWith", root) => *root = with_id(root),
+            ("$replaceRoot", Bson::Document(options)) => {
+                if let Some(root) = options.get_mut("newRoot") {
+                    *root = with_id(root);
+                }
+            }
+            ("$project", Bson::Document(fields)) if fields.get("_id").is_some_and(is_false) => {
+                fields.remove("_id");
+                if fields.is_empty() {
+                    return None;
+                }
+            }
+            ("$unset", Bson::String(field)) if field == "_id" => return None,
+            ("$unset", Bson::Array(fields)) => {
+                let count = fields.len();
+                fields.retain(|field| field.as_str() != Some("_id"));
+                if fields.is_empty() && count > 0 {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(stage)
+}
+
+/// The expression for a new document, with the `_id` of the old one where the new one has none. What is not a document stays
+/// as it is, and the server refuses it.
+fn with_id(root: &Bson) -> Bson {
+    Bson::Document(doc! { "$let": {
+        "vars": { "root": root.clone() },
+        "in": { "$cond": [
+            { "$eq": [{ "$type": "$$root" }, "object"] },
+            { "$mergeObjects": [{ "_id": "$_id" }, "$$root"] },
+            "$$root",
+        ] },
+    } })
+}
+
+fn is_false(value: &Bson) -> bool {
+    match value {
+        Bson::Boolean(value) => !value,
+        Bson::Int32(value) => *value == 0,
+        Bson::Int64(value) => *value == 0,
+        Bson::Double(value) => *value == 0.0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added() -> Document {
+        doc! { "$set": { "_id": { "$cond": [{ "$eq": [{ "$type": "$_id" }, "missing"] }, { "$literal": "x" }, "$_id"] } } }
+    }
+
+    fn with_added(mut stages: Vec<Document>) -> Vec<Document> {
+        add_id(&mut stages, "x".into());
+        stages
+    }
+
+    #[test]
+    fn stages_that_keep_the_id_stay_as_they_are() {
+        let stages = vec![
+            doc! { "$set": { "a": 1 } },
+            doc! { "$project": { "a": 1 } },
+            doc! { "$project": { "_id": 1, "a": 1 } },
+            doc! { "$unset": ["a", "b"] },
+            doc! { "$unset": "a" },
+        ];
+        let mut expected = stages.clone();
+        expected.push(added());
+        assert_eq!(with_added(stages), expected);
+    }
+
+    #[test]
+    fn stages_that_drop_the_id_keep_it() {
+        let stages = vec![
+            doc! { "$project": { "_id": 0, "a": 1 } },
+            doc! { "$project": { "_id": false } },
+            doc! { "$unset": ["_id", "b"] },
+            doc! { "$unset": ["_id"] },
+            doc! { "$unset": "_id" },
+            doc! { "$replaceWith": "$a" },
+            doc! { "$replaceRoot": { "newRoot": "$b" } },
+        ];
+        let expected = vec![
+            doc! { "$project": { "a": 1 } },
+            doc! { "$unset": ["b"] },
+            doc! { "$replaceWith": with_id(&"$a".into()) },
+            doc! { "$replaceRoot": { "newRoot": with_id(&"$b".into()) } },
+            added(),
+        ];
+        assert_eq!(with_added(stages), expected);
+    }
+
+    #[test]
+    fn the_server_adds_object_ids_itself() {
+        let mut stages = vec![doc! { "$replaceWith": "$a" }];
+        let before = stages.clone();
+        add_id(&mut stages, Bson::ObjectId(crate::bson::ObjectId::new()));
+        assert_eq!(stages, before);
+    }
+
+    #[test]
+    fn stages_that_can_give_an_id_are_known() {
+        for stage in [
+            doc! { "$set": { "_id": 1 } },
+            doc! { "$addFields": { "_id": "$a" } },
+            doc! { "$project": { "_id": "$a" } },
+            doc! { "$replaceWith": { "_id": 1, "a": 2 } },
+            doc! { "$replaceWith": "$a" },
+            doc! { "$replaceRoot": { "newRoot": { "$mergeObjects": ["$a", "$b"] } } },
+        ] {
+            assert!(gives_id(&stage), "{stage:?}");
+        }
+        for stage in [
+            doc! { "$set": { "a": 1 } },
+            doc! { "$project": { "_id": 1 } },
+            doc! { "$project": { "a": "$b" } },
+            doc! { "$replaceWith": { "a": 2 } },
+            doc! { "$replaceRoot": { "newRoot": {} } },
+            doc! { "$unset": "a" },
+        ] {
+            assert!(!gives_id(&stage), "{stage:?}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use marula::prelude::*;
+use marula::bson::DateTime;
+use marula::{Document, Embedded};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Line {
+    sku: String,
+    qty: i32,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    note: Option<String>,
+    open: bool,
+    lines: Vec<Line>,
+    tags: Vec<String>,
+    at: DateTime,
+}
+
+fn main() {
+    let all = marula::Filter::<Order>::everything;
+    let orders: fn() -> marula::Collection<Order> = || unimplemented!();
+    let _ = orders().distinct(|o| o.lines().all_positional().sku(), |_| all());
+}
