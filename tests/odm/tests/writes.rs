@@ -47,6 +47,16 @@ fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
         ("raw $and", Filter::raw(doc! { "$and": [{}] })),
         ("raw $or", Filter::raw(doc! { "$or": [{ "number": 1 }, {}] })),
         ("everything and none", Filter::everything() & empty()),
+        ("everything twice", Filter::everything() & Filter::everything()),
+        ("everything and an Option", Filter::everything().and(None)),
+        ("everything or an Option", Filter::everything().or(None)),
+        ("everything or a condition", Filter::everything() | condition()),
+        ("all of everything", Filter::all([Filter::everything()])),
+        ("any of everything", Filter::any([Filter::everything()])),
+        (
+            "everything and no condition that is given",
+            Filter::everything() & Filter::all_some([None]),
+        ),
     ]
 }
 
@@ -103,9 +113,7 @@ async fn every_write_refuses_a_filter_without_conditions() {
     }
     assert_eq!(things.find_all().sort(|t| t.id().asc()).await.unwrap(), stored);
     let all = || Filter::everything();
-    let updated = things
-        .update_many(|_| all() | Manual::fields().id().eq(1), |t| t.number().inc(1))
-        .await;
+    let updated = things.update_many(|_| all(), |t| t.number().inc(1)).await;
     assert_eq!(updated.unwrap().modified_count, 2, "it is named");
     assert_eq!(things.delete_many(|t| all() & t.id().eq(1)).await.unwrap(), 1);
     assert_eq!(things.delete_many(|_| all()).await.unwrap(), 1);
