@@ -211,7 +211,9 @@ impl<D: Model> Collection<D> {
         InsertMany::new(self, documents)
     }
 
-    /// Finds documents: end with [`all`](Find::all), [`one`](Find::one), [`stream`](Find::stream),
+    /// Finds documents that match; [`collection.filter(f).find()`](Collection::filter) takes a filter that was made before.
+    ///
+    /// End with [`all`](Find::all), [`one`](Find::one), [`stream`](Find::stream),
     /// [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
@@ -348,7 +350,10 @@ impl<D: Model> Collection<D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
 
-    /// Deletes all documents that match. For every document of the collection the filter must be [`Filter::everything`]: one
+    /// Deletes all documents that match; [`collection.filter(f).delete_many()`](Collection::filter) takes a filter that was made
+    /// before.
+    ///
+    /// For every document of the collection the filter must be [`Filter::everything`]: one
     /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
     ///
     /// ```no_run

@@ -54,8 +54,12 @@ fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
 }
 
 /// Conditions on a field.
+///
+/// On the elements of arrays a condition holds when one element fulfils it, and a negated one (`ne`, `not_in`, `not`,
+/// `is_missing`) when no element fulfils what it negates. For an array of arrays each array is sent as an `$elemMatch`; there
+/// `is_null` matches where an element has a null, and not where the array is missing.
 pub trait FilterOps: AsPath + Sized {
-    /// `$eq`: equal to the value. On an array: equal as a whole; see [`contains`](FilterOps::contains).
+    /// `$eq`: equal to the value; for null see [`is_null`](FilterOps::is_null). On an array: equal as a whole; see [`contains`](FilterOps::contains).
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -222,6 +226,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$regex` with escaped text: the string holds the text, in the same case. For either case give
     /// [`regex`](FilterOps::regex) a [`Pattern::containing`] with [`ignore_case`](Pattern::ignore_case).
+    /// For the strings of an array: `tags().any().contains_text(..)`.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};

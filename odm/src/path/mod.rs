@@ -88,9 +88,9 @@ pub(crate) fn outside<A: AsPath>(path: &A) -> RawPath {
     path.raw().clone().outside(A::own_arrays(path))
 }
 
-/// The same as [`outside`], without a copy where no condition depends on the difference.
+/// The same as [`outside`], without a copy where the value is no array.
 pub(crate) fn own<A: AsPath>(path: &A) -> Cow<'_, RawPath> {
-    if path.raw().is_plain() {
+    if A::own_arrays(path) == 0 {
         Cow::Borrowed(path.raw())
     } else {
         Cow::Owned(outside(path))
