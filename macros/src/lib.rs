@@ -84,8 +84,13 @@ pub fn document(input: TokenStream) -> TokenStream {
 ///
 /// On the type: `crate = path`. On fields: `opaque` and `as = Type`, as for `Document`. Enums follow their serde
 /// representation. A variant with fields has an accessor; filters on its fields ask for the variant too, and updates of them
-/// change only values that are this variant. Every variant of an enum with data has an `is_…()` filter, unless it is stored
-/// without a tag (`untagged`, `other`). An enum of unit variants is one value: `status().eq(Status::Open)`.
+/// change only values that are this variant. Every variant of an enum with data has an `is_…()` filter.
+///
+/// Nothing in a stored value shows that it is a variant without a tag (`untagged`, `other`): such a variant has no `is_…()`
+/// filter, and filters on its fields and updates of them fail with `InvalidFilter` and `InvalidUpdate`. Sorts and indexes can
+/// use its fields, which they share with other variants that store the same names.
+///
+/// An enum of unit variants is one value: `status().eq(Status::Open)`.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)

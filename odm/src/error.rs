@@ -181,7 +181,7 @@ impl fmt::Display for Error {
                 f.write_str(source.message())
             }
             Error::MissingId { collection, reason } => {
-                write!(f, "a document of {collection} has no id: {reason}")
+                write!(f, "an id is missing in a call on {collection}: {reason}")
             }
             Error::UnknownSort { name, allowed } => {
                 write!(f, "cannot sort by {name:?}; the names are {}", allowed.join(", "))

@@ -240,7 +240,7 @@ impl<R> SortKey<R, f64> {
 
 /// Directions of a sort.
 pub trait SortOps: AsPath {
-    /// Ascending.
+    /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -248,7 +248,7 @@ pub trait SortOps: AsPath {
         SortKey::new(self.raw().dotted(), 1)
     }
 
-    /// Descending.
+    /// Descending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
     fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -282,7 +282,8 @@ pub trait IntoSort<R> {
     message = "`{Self}` is not a keyset sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of fields that are always present",
     note = "`$gt: null` matches nothing outside null, and an array has many keys: both lose rows between pages; so does a field \
-            inside of an `Option`, an enum variant, a map or an element of an array"
+            inside of an `Option`, an enum variant, a map or an element of an array",
+    note = "keys whose fields are chosen at run time are `KeysetSort`s: `.erased_keyset()` instead of `.erased()`"
 )]
 pub trait IntoKeyset<R>: IntoSort<R> {}
 

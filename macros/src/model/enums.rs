@@ -73,6 +73,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
             } else {
                 variant.container.rename_all
             };
+            fields::check_unwritten(named, false, sink);
             let ident = fresh(&format!("{}{rust_name}Fields", parsed.ident), &parsed.identifiers);
             Content::Fields {
                 ident,

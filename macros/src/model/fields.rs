@@ -30,6 +30,34 @@ pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor
     accessors
 }
 
+/// Refuses fields that serde does not write and asks for when it reads: no document could be read back. `default`: the type
+/// gives a default to each of its fields.
+pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
+    for field in fields {
+        let serde = &field.serde;
+        let Some(span) = serde.unwritten else { continue };
+        let optional = is_option(&field.ty) && serde.with.is_none();
+        if default || serde.default || serde.unread || optional || serde.flatten.is_some() {
+            continue;
+        }
+        let name = field
+            .ident
+            .as_ref()
+            .map_or_else(String::new, |i| format!(" `{i}`"));
+        sink.at(
+            span,
+            format!(
+                "the field{name} is not stored, but is asked for when a document is read: what is written could not be read back; \
+                 add `#[serde(default)]`, or skip it on both sides with `#[serde(skip)]`"
+            ),
+        );
+    }
+}
+
+fn is_option(ty: &syn::Type) -> bool {
+    matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+}
+
 fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
     let ident = field.ident.clone()?;
     let name = stored_name(field, rule)?;

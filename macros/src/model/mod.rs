@@ -159,7 +159,10 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
     }
     match &parsed.body {
         parse::Body::Named(fields) if parsed.serde.transparent => transparent(fields, parsed, sink),
-        parse::Body::Named(fields) => Body::Struct(fields::resolve(fields, parsed.serde.rename_all, sink)),
+        parse::Body::Named(fields) => {
+            fields::check_unwritten(fields, parsed.serde.default, sink);
+            Body::Struct(fields::resolve(fields, parsed.serde.rename_all, sink))
+        }
         parse::Body::Tuple(fields) => transparent(fields, parsed, sink),
         parse::Body::Enum(variants) => enums::resolve(variants, parsed, sink),
         parse::Body::Empty => Body::Plain,

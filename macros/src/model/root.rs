@@ -30,6 +30,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
         .map_or_else(String::new, syn::LitStr::value);
     let (accessors, id, indexes) = match &parsed.body {
         parse::Body::Named(named) => {
+            fields::check_unwritten(named, parsed.serde.default, sink);
             let accessors = fields::resolve(named, parsed.serde.rename_all, sink);
             let id = id(named, &parsed.ident, parsed, sink);
             let indexes = index::resolve(parsed, named, sink);

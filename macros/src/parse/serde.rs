@@ -24,6 +24,8 @@ pub(crate) struct SerdeContainer {
     pub(crate) content: Option<Name>,
     pub(crate) untagged: bool,
     pub(crate) transparent: bool,
+    /// Each field that is not stored has a default.
+    pub(crate) default: bool,
     /// The attribute that puts another type's form in place of the fields: `from`, `into`, `try_from`.
     pub(crate) conversion: Option<(String, Span)>,
 }
@@ -37,6 +39,10 @@ pub(crate) struct SerdeField {
     pub(crate) skipped: bool,
     /// Written but not read.
     pub(crate) unread: bool,
+    /// `skip_serializing`, where the attribute stands.
+    pub(crate) unwritten: Option<Span>,
+    /// Read where it is not stored: it has a default.
+    pub(crate) default: bool,
     /// `with` or one of its halves.
     pub(crate) with: Option<(String, Span)>,
     /// The variant that takes all unknown tags.
@@ -68,6 +74,10 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
             "content" => out.content = Some(literal(meta)?),
             "untagged" => out.untagged = true,
             "transparent" => out.transparent = true,
+            "default" => {
+                skip_value(meta)?;
+                out.default = true;
+            }
             "from" | "into" | "try_from" => {
                 skip_value(meta)?;
                 out.conversion = Some((name, span));
@@ -86,8 +96,16 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
         match name.as_str() {
             "rename" => out.rename = both(meta, &name, sink)?,
             "flatten" => out.flatten = Some(span),
-            "skip" | "skip_serializing" => out.skipped = true,
+            "skip" => (out.skipped, out.unread) = (true, true),
+            "skip_serializing" => {
+                out.skipped = true;
+                out.unwritten = Some(span);
+            }
             "skip_deserializing" => out.unread = true,
+            "default" => {
+                skip_value(meta)?;
+                out.default = true;
+            }
             "other" => out.other = true,
             "untagged" => out.untagged = true,
             "with" | "serialize_with" | "deserialize_with" => {

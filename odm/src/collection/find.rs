@@ -98,7 +98,8 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// The order of the documents: a key, a tuple of keys, or a `Vec` of them.
+    /// The order of the documents: a key, a tuple of keys, or a `Vec` of them, made one type by
+    /// [`.erased()`](crate::sort::SortKey::erased).
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.sort = Some(keys(D::fields()).into_sort());
         self

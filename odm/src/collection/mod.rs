@@ -179,6 +179,11 @@ impl<D> Collection<D> {
     }
 }
 
+const NULL_ARGUMENT: &str = "the id that the call was given is `None`, which is the id of no document; pass the id of a stored \
+                             document, or use a filter";
+const NULL_IN_REPLACEMENT: &str = "the id of the document that the call was given is `None`, so nothing shows which document to \
+                                   replace; set it, or use `replace_one(..)` with a filter";
+
 /// A filter from a closure over the model's fields.
 fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Conditions> {
     filter(D::fields()).into_conditions()
@@ -186,9 +191,9 @@ fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Co
 
 impl<D: Model> Collection<D> {
     /// The filter of one id. Null is no id of a document that the ODM has written.
-    fn id_filter(&self, id: Result<Bson, ValueError>) -> Result<Conditions> {
+    fn id_filter(&self, id: Result<Bson, ValueError>, none: &'static str) -> Result<Conditions> {
         match id.map_err(|e| Error::encode("_id", e))? {
-            Bson::Null => Err(self.missing_id("the id of the call is `None`")),
+            Bson::Null => Err(self.missing_id(none)),
             id => Ok(Conditions::id(id)),
         }
     }
@@ -208,7 +213,9 @@ impl<D: Model> Collection<D> {
         InsertMany::new(self, documents)
     }
 
-    /// Finds documents: end with [`all`](Find::all), [`one`](Find::one), [`stream`](Find::stream),
+    /// Finds documents that match; [`collection.filter(f).find()`](Collection::filter) takes a filter that was made before.
+    ///
+    /// End with [`all`](Find::all), [`one`](Find::one), [`stream`](Find::stream),
     /// [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
@@ -243,7 +250,7 @@ impl<D: Model> Collection<D> {
 
     /// Finds the document of an id.
     pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
-        FindOne::new(self, self.id_filter(id.into_value()))
+        FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
     }
 
     /// Counts the documents that match, exactly.
@@ -303,7 +310,7 @@ impl<D: Model> Collection<D> {
     ) -> UpdateOne<'_, D> {
         UpdateOne::new(
             self,
-            self.id_filter(id.into_value()),
+            self.id_filter(id.into_value(), NULL_ARGUMENT),
             update(D::fields()).into_update(),
         )
     }
@@ -332,7 +339,11 @@ impl<D: Model> Collection<D> {
     /// Nothing is written when there is no such document: the result then says `matched_count: 0`, and
     /// [`required`](Replace::required) makes it an error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
-        Replace::new(self, self.id_filter(crate::model::id_value(document)), document)
+        Replace::new(
+            self,
+            self.id_filter(crate::model::id_value(document), NULL_IN_REPLACEMENT),
+            document,
+        )
     }
 
     /// Deletes the first document that matches.
@@ -342,10 +353,13 @@ impl<D: Model> Collection<D> {
 
     /// Deletes the document of an id. There need not be one: see [`required`](Delete::required).
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
-        Delete::new(self, self.id_filter(id.into_value()), false)
+        Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
 
-    /// Deletes all documents that match. For every document of the collection the filter must be [`Filter::everything`]: one
+    /// Deletes all documents that match; [`collection.filter(f).delete_many()`](Collection::filter) takes a filter that was made
+    /// before.
+    ///
+    /// For every document of the collection the filter must be [`Filter::everything`]: one
     /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
     ///
     /// ```no_run

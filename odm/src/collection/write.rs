@@ -73,7 +73,7 @@ fn refuse_variants(variants: &[Variant]) -> Result<()> {
     }
 }
 
-const NO_SOURCE: &str = "its ids are made by the application, and neither the filter nor the update of the upsert gives one; \
+const NO_SOURCE: &str = "the ids of the model are made by the application, and neither the filter nor the update of the upsert gives one; \
                          add a condition such as `.id().eq(..)`, or `.id().set_on_insert(..)`";
 const NULL: &str = "null cannot be the id of a document";
 
@@ -125,8 +125,7 @@ fn generated<D: Model>(collection: &Collection<D>, otherwise: &'static str) -> R
 
 /// A document whose id is `None`, with a new id in its place.
 pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
-    const REASON: &str =
-        "its id is `None`, and the model has no source of ids of its type; set it before the insert";
+    const REASON: &str = "the id of the document is `None`, and the model has no source of ids of its type; set it before the insert";
     let id = generated(collection, REASON)?;
     let mut stored = doc! { "_id": id };
     stored.extend(without_id(document)?);

@@ -12,7 +12,8 @@ use crate::filter::combine;
 /// Conditions that all must hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Conditions {
-    /// None, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write takes.
+    /// None, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write takes. No
+    /// combination of filters gives it.
     Everything,
     /// One for each of several fields, of which no two are the same.
     Flat(Vec<Comparison>),
@@ -82,7 +83,7 @@ impl Conditions {
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
             // What every document fulfils needs no alternative, and must not look like a condition.
-            (Self::Everything, _) | (_, Self::Everything) => Self::Everything,
+            (Self::Everything, _) | (_, Self::Everything) => Self::none(),
             (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::none(),
             (nothing, other) | (other, nothing) if nothing.is_nothing() => other,
             (a, b) => Self::Tree(combine::or(a.into_tree(), b.into_tree())),
@@ -137,6 +138,7 @@ impl Conditions {
     /// These and others.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
+            (Self::Everything, Self::Everything) => Self::none(),
             (Self::Everything, all) | (all, Self::Everything) => all,
             (Self::Flat(mut a), Self::Flat(b)) if b.iter().all(|b| a.iter().all(|a| a.path != b.path)) => {
                 a.extend(b);

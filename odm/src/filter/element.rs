@@ -1,5 +1,5 @@
-//! Conditions on an enum variant or a range inside an array: they are placed on one element, by an `$elemMatch` that the path
-//! implies.
+//! Conditions inside arrays: those on an enum variant, on a range and on the elements of an array of arrays are placed on one
+//! element, by an `$elemMatch` that the path implies.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
@@ -12,69 +12,150 @@ const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 /// The filter of operators at a path, with the conditions of the variants that the path goes through.
 ///
 /// A tag inside an array belongs to the same element as the field, so both go into one `$elemMatch` of the innermost array
-/// around the variant.
-pub(super) fn on_path(path: &RawPath, operators: Document) -> Result<Document> {
-    let implied: Vec<&Implied> = path
+/// around the variant. `value_is_array`: the value at the path is an array itself.
+pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
+    let implied = path
         .implied()
         .iter()
         .filter(|i| {
-            i.tag.is_some() || matches_missing(&operators) || (i.array.is_some() && !is_simple(&operators))
+            i.tag.is_some() || matches_missing(&operators) || (i.arrays > 0 && !is_simple(&operators))
         })
         .collect();
-    let levels = implied.iter().filter_map(|i| i.array).collect();
-    build(path, &implied, levels, operators)
+    Placement::new(path, implied, value_is_array, 0).place(operators)
 }
 
 /// The filter of operators that one element of the innermost array of the path must fulfil together.
-pub(super) fn on_one_element(path: &RawPath, operators: Document) -> Result<Document> {
-    let implied: Vec<&Implied> = path.implied().iter().filter(|i| i.tag.is_some()).collect();
-    let mut levels: Vec<usize> = implied.iter().filter_map(|i| i.array).collect();
-    levels.extend(path.innermost_array());
-    build(path, &implied, levels, operators)
+pub(super) fn on_one_element(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
+    let implied = path.implied().iter().filter(|i| i.tag.is_some()).collect();
+    Placement::new(path, implied, value_is_array, path.arrays().len()).place(operators)
 }
 
-fn build(
-    path: &RawPath,
-    implied: &[&Implied],
-    mut levels: Vec<usize>,
-    operators: Document,
-) -> Result<Document> {
-    levels.sort_unstable();
-    levels.dedup();
-    if !levels.is_empty()
-        && let Some(operator) = TOP_LEVEL_ONLY.into_iter().find(|o| operators.contains_key(o))
-    {
-        return Err(Error::filter(
-            path.dotted(),
-            format!("`{operator}` cannot be applied to one element of an array"),
-        ));
-    }
-    level(path, implied, None, &levels, operators)
+/// Where the conditions of a path stand.
+struct Placement<'a> {
+    path: &'a RawPath,
+    implied: Vec<&'a Implied>,
+    /// For each array of the path whether it has an `$elemMatch` of its own.
+    explicit: Vec<bool>,
+    /// How many of the arrays hold the one element that must fulfil all conditions together. In the arrays after them the
+    /// conditions hold as the server defines it for `{path: operators}`: each for an element of its own, and a negated one
+    /// for no element.
+    together: usize,
 }
 
-/// The conditions in the elements of the array whose path has the length `base`, or of the document for none.
-fn level(
-    path: &RawPath,
-    implied: &[&Implied],
-    base: Option<usize>,
-    arrays: &[usize],
-    operators: Document,
-) -> Result<Document> {
-    let relative = |key: &str| match base {
-        None => key.to_owned(),
-        Some(len) => key[len..].trim_start_matches('.').to_owned(),
-    };
-    let mut filter = match arrays {
-        [] => doc! { relative(path.dotted()): operators },
-        [array, deeper @ ..] => {
-            let elements = level(path, implied, Some(*array), deeper, operators)?;
-            doc! { relative(&path.dotted()[..*array]): { "$elemMatch": element_condition(elements)? } }
+impl<'a> Placement<'a> {
+    fn new(path: &'a RawPath, implied: Vec<&'a Implied>, value_is_array: bool, together: usize) -> Self {
+        let arrays = path.arrays();
+        let around = implied.iter().map(|i| i.arrays);
+        let is_explicit = |(i, len): (usize, &usize)| {
+            let repeated = |other: Option<usize>| other.and_then(|other| arrays.get(other)) == Some(len);
+            repeated(i.checked_sub(1))
+                || repeated(Some(i + 1))
+                || path.is_explicit(*len)
+                || (value_is_array && *len == path.dotted().len())
+                || i + 1 == together
+                || around.clone().any(|count| count == i + 1)
+        };
+        Placement {
+            path,
+            explicit: arrays.iter().enumerate().map(is_explicit).collect(),
+            together: around.clone().max().unwrap_or(0).max(together),
+            implied,
         }
-    };
-    for variant in implied.iter().filter(|i| i.array == base) {
-        filter = combine::and(filter, doc! { relative(&variant.key): variant.condition() });
     }
-    Ok(filter)
+
+    fn place(&self, operators: Document) -> Result<Document> {
+        if self.explicit.contains(&true)
+            && let Some(operator) = TOP_LEVEL_ONLY.into_iter().find(|o| operators.contains_key(o))
+        {
+            return Err(Error::filter(
+                self.path.dotted(),
+                format!("`{operator}` cannot be applied to one element of an array"),
+            ));
+        }
+        self.inside(0, operators)
+    }
+
+    /// The conditions in the elements of the first arrays, or of the document for none.
+    fn inside(&self, arrays: usize, operators: Document) -> Result<Document> {
+        let mut explicit = self.explicit.iter().enumerate().skip(arrays);
+        let mut filter = match explicit.find(|(_, explicit)| **explicit) {
+            None => doc! { self.relative(self.path.dotted(), arrays): operators },
+            Some((array, _)) => {
+                let key = self.relative(&self.path.dotted()[..self.path.arrays()[array]], arrays);
+                let matching = |operators| {
+                    let elements = self.inside(array + 1, operators)?;
+                    Ok::<_, Error>(doc! { "$elemMatch": element_condition(elements)? })
+                };
+                if array < self.together {
+                    doc! { key: matching(operators)? }
+                } else {
+                    let mut all = Document::new();
+                    for (negated, operators) in self.positive(operators)? {
+                        let condition = matching(operators)?;
+                        let condition = if negated {
+                            doc! { "$not": condition }
+                        } else {
+                            condition
+                        };
+                        all = combine::and(all, doc! { key.as_str(): condition });
+                    }
+                    all
+                }
+            }
+        };
+        for variant in self.implied.iter().filter(|i| i.arrays == arrays) {
+            filter = combine::and(
+                filter,
+                doc! { self.relative(&variant.key, arrays): variant.condition() },
+            );
+        }
+        Ok(filter)
+    }
+
+    /// A key as a path in the elements of the first arrays.
+    fn relative(&self, key: &str, arrays: usize) -> String {
+        match arrays.checked_sub(1) {
+            None => key.to_owned(),
+            Some(innermost) => key[self.path.arrays()[innermost]..]
+                .trim_start_matches('.')
+                .to_owned(),
+        }
+    }
+
+    /// Each operator without its negation, and whether it had one.
+    fn positive(&self, operators: Document) -> Result<Vec<(bool, Document)>> {
+        if !operators.keys().next().is_some_and(|key| key.starts_with('$')) {
+            return Ok(vec![(false, operators)]);
+        }
+        let options = operators.get("$options").cloned();
+        let mut all = Vec::new();
+        for (operator, value) in operators {
+            all.push(match (operator.as_str(), value) {
+                ("$ne", value) => (true, doc! { "$eq": value }),
+                ("$nin", value) => (true, doc! { "$in": value }),
+                ("$exists", Bson::Boolean(false)) => (true, doc! { "$exists": true }),
+                ("$not", Bson::Document(negated)) => match &mut self.positive(negated)?[..] {
+                    [(negated, operators)] => (!*negated, std::mem::take(operators)),
+                    _ => {
+                        return Err(Error::filter(
+                            self.path.dotted(),
+                            "`$not` of several operators has no form for the elements of an array of arrays; negate each, or \
+                             use `!` on the filter",
+                        ));
+                    }
+                },
+                ("$not", pattern) => (true, doc! { "$regex": pattern }),
+                ("$options", _) => continue,
+                ("$regex", pattern) => {
+                    let mut regex = doc! { "$regex": pattern };
+                    regex.extend(options.clone().map(|options| ("$options".to_owned(), options)));
+                    (false, regex)
+                }
+                (_, value) => (false, doc! { operator: value }),
+            });
+        }
+        Ok(all)
+    }
 }
 
 /// Whether the operators hold for an array where they hold for one of its elements: a single one that negates nothing.

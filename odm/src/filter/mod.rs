@@ -8,7 +8,7 @@ use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::json::relaxed;
 use crate::path::field::Embedded;
-use crate::path::{RawPath, check_path};
+use crate::path::{AsPath, RawPath, check_path, own};
 
 mod combine;
 mod conditions;
@@ -27,6 +27,10 @@ pub use ops::FilterOps;
 pub use pattern::Pattern;
 pub use text::TextSearch;
 pub use types::BsonType;
+
+/// Why there is no condition inside a variant that is stored without a tag.
+const UNTAGGED: &str = "the variants of this enum are stored without a tag, so nothing shows which one a value is, and the condition \
+                        would match other variants too; compare the whole value, or use `Filter::raw(..)`";
 
 /// The key under which a condition on the element itself stands until it is placed; no stored name holds a NUL.
 const INVALID: &str = "\0invalid";
@@ -50,10 +54,15 @@ impl<R> Filter<R> {
     }
 
     /// A comparison of the field at a path.
-    pub(crate) fn compare(path: &RawPath, operator: &'static str, value: Result<Bson, Error>) -> Self {
-        if !path.implied().is_empty() || check_path(path).is_err() {
+    pub(crate) fn compare<A: AsPath<Root = R>>(
+        path: &A,
+        operator: &'static str,
+        value: Result<Bson, Error>,
+    ) -> Self {
+        if !path.raw().is_plain() || check_path(path.raw()).is_err() {
             return Self::on(path, value.map(|value| doc! { operator: value }));
         }
+        let path = path.raw();
         let comparison = |value| Comparison {
             path: path.name(),
             operator: Some(operator),
@@ -67,21 +76,29 @@ impl<R> Filter<R> {
         }
     }
 
-    pub(crate) fn on(path: &RawPath, condition: Result<Document, Error>) -> Self {
-        let build = || {
-            let condition = condition?;
-            check_path(path).map_err(|reason| Error::filter(path.dotted().replace('\0', ""), reason))?;
-            element::on_path(path, condition)
-        };
-        Self::new(build())
+    pub(crate) fn on<A: AsPath<Root = R>>(path: &A, condition: Result<Document, Error>) -> Self {
+        Self::placed(path, condition, element::on_path)
     }
 
     /// Operators that one element of the innermost array of the path must fulfil together.
-    pub(crate) fn on_one_element(path: &RawPath, condition: Result<Document, Error>) -> Self {
+    pub(crate) fn on_one_element<A: AsPath<Root = R>>(path: &A, condition: Result<Document, Error>) -> Self {
+        Self::placed(path, condition, element::on_one_element)
+    }
+
+    fn placed<A: AsPath<Root = R>>(
+        path: &A,
+        condition: Result<Document, Error>,
+        place: impl FnOnce(&RawPath, bool, Document) -> Result<Document>,
+    ) -> Self {
+        let own = own(path);
         let build = || {
             let condition = condition?;
-            check_path(path).map_err(|reason| Error::filter(path.dotted().replace('\0', ""), reason))?;
-            element::on_one_element(path, condition)
+            let invalid = |reason| Error::filter(own.dotted().replace('\0', ""), reason);
+            check_path(&own).map_err(invalid)?;
+            if own.is_untagged() {
+                return Err(invalid(UNTAGGED.to_owned()));
+            }
+            place(&own, A::own_arrays(path) > 0, condition)
         };
         Self::new(build())
     }
@@ -94,6 +111,11 @@ impl<R> Filter<R> {
     }
 
     /// The filter that every document matches.
+    ///
+    /// **It is not the start of a filter that is put together in steps: that is [`Filter::default`].** A filter that
+    /// starts here and to which no condition is added is still this one, and a write with it changes every document of the
+    /// collection. Only as it is does it count for a write: `&`, `|`, [`and`](Filter::and), [`any`](Filter::any) and the
+    /// other combinations that leave no condition give a filter that writes refuse.
     ///
     /// A write takes no other filter without conditions: `delete_many(|_| Filter::everything())` deletes all documents,
     /// while `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` are refused there with
@@ -157,7 +179,7 @@ impl<R> Filter<R> {
     pub fn and(self, other: impl Into<Option<Filter<R>>>) -> Self {
         match other.into() {
             Some(other) => self & other,
-            None => self,
+            None => self.unnamed(),
         }
     }
 
@@ -214,6 +236,14 @@ impl<R> Filter<R> {
             .map_or_else(|e| doc! { INVALID: e.to_string() }, Conditions::into_tree)
     }
 
+    /// This filter as the result of a combination, which a write refuses if it has no conditions.
+    fn unnamed(self) -> Self {
+        match self.inner {
+            Ok(Conditions::Everything) => Self::default(),
+            inner => Filter { inner, ..self },
+        }
+    }
+
     fn zip(self, other: Self, join: impl FnOnce(Conditions, Conditions) -> Conditions) -> Self {
         let inner = match (self.inner, other.inner) {
             (Ok(a), Ok(b)) => Ok(join(a, b)),
@@ -232,7 +262,7 @@ impl<R: Embedded> Filter<R> {
         conditions
             .into_iter()
             .reduce(|any, next| any | next)
-            .unwrap_or_else(Self::nothing)
+            .map_or_else(Self::nothing, Self::unnamed)
     }
 
     /// At least one of those conditions that are given, as [`any`](Filter::any).
@@ -254,7 +284,7 @@ impl<R: Embedded> Filter<R> {
     pub fn or(self, other: impl Into<Option<Filter<R>>>) -> Self {
         match other.into() {
             Some(other) => self | other,
-            None => self,
+            None => self.unnamed(),
         }
     }
 }
@@ -280,6 +310,9 @@ impl<R: Embedded> Filter<R> {
 /// }
 /// assert_eq!(filter.to_string(), r#"{"name": {"$eq": "Ada"}, "age": {"$gte": 36}}"#);
 /// ```
+///
+/// **Start with this one, not with [`Filter::everything`], where a write takes the result**: without any parameter a filter
+/// that starts with `everything()` matches every document, and the write does not refuse it.
 impl<R> Default for Filter<R> {
     fn default() -> Self {
         Self::from_conditions(Conditions::none())

@@ -6,12 +6,15 @@ use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
 use crate::path::field::Field;
 use crate::path::marker::{Array, Contains, Geo, Integer, Nullable, Ordered, Readable, Text};
-use crate::path::{AsPath, ElementNav, RawPath, Read};
+use crate::path::{AsPath, ElementNav, RawPath, Read, own};
 use crate::value::{IntoValue, array};
 
 fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
-    let raw = path.raw();
-    Filter::compare(raw, operator, value.map_err(|e| Error::encode(raw.dotted(), e)))
+    Filter::compare(
+        path,
+        operator,
+        value.map_err(|e| Error::encode(path.raw().dotted(), e)),
+    )
 }
 
 /// A comparison by order. Null has none: the server compares it with nothing but null.
@@ -33,18 +36,30 @@ fn unordered(path: &RawPath, operator: &str) -> Error {
 }
 
 fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
-    let raw = path.raw();
     let condition = pattern.into_condition();
-    Filter::on(raw, condition.map_err(|e| Error::encode(raw.dotted(), e)))
+    Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
+}
+
+/// Whether the value is an element of an array of arrays, whose own elements the server does not compare with the operand.
+fn is_element<A: AsPath>(path: &A) -> bool {
+    if A::own_arrays(path) == 0 || path.raw().is_plain() {
+        return false;
+    }
+    let own = own(path);
+    own.dotted().is_empty() || own.arrays().last() == Some(&own.dotted().len())
 }
 
 fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
-    Filter::on(path.raw(), Ok(condition))
+    Filter::on(path, Ok(condition))
 }
 
 /// Conditions on a field.
+///
+/// On the elements of arrays a condition holds when one element fulfils it, and a negated one (`ne`, `not_in`, `not`,
+/// `is_missing`) when no element fulfils what it negates. For an array of arrays each array is sent as an `$elemMatch`; there
+/// `is_null` matches where an element has a null, and not where the array is missing.
 pub trait FilterOps: AsPath + Sized {
-    /// `$eq`: equal to the value. On an array: equal as a whole; see [`contains`](FilterOps::contains).
+    /// `$eq`: equal to the value; for null see [`is_null`](FilterOps::is_null). On an array: equal as a whole; see [`contains`](FilterOps::contains).
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -188,7 +203,7 @@ pub trait FilterOps: AsPath + Sized {
         };
         let bounds = bound("$gte", least.into_value())
             .and_then(|least| Ok(doc! { "$gte": least, "$lte": bound("$lte", greatest.into_value())? }));
-        Filter::on_one_element(raw, bounds)
+        Filter::on_one_element(self, bounds)
     }
 
     /// `$regex`: matches the pattern. `"^a"`, `("^a", "i")` and a BSON `Regex` are patterns; [`Pattern`] makes those of
@@ -212,6 +227,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$regex` with escaped text: the string holds the text, in the same case. For either case give
     /// [`regex`](FilterOps::regex) a [`Pattern::containing`] with [`ignore_case`](Pattern::ignore_case).
+    /// For the strings of an array: `tags().any().contains_text(..)`.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -236,7 +252,19 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
-        compare(self, "$all", array(values))
+        let values = array(values);
+        if !is_element(self) {
+            return compare(self, "$all", values);
+        }
+        let each = |value: Bson| bson!({ "$elemMatch": { "$eq": value } });
+        compare(
+            self,
+            "$all",
+            values.map(|values| match values {
+                Bson::Array(values) => Bson::Array(values.into_iter().map(each).collect()),
+                other => other,
+            }),
+        )
     }
 
     /// `$size`: the array has so many elements.
@@ -256,7 +284,15 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Contains,
     {
-        compare(self, "$eq", value.into_value())
+        let value = value.into_value();
+        if !is_element(self) {
+            return compare(self, "$eq", value);
+        }
+        let condition = value.map_err(|e| Error::encode(self.raw().dotted(), e));
+        Filter::on(
+            self,
+            condition.map(|value| doc! { "$elemMatch": { "$eq": value } }),
+        )
     }
 
     /// `$elemMatch`: one element of the array meets all the conditions.
@@ -272,7 +308,7 @@ pub trait FilterOps: AsPath + Sized {
             crate::Path::root(),
         ));
         let condition = element.into_unplaced().and_then(element_condition);
-        Filter::on(self.raw(), condition.map(|c| doc! { "$elemMatch": c }))
+        Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }))
     }
 
     /// `$mod`: the remainder of a division is as given.
@@ -286,7 +322,7 @@ pub trait FilterOps: AsPath + Sized {
         } else {
             Ok(doc! { "$mod": [divisor, remainder] })
         };
-        Filter::on(self.raw(), condition)
+        Filter::on(self, condition)
     }
 
     /// `$bitsAllSet`: every bit of the mask is set.
@@ -392,7 +428,7 @@ pub trait FilterOps: AsPath + Sized {
                 ))
             }
         });
-        Filter::on(self.raw(), condition)
+        Filter::on(self, condition)
     }
 }
 

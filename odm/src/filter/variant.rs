@@ -2,19 +2,19 @@
 
 use crate::bson::doc;
 use crate::filter::Filter;
-use crate::path::{AsPath, Mode, Path};
+use crate::path::{Mode, Path};
 
 /// The variant's tag is in a field beside or around its content.
 pub fn tagged<R, T, M: Mode>(path: &Path<R, T, M>, tag_name: &'static str, tag: &'static str) -> Filter<R> {
-    Filter::on(path.step::<String>(tag_name).raw(), Ok(doc! { "$eq": tag }))
+    Filter::on(&path.step::<String>(tag_name), Ok(doc! { "$eq": tag }))
 }
 
 /// The variant is the one key of a document.
 pub fn keyed<R, T, M: Mode>(path: &Path<R, T, M>, tag: &'static str) -> Filter<R> {
-    Filter::on(path.step::<String>(tag).raw(), Ok(doc! { "$exists": true }))
+    Filter::on(&path.step::<String>(tag), Ok(doc! { "$exists": true }))
 }
 
 /// The variant is stored as its name.
 pub fn named<R, T, M: Mode>(path: &Path<R, T, M>, tag: &'static str) -> Filter<R> {
-    Filter::on(path.raw(), Ok(doc! { "$eq": tag }))
+    Filter::on(path, Ok(doc! { "$eq": tag }))
 }

@@ -99,7 +99,7 @@ macro_rules! arrays {
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
-                Wrapped::new(T::nav(path.into_element()))
+                Wrapped::array(T::nav(path.into_element()))
             }
             #[inline]
             fn hint<H: Hints>(&self, hints: &mut H) {

@@ -53,7 +53,8 @@ pub trait Integer {}
 /// Strings.
 #[diagnostic::on_unimplemented(
     message = "`$regex` needs a string field, found `{Self}`",
-    label = "`{Self}` is not a string"
+    label = "`{Self}` is not a string",
+    note = "for the strings of an array use `.any()`"
 )]
 pub trait Text {}
 

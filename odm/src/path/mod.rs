@@ -73,6 +73,28 @@ pub trait AsPath {
     type Mode: Mode;
     /// The untyped path.
     fn raw(&self) -> &RawPath;
+    /// How many of the arrays that the untyped path goes through are in the value itself, which is an array then.
+    ///
+    /// No method, because it would hide a field of the same name.
+    #[doc(hidden)]
+    #[must_use]
+    fn own_arrays(_path: &Self) -> usize {
+        0
+    }
+}
+
+/// The untyped path of the value itself, without the arrays in it.
+pub(crate) fn outside<A: AsPath>(path: &A) -> RawPath {
+    path.raw().clone().outside(A::own_arrays(path))
+}
+
+/// The same as [`outside`], without a copy where the value is no array.
+pub(crate) fn own<A: AsPath>(path: &A) -> Cow<'_, RawPath> {
+    if A::own_arrays(path) == 0 {
+        Cow::Borrowed(path.raw())
+    } else {
+        Cow::Owned(outside(path))
+    }
 }
 
 /// A path from `R` to a value of type `T`.
@@ -191,15 +213,27 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
 /// `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
+    /// How many arrays the value is, one in another.
+    arrays: usize,
     types: Types<(V, M)>,
 }
 
-impl<V, N, M> Wrapped<V, N, M> {
+impl<V, N: AsPath, M> Wrapped<V, N, M> {
     /// Wraps the accessors of the inner value.
     #[doc(hidden)]
     pub fn new(inner: N) -> Self {
         Wrapped {
+            arrays: N::own_arrays(&inner),
             inner,
+            types: PhantomData,
+        }
+    }
+
+    /// Wraps the accessors of the elements of an array.
+    pub(crate) fn array(elements: N) -> Self {
+        Wrapped {
+            arrays: N::own_arrays(&elements) + 1,
+            inner: elements,
             types: PhantomData,
         }
     }
@@ -207,7 +241,11 @@ impl<V, N, M> Wrapped<V, N, M> {
 
 impl<V, N: Clone, M> Clone for Wrapped<V, N, M> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone())
+        Wrapped {
+            inner: self.inner.clone(),
+            arrays: self.arrays,
+            types: PhantomData,
+        }
     }
 }
 
@@ -223,6 +261,9 @@ impl<V, N: AsPath, M: Mode> AsPath for Wrapped<V, N, M> {
     type Mode = M;
     fn raw(&self) -> &RawPath {
         self.inner.raw()
+    }
+    fn own_arrays(path: &Self) -> usize {
+        path.arrays
     }
 }
 
@@ -270,7 +311,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Array<Element: Field>,
     {
-        element::<Self::Value, _, _>(self.raw().clone().mark_array())
+        element::<Self::Value, _, _>(outside(self).mark_array())
     }
 
     /// The element of an array at an index.
@@ -281,7 +322,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Array<Element: Field>,
     {
-        element::<Self::Value, _, _>(self.raw().element(&index.to_string()))
+        element::<Self::Value, _, _>(outside(self).element(&index.to_string()))
     }
 
     /// `$`: the element that the filter of the update matched.
@@ -290,7 +331,7 @@ pub trait PathOps: AsPath + Sized {
         Self::Value: Array<Element: Field>,
         Self::Mode: Writable,
     {
-        element::<Self::Value, _, _>(self.raw().element("$"))
+        element::<Self::Value, _, _>(outside(self).element("$"))
     }
 
     /// `$[]`: every element.
@@ -299,7 +340,7 @@ pub trait PathOps: AsPath + Sized {
         Self::Value: Array<Element: Field>,
         Self::Mode: Writable,
     {
-        element::<Self::Value, _, _>(self.raw().element("$[]"))
+        element::<Self::Value, _, _>(outside(self).element("$[]"))
     }
 
     /// The value of a map under a key.
@@ -323,7 +364,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Nullable<Inner: Field>,
     {
-        <<Self::Value as Nullable>::Inner as Field>::nav(Path::from_raw(self.raw().clone()))
+        <<Self::Value as Nullable>::Inner as Field>::nav(Path::from_raw(outside(self)))
     }
 }
 

@@ -8,7 +8,8 @@ use crate::bson::{Document, doc};
 #[derive(Clone, Debug, Default)]
 pub struct RawPath {
     dotted: Cow<'static, str>,
-    /// Lengths of those prefixes of `dotted` that are arrays of which no element is named.
+    /// Lengths of those prefixes of `dotted` that are arrays of which no element is named: one entry for each array, so
+    /// that an array of arrays has two of the same length.
     arrays: Vec<usize>,
     /// Whether this is the path of an outer document, and stands for some of its fields only.
     flat: bool,
@@ -32,8 +33,8 @@ pub(crate) struct Implied {
     pub(crate) key: String,
     /// The tag; none for a variant that is stored under its own name.
     pub(crate) tag: Option<&'static str>,
-    /// The length of the innermost array around the enum, if there is one.
-    pub(crate) array: Option<usize>,
+    /// How many arrays are around the enum.
+    pub(crate) arrays: usize,
 }
 
 impl Implied {
@@ -60,12 +61,45 @@ impl RawPath {
 
     /// The prefixes that are arrays and that no index or positional segment follows, outermost first.
     pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
-        self.arrays.iter().map(|len| &self.dotted[..*len])
+        let repeated = |i: usize| i > 0 && self.arrays.get(i - 1) == self.arrays.get(i);
+        let lengths = self.arrays.iter().enumerate();
+        lengths
+            .filter(move |(i, _)| !repeated(*i))
+            .map(|(_, len)| &self.dotted[..*len])
     }
 
-    /// The length of the innermost of [`array_prefixes`](RawPath::array_prefixes).
-    pub(crate) fn innermost_array(&self) -> Option<usize> {
-        self.arrays.last().copied()
+    /// The lengths of the prefixes that are arrays, outermost first; an array of arrays comes once for each.
+    pub(crate) fn arrays(&self) -> &[usize] {
+        &self.arrays
+    }
+
+    /// Whether `{path: operators}` cannot reach all elements that the path stands for: the server goes into one array for
+    /// each name, and takes a number behind an array for an index of this array.
+    pub(crate) fn is_nested(&self) -> bool {
+        let repeated = self.arrays.windows(2).any(|pair| pair[0] == pair[1]);
+        repeated || self.arrays.iter().any(|len| self.is_explicit(*len))
+    }
+
+    /// Whether the elements of an array with the path of this length have no path of their own: the array is itself the
+    /// element that a condition is on, or an index follows that belongs to its elements.
+    pub(crate) fn is_explicit(&self, len: usize) -> bool {
+        let next = self.dotted[len..].strip_prefix('.').unwrap_or_default();
+        let next = next.split('.').next().unwrap_or_default();
+        len == 0 || (!next.is_empty() && next.bytes().all(|b| b.is_ascii_digit()))
+    }
+
+    /// This path without the innermost `count` arrays.
+    pub(super) fn outside(mut self, count: usize) -> Self {
+        self.arrays.truncate(self.arrays.len().saturating_sub(count));
+        self
+    }
+
+    /// Whether a condition on the path is the condition on it alone: no variant, no array of arrays.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.extras
+            .as_deref()
+            .is_none_or(|e| e.implied.is_empty() && !e.untagged)
+            && (self.arrays.is_empty() || !self.is_nested())
     }
 
     pub(crate) fn implied(&self) -> &[Implied] {
@@ -110,11 +144,7 @@ impl RawPath {
 
     /// An element of the array at this path: its index, or a positional segment.
     pub(super) fn element(&self, segment: &str) -> Self {
-        let mut next = self.step_owned(segment);
-        if next.arrays.last() == Some(&self.dotted.len()) {
-            next.arrays.pop();
-        }
-        next
+        self.step_owned(segment)
     }
 
     pub(crate) fn filtered(&self, condition: Document) -> Self {
@@ -125,20 +155,18 @@ impl RawPath {
     }
 
     pub(crate) fn mark_array(mut self) -> Self {
-        if self.arrays.last() != Some(&self.dotted.len()) {
-            self.arrays.push(self.dotted.len());
-        }
+        self.arrays.push(self.dotted.len());
         self
     }
 
     pub(super) fn implying(&self, name: &'static str, tag: Option<&'static str>) -> Self {
         let key = self.step(name).dotted.into_owned();
-        let array = self.innermost_array();
+        let arrays = self.arrays.len();
         let mut next = self.clone();
         next.extras
             .get_or_insert_default()
             .implied
-            .push(Implied { key, tag, array });
+            .push(Implied { key, tag, arrays });
         next
     }
 

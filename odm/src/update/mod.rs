@@ -172,7 +172,7 @@ impl<R> Update<R> {
     pub fn into_parts(self) -> Result<(Filter<R>, Compiled)> {
         let (variants, compiled) = self.parts()?;
         let condition = if variants.is_empty() {
-            Filter::everything()
+            Filter::default()
         } else {
             Filter::from_conditions(variant::conditions(variants))
         };

@@ -18,7 +18,7 @@ pub(super) fn operation<A: AsPath>(
 
 /// Changes of a field.
 pub trait UpdateOps: AsPath + Sized {
-    /// `$set`: the field becomes the value.
+    /// `$set`: the field becomes the value; for null see [`set_null`](UpdateOps::set_null).
     fn set(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,

@@ -375,6 +375,14 @@ async fn a_null_id_is_no_id() {
         .unwrap();
     let unsaved = Nullable::new(None, 2);
     let nothing = None::<ObjectId>;
+    for (error, advice) in [
+        (things.replace(&unsaved).await.unwrap_err(), "replace_one"),
+        (things.find_by_id(nothing).await.unwrap_err(), "use a filter"),
+    ] {
+        let text = error.to_string();
+        assert!(text.contains("that the call was given is `None`"), "{text}");
+        assert!(text.contains(advice) && !text.contains("has no id"), "{text}");
+    }
     for error in [
         things.replace(&unsaved).await.unwrap_err(),
         things.replace(&unsaved).upsert(true).await.unwrap_err(),

@@ -1,4 +1,4 @@
-//! What is sent for paths through enum variants, and which updates through them are refused.
+//! What is sent for paths through enum variants, and which filters and updates through them are refused.
 
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, IntoUpdate};
@@ -100,6 +100,31 @@ fn tags_are_part_of_what_is_sent() {
     for (update, sent) in updates {
         assert_eq!(update.to_string(), sent);
     }
+}
+
+#[test]
+fn filters_on_a_variant_without_a_tag_are_refused() {
+    let b = Bill::fields();
+    for filter in [
+        b.loose().bank().iban().eq("1"),
+        b.loose().bank().iban().ne("1"),
+        b.loose().text().body().exists(),
+        b.loose().text().body().contains_text("1"),
+        !b.loose().text().body().between("1", "2"),
+    ] {
+        match filter.into_document() {
+            Err(Error::InvalidFilter { path, reason }) => {
+                assert!(path.starts_with("loose."), "{path}");
+                assert!(reason.contains("without a tag"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let whole = Loose::Bank(Bank { iban: "1".to_owned() });
+    assert_eq!(
+        b.loose().eq(&whole).to_string(),
+        r#"{"loose": {"$eq": {"iban": "1"}}}"#
+    );
 }
 
 #[test]

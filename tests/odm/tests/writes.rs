@@ -58,6 +58,16 @@ fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
             "a comment and not_in",
             Filter::raw(doc! { "$comment": "clean up" }) & none_of(),
         ),
+        ("everything twice", Filter::everything() & Filter::everything()),
+        ("everything and an Option", Filter::everything().and(None)),
+        ("everything or an Option", Filter::everything().or(None)),
+        ("everything or a condition", Filter::everything() | condition()),
+        ("all of everything", Filter::all([Filter::everything()])),
+        ("any of everything", Filter::any([Filter::everything()])),
+        (
+            "everything and no condition that is given",
+            Filter::everything() & Filter::all_some([None]),
+        ),
     ]
 }
 
@@ -116,9 +126,7 @@ async fn every_write_refuses_a_filter_without_conditions() {
     let all = || Filter::everything();
     let chosen = things.count(|t| Filter::nothing() | t.id().is_in([0_i64; 0]) | t.id().eq(1));
     assert_eq!(chosen.await.unwrap(), 1);
-    let updated = things
-        .update_many(|_| all() | Manual::fields().id().eq(1), |t| t.number().inc(1))
-        .await;
+    let updated = things.update_many(|_| all(), |t| t.number().inc(1)).await;
     assert_eq!(updated.unwrap().modified_count, 2, "it is named");
     assert_eq!(things.delete_many(|t| all() & t.id().eq(1)).await.unwrap(), 1);
     assert_eq!(things.delete_many(|_| all()).await.unwrap(), 1);
