@@ -169,7 +169,7 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
     tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
-        if variant.array.is_some() {
+        if variant.arrays > 0 {
             return Err(Error::argument(format!(
                 "`distinct` of `{}` would return the values of all variants, because it cannot select the elements of an array \
                  where `{}` is \"{tag}\"; name one element by `.nth(index)`, or use an aggregation",
