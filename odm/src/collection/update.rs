@@ -24,7 +24,8 @@ impl driver::IntoUpdate for Ready {
     }
 }
 
-/// What a write that must match gives: [`Error::NotFound`] when it matched no document, unless it inserted one.
+/// What a write that must match gives: [`Error::NotFound`](crate::Error::NotFound) when it matched no document, unless it
+/// inserted one.
 fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result<UpdateResult> {
     if result.matched_count == 0 && result.upserted_id.is_none() {
         Err(collection.not_found())
@@ -35,7 +36,8 @@ fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result
 
 macro_rules! required {
     () => {
-        /// The result of a write that matched: [`Error::NotFound`] when no document matches, unless an upsert inserts one.
+        /// The result of a write that matched: [`Error::NotFound`](crate::Error::NotFound) when no document matches, unless an
+        /// upsert inserts one.
         ///
         /// An update of the fields of an enum variant also fails so when the document holds another variant.
         ///
@@ -103,7 +105,8 @@ macro_rules! updates {
             /// Insert a document when none matches, with the equalities of the filter as its fields. Default: no.
             ///
             /// Its id is that of the filter or of the update, else a new one by the model's source of ids.
-            /// [`Error::MissingId`] when there is none of these; [`Error::InvalidUpdate`] when a field of an enum variant
+            /// [`Error::MissingId`](crate::Error::MissingId) when there is none of these;
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) when a field of an enum variant
             /// is changed, because another variant in its place would make the upsert insert a second document.
             pub fn upsert(mut self, yes: bool) -> Self {
                 self.upsert = yes;
