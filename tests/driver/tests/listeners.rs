@@ -180,7 +180,8 @@ async fn a_listener_that_panics_at_any_event_stops_nothing() {
     }
     for kind in without.iter().map(String::as_str).chain(["all"]) {
         let with = kinds_of_work(Some(kind)).await;
-        assert!(kind == "all" || with.contains(kind), "{kind}: {with:?}");
+        // Other kinds, such as failed check-outs, depend on when the server stops.
+        assert!(!KINDS.contains(&kind) || with.contains(kind), "{kind}: {with:?}");
         assert!(
             with.contains("PoolClosed") && with.contains("TopologyClosed"),
             "{kind}: {with:?}"
