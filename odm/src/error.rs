@@ -60,7 +60,7 @@ pub enum Error {
         collection: String,
     },
     /// A page token is not one that this query made: it was cut, made up, or belongs to another sort. Tokens come from
-    /// outside, so this is a mistake of whoever sent it.
+    /// outside, so this is a mistake of the sender.
     InvalidPageToken,
     /// A value in a filter, an update or a document has no BSON form.
     Encode {
@@ -90,7 +90,7 @@ pub enum Error {
         reason: String,
     },
     /// A sort was asked for by a name that is not in the list of allowed names. Names come from outside, so this is a mistake
-    /// of whoever sent it.
+    /// of the sender.
     UnknownSort {
         /// The name, cut to 64 characters.
         name: String,

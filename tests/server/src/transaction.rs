@@ -22,7 +22,7 @@ pub(crate) struct Transaction {
     pub(crate) began: Instant,
     base: Catalog,
     claims: Mutex<Vec<Claim>>,
-    /// The collections that its commands named, which nobody may drop meanwhile.
+    /// The collections that its commands named, which cannot be dropped until it ends.
     used: Mutex<Vec<Namespace>>,
     ended: Arc<watch::Sender<()>>,
 }

@@ -171,7 +171,7 @@ impl Request<'_> {
                 vec![(Resource::Database(db.to_owned()), "enableSharding")]
             }
             "checkMetadataConsistency" => on(&["checkMetadataConsistency"]),
-            // Whoever is logged in may run the others: they are about the connection, its session and its cursors, about all that
+            // Every authenticated user may run the others: they are about the connection, its session and its cursors, about all that
             // the user may see, or they are fail points.
             _ => Vec::new(),
         };

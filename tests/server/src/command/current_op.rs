@@ -107,7 +107,7 @@ struct Lister<'l> {
 }
 
 impl Lister<'_> {
-    /// What is told of any connection.
+    /// The fields that every connection has.
     fn connection(&self, id: i32, connected: Option<&Connected>, active: bool) -> Document {
         let mut shown = doc! {
             "type": "op",

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::wire::crc32c;
 use bson::{Bson, Document, doc};
 
-/// How much is told.
+/// The `verbosity` of `explain`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     QueryPlanner,

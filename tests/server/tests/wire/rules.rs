@@ -372,7 +372,7 @@ async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
     let refused = client.run(body(LIMIT + 1)).await;
     assert_eq!(code(&refused), 10334);
     assert_eq!(refused.get_str("codeName").unwrap(), "BSONObjectTooLarge");
-    // Nothing is answered where nobody waits, and the connection stays open.
+    // A request with moreToCome gets no reply, and the connection stays open.
     client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
     assert_eq!(code(&client.run(body(100)).await), 0);
     assert_eq!(kinds(&server), []);
