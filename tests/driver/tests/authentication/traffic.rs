@@ -87,7 +87,7 @@ async fn users_of_other_databases_log_in_there() {
 async fn certificates_and_plain_passwords_are_mechanisms_too() {
     let server = started(
         guarded()
-            .certificate_subject("CN=me")
+            .x509_user("CN=me")
             .plain_user("ldap", "hunter2"),
     )
     .await;

@@ -56,7 +56,7 @@ pub(crate) struct AccessSettings {
     /// Name and password of the first user, of the database `admin`. Without one everybody may do everything.
     pub(crate) user: Option<(String, String)>,
     /// Whose certificate is good for a login; without encryption all clients are taken to own it.
-    pub(crate) certificate_subject: Option<String>,
+    pub(crate) x509_user: Option<String>,
     /// Names and passwords that are sent in the clear.
     pub(crate) plain: Vec<(String, String)>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct AccessSettings {
 impl AccessSettings {
     /// Whether the settings name this user of `$external`.
     fn names(&self, user: &str) -> bool {
-        self.certificate_subject.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
+        self.x509_user.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
     }
 }
 
@@ -100,7 +100,7 @@ impl Users {
         }
         Users {
             required: settings.user.is_some()
-                || settings.certificate_subject.is_some()
+                || settings.x509_user.is_some()
                 || !settings.plain.is_empty(),
             settings,
             users: Mutex::new(users),

@@ -139,7 +139,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
     } else {
         "ismaster"
     };
-    let topology = deployment.topology(|topology| topology.seen_by(member.index));
+    let topology = deployment.topology(|topology| topology.known_to(member.index));
     let primary = topology.primary == Some(member.index);
     let mut reply = Document::new();
     if key == "hello" || body.get("helloOk").is_some_and(crate::value::truthy) {

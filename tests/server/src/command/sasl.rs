@@ -179,7 +179,7 @@ impl Login<'_> {
     fn certificate(mut self, body: &Document) -> Result<Document> {
         let refused = |why: &str| Error::new(code::AUTHENTICATION_FAILED, why);
         let users = &self.deployment.users;
-        let configured = users.settings.certificate_subject.as_deref();
+        let configured = users.settings.x509_user.as_deref();
         let subject = match self.deployment.tls {
             Some(_) => self.certificate,
             None => configured,

@@ -21,7 +21,7 @@ pub(super) struct Failure {
 
 /// Counts the statements of a retryable write against the fail point, until it fires.
 pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) -> Option<Failure> {
-    if !generic::is_retryable_write(body) || !member.fail_points.watches_writes() {
+    if !generic::is_retryable_write(body) || !member.fail_points.has_transactional_write() {
         return None;
     }
     let history = deployment

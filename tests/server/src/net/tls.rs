@@ -7,13 +7,25 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// The certificate that a server shows, and its key.
+/// A certificate chain and its private key.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct TlsIdentity {
-    /// The certificate in PEM, with those between it and its authority after it, if there are some.
+    /// The certificate in PEM, followed by intermediate certificates, if any.
     pub certificate_pem: String,
-    /// Its private key in PEM: PKCS #8, PKCS #1 or SEC 1.
+    /// The private key in PEM: PKCS #8, PKCS #1 or SEC 1.
     pub key_pem: String,
+}
+
+impl TlsIdentity {
+    /// Creates an identity from PEM. [`TestServerBuilder::start`](crate::TestServerBuilder::start) validates it.
+    #[must_use]
+    pub fn new(certificate_pem: impl Into<String>, key_pem: impl Into<String>) -> TlsIdentity {
+        TlsIdentity {
+            certificate_pem: certificate_pem.into(),
+            key_pem: key_pem.into(),
+        }
+    }
 }
 
 impl std::fmt::Debug for TlsIdentity {

@@ -121,7 +121,7 @@ async fn sets_advertise_the_names_they_are_given() {
     let names = ["one.test:27017", "two.test:27018", "three.test:27019"];
     let server = TestServer::builder()
         .replica_set()
-        .set_name("repl0")
+        .replica_set_name("repl0")
         .advertised_hosts(names)
         .start()
         .await

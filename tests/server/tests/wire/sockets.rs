@@ -2,7 +2,7 @@
 
 use crate::client::{Client, code, on};
 use bson::{Document, doc};
-use marula_test_server::{SelfMadeCertificates, TestServer, TestServerBuilder};
+use marula_test_server::{TestCertificates, TestServer, TestServerBuilder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -14,22 +14,22 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-async fn encrypted(builder: TestServerBuilder) -> (TestServer, SelfMadeCertificates) {
-    let made = SelfMadeCertificates::new().unwrap();
+async fn encrypted(builder: TestServerBuilder) -> (TestServer, TestCertificates) {
+    let made = TestCertificates::generate().unwrap();
     let builder = builder
         .tls(made.server.clone())
-        .client_authority(&*made.authority_pem);
+        .tls_client_ca(&*made.ca_pem);
     (builder.start().await.unwrap(), made)
 }
 
 /// Greets the server in TLS, showing the certificate or none.
 async fn dial(
     address: SocketAddr,
-    made: &SelfMadeCertificates,
+    made: &TestCertificates,
     certificate: bool,
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    let root = CertificateDer::from_pem_slice(made.authority_pem.as_bytes()).unwrap();
+    let root = CertificateDer::from_pem_slice(made.ca_pem.as_bytes()).unwrap();
     roots.add(root).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -80,8 +80,8 @@ fn log_in(user: Option<&str>) -> Document {
 
 #[tokio::test]
 async fn the_subject_of_the_certificate_is_the_user() {
-    let subject = SelfMadeCertificates::CLIENT_SUBJECT;
-    let (server, made) = encrypted(TestServer::builder().certificate_subject(subject)).await;
+    let subject = TestCertificates::CLIENT_SUBJECT;
+    let (server, made) = encrypted(TestServer::builder().x509_user(subject)).await;
     assert!(server.uri().ends_with("/?tls=true"), "{}", server.uri());
     let mut stream = dial(server.addresses()[0], &made, true).await.unwrap();
     let find = || on("db", doc! { "find": "c" });
@@ -130,7 +130,7 @@ async fn certificates_are_wanted_unless_they_may_be_left_out() {
         run(&mut stream, ping()).await
     };
     refused.await.unwrap_err();
-    let builder = TestServer::builder().allow_connections_without_certificates();
+    let builder = TestServer::builder().tls_allow_connections_without_certificates();
     let (server, made) = encrypted(builder).await;
     let mut stream = dial(server.addresses()[0], &made, false).await.unwrap();
     run(&mut stream, ping()).await.unwrap();
