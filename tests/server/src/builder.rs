@@ -1,7 +1,7 @@
 //! The settings of a server, and how it is started.
 
 use crate::auth::AccessSettings;
-use crate::auth::scram::{Hash, Stored};
+use crate::auth::scram::{Credentials, Hash};
 use crate::balancer::Balancer;
 use crate::deployment::Deployment;
 use crate::member::Member;
@@ -260,7 +260,7 @@ impl TestServerBuilder {
             }
         }
         if let Some((name, password)) = &self.access.user
-            && (name.is_empty() || Stored::new(Hash::Sha256, name, password, 1).is_none())
+            && (name.is_empty() || Credentials::new(Hash::Sha256, name, password, 1).is_none())
         {
             return Err(StartError::InvalidCredentials { user: name.clone() });
         }

@@ -195,7 +195,11 @@ impl Topology {
 
     fn increment_counters(&mut self) {
         // An isolated member does not receive the change.
-        for member in self.members.iter_mut().filter(|member| member.last_known.is_none()) {
+        for member in self
+            .members
+            .iter_mut()
+            .filter(|member| member.last_known.is_none())
+        {
             member.counter += 1;
         }
     }

@@ -87,7 +87,11 @@ impl TestServer {
             .filter(|part| !part.is_empty())
             .collect();
         let separator = if options.is_empty() { "" } else { "?" };
-        format!("mongodb://{}{hosts}/{separator}{}", self.userinfo(), options.join("&"))
+        format!(
+            "mongodb://{}{hosts}/{separator}{}",
+            self.userinfo(),
+            options.join("&")
+        )
     }
 
     /// `user:password@` if [`TestServerBuilder::auth`] was called, else empty.
@@ -181,7 +185,11 @@ impl TestServer {
         };
         let (member, deployment) = (Arc::clone(member), Arc::clone(&self.deployment));
         let start = async move { member.restart(&deployment).await };
-        self.runtime.spawn(start).await.map_err(io::Error::other).flatten()?;
+        self.runtime
+            .spawn(start)
+            .await
+            .map_err(io::Error::other)
+            .flatten()?;
         self.deployment
             .change_topology(|topology| topology.restart(index));
         Ok(())

@@ -49,7 +49,11 @@ impl Owner {
             (Some(own), Some(requester)) if own != requester => {
                 return reject(
                     50738,
-                    format!("created in session {}, in session {}", shown(own), shown(requester)),
+                    format!(
+                        "created in session {}, in session {}",
+                        shown(own),
+                        shown(requester)
+                    ),
                 );
             }
             _ => {}

@@ -112,7 +112,9 @@ pub(crate) fn is_settable(name: &str) -> bool {
 pub(crate) fn check_parameter(defaults: &Document, name: &str, value: &Bson) -> Result<(), StartError> {
     let number = |value: &Bson| crate::value::is_number(value);
     match defaults.get(name) {
-        None => Err(StartError::UnknownParameter { name: name.to_owned() }),
+        None => Err(StartError::UnknownParameter {
+            name: name.to_owned(),
+        }),
         Some(default)
             if std::mem::discriminant(default) == std::mem::discriminant(value)
                 || (number(default) && number(value)) =>

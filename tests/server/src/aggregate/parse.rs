@@ -1,4 +1,4 @@
-//! BSON to pipelines, with the server's errors.
+//! Parsing of pipelines from BSON, with MongoDB's errors.
 
 use super::Pipeline;
 use super::bucket_auto::BucketAuto;
@@ -62,7 +62,7 @@ pub(super) fn unknown_stage(name: &str) -> Error {
     Error::new(40324, format!("Unrecognized pipeline stage name: '{name}'"))
 }
 
-/// The name and the argument of a stage.
+/// Returns the name and the argument of a stage.
 pub(super) fn single_field(stage: &Bson) -> Result<(&str, &Bson)> {
     let Bson::Document(stage) = stage else {
         return Err(Error::type_mismatch(

@@ -1,4 +1,4 @@
-//! `$collStats` and `$indexStats`, as far as an in-memory server has statistics.
+//! `$collStats` and `$indexStats`, with the statistics that an in-memory server has.
 
 use super::Source;
 use crate::command::args::Args;
@@ -6,12 +6,12 @@ use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
 use bson::{Bson, DateTime, Document, doc};
 
-/// A stage that describes the collection instead of reading it.
+/// A `$collStats` or `$indexStats` stage.
 #[derive(Debug, Clone)]
 pub(crate) enum Stats {
     Collection {
         count: bool,
-        /// The unit of the sizes, in bytes, if they are wanted.
+        /// The scale of `storageStats`, in bytes, if requested.
         storage: Option<i64>,
     },
     Indexes,

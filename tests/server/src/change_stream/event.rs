@@ -1,8 +1,8 @@
-//! From an oplog entry to the events that a stream shows.
+//! Change events made from oplog entries.
 
 use super::diff::describe;
 use super::options::{Image, Options, Scope};
-use super::token::{Place, Token};
+use super::token::{Position, Token};
 use crate::error::{Error, Result, code};
 use crate::storage::change::{Change, Definition, Entry, What};
 use crate::storage::collection::RecordChange;
@@ -10,7 +10,7 @@ use crate::storage::{Catalog, Namespace};
 use crate::version::Version;
 use bson::{Bson, Document, doc};
 
-/// The event of an entry, if the stream shows it, and the invalidation that may follow.
+/// Returns the event of an entry, if the stream returns it, followed by the invalidate event, if there is one.
 pub(super) fn events(
     entry: &Entry,
     options: &Options,
@@ -30,9 +30,9 @@ pub(super) fn events(
     if !seen {
         return Ok(Vec::new());
     }
-    let token = |place: Place| Token {
+    let token = |position: Position| Token {
         time: entry.time,
-        place,
+        position,
     };
     let head = |token: Token, name: &str| {
         let mut event = doc! { "_id": token.to_document(), "operationType": name, "clusterTime": entry.time };
@@ -43,14 +43,14 @@ pub(super) fn events(
     };
     let mut events = Vec::new();
     if let Some((name, rest)) = body(change, options, version, catalog)? {
-        let mut event = head(token(Place::Event), name);
+        let mut event = head(token(Position::Event), name);
         if options.expanded
             && let Some(uuid) = change.uuid
         {
             event.insert("collectionUUID", uuid);
         }
         event.extend(rest);
-        events.push((token(Place::Event), event));
+        events.push((token(Position::Event), event));
     }
     let ends = matches!(
         (&options.scope, &change.what),
@@ -61,8 +61,8 @@ pub(super) fn events(
     );
     if ends {
         events.push((
-            token(Place::Invalidate),
-            head(token(Place::Invalidate), "invalidate"),
+            token(Position::Invalidate),
+            head(token(Position::Invalidate), "invalidate"),
         ));
     }
     Ok(events)
@@ -72,7 +72,7 @@ fn names(namespace: &Namespace) -> Document {
     doc! { "db": &namespace.database, "coll": &namespace.collection }
 }
 
-/// The name of an event, and its fields beside those that every event has.
+/// Returns the `operationType` of an event, and the fields that depend on it.
 fn body(
     change: &Change,
     options: &Options,
@@ -195,7 +195,7 @@ fn before_change(rest: &mut Document, change: &Change, options: &Options, old: &
     Ok(())
 }
 
-/// The document as it is now, or null.
+/// The current version of the document, or null.
 fn current(change: &Change, document: &Document, catalog: &Catalog) -> Bson {
     let found = catalog.get(&change.namespace).and_then(|collection| {
         let id = document.get("_id")?.clone();

@@ -1,4 +1,4 @@
-//! The `client` document of a hello: what it must hold, and when it may come.
+//! Validation of the client metadata: the `client` document of `hello`.
 
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
@@ -7,13 +7,13 @@ use crate::violation::ViolationKind;
 use crate::wire::connection::Client;
 use bson::{Bson, Document};
 
-/// The longest document that drivers may send, and that a mongos takes.
+/// The maximum size for drivers and mongos, in bytes.
 const LONGEST: usize = 512;
-/// The longest document that a mongod takes, since a mongos adds to what it has received.
+/// The maximum size for mongod, in bytes: mongos forwards the metadata with additions.
 const LONGEST_OF_MONGOD: usize = 1024;
 const LONGEST_APP_NAME: usize = 128;
 
-/// Fails on a document that the server refuses.
+/// Fails if the server rejects the document.
 pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -> Result<()> {
     let Some(metadata) = body.get("client") else {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
     check_document(metadata, limit).map_err(|error| error.violating(ViolationKind::ClientMetadata))
 }
 
-/// Whether the document is longer than drivers may make it, though the server accepts it.
+/// Whether the document is larger than the handshake specification allows, though the server may accept it.
 pub(super) fn is_too_long_for_drivers(body: &Document) -> bool {
     matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > LONGEST)
 }
@@ -63,7 +63,7 @@ fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
                 ));
             }
             Some(Bson::String(_)) => {}
-            Some(_) => return Err(no_string("application.name")),
+            Some(_) => return Err(not_a_string("application.name")),
         }
     }
     for (name, required) in [("driver", ["name", "version"].as_slice()), ("os", &["type"])] {
@@ -73,7 +73,7 @@ fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
         for field in required {
             match part.get(field) {
                 Some(Bson::String(_)) => {}
-                Some(_) => return Err(no_string(&format!("{name}.{field}"))),
+                Some(_) => return Err(not_a_string(&format!("{name}.{field}"))),
                 None => return Err(missing(&format!("field '{name}.{field}'"))),
             }
         }
@@ -98,7 +98,7 @@ fn missing(what: &str) -> Error {
     )
 }
 
-fn no_string(field: &str) -> Error {
+fn not_a_string(field: &str) -> Error {
     Error::type_mismatch(format!(
         "The '{field}' field must be a string in the client metadata document"
     ))

@@ -1,4 +1,4 @@
-//! From a request's document to its reply: fail points, the command table, the checks that every command shares.
+//! Execution of a request: fail points, command lookup, the checks shared by all commands, and the reply.
 
 use super::waiting::{self, Ran};
 use super::{
@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use table::{Access, Command};
 
-/// What to do with the connection after a command.
+/// The result of a command for its connection: a reply, or closing it without one.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Reply(Document),
     Close,
 }
 
-/// Runs a command. One that waits is listed among the operations of the process meanwhile, and can be killed.
+/// Runs a command. While it is blocked it is listed in the operations of the process and can be killed.
 pub(crate) async fn dispatch(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
@@ -37,15 +37,14 @@ pub(crate) async fn dispatch(
     let started = SystemTime::now();
     let connection = client.id;
     let outcome = {
-        let answer = std::pin::pin!(answer(deployment, member, client, body));
-        let mut answer = answer;
+        let mut running = std::pin::pin!(run_command(deployment, member, client, body));
         tokio::select! {
             biased;
-            outcome = &mut answer => outcome,
+            outcome = &mut running => outcome,
             () = std::future::ready(()) => {
                 let listed = member.operations.list(connection, body, started);
                 tokio::select! {
-                    outcome = &mut answer => outcome,
+                    outcome = &mut running => outcome,
                     () = listed.killed() => {
                         let error = Error::new(code::INTERRUPTED, "operation was interrupted");
                         Outcome::Reply(finish(deployment, member, body, Err(error)))
@@ -63,19 +62,19 @@ pub(crate) async fn dispatch(
     outcome
 }
 
-/// Answers a command.
-async fn answer(
+/// Runs a command, without listing it.
+async fn run_command(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
     client: &mut Client,
     body: &Document,
 ) -> Outcome {
     let key = body.keys().next().map_or("", String::as_str);
-    // Before the command counts as seen, so that a test that waits for it finds its session in use.
+    // Before the command is counted, so that a test that waits for the command finds its session in use.
     let _session_use = deployment.violations.enter(body, client.id);
     deployment.events.command_seen(key);
     if hello::is_hello(key) {
-        hello::note_client(deployment, client, body);
+        hello::store_client(deployment, client, body);
     }
     let db = match body.get("$db") {
         Some(Bson::String(db)) => db.as_str(),
@@ -106,7 +105,7 @@ async fn answer(
             if error.labels.is_none() && key == "getMore" && !effect.in_cursor {
                 error.labels = labels::without_cursor(deployment, body, error.code);
             }
-            // What a fail point says of the topology is no news of it.
+            // State change errors of a fail point do not change the topology version.
             let mut reply = finish(deployment, member, body, Err(error));
             reply.remove("topologyVersion");
             let base = deployment.parameters().get_i32("externalClientBaseBackoffMS");
@@ -172,7 +171,7 @@ async fn answer(
             }
         },
     };
-    note_violations(deployment, client, command, body, &result);
+    record_violations(deployment, client, command, body, &result);
     let ran = result.is_ok();
     let writes = command.is_some_and(|command| concerns::supports_write_concern(command, body))
         && (!body.contains_key("autocommit") || labels::ends_transaction(body));
@@ -193,15 +192,15 @@ async fn answer(
     Outcome::Reply(reply)
 }
 
-/// Records what no driver may send: refused, or accepted by the server all the same.
-fn note_violations(
+/// Records a protocol violation, whether the server has rejected or accepted the command.
+fn record_violations(
     deployment: &Deployment,
     client: &Client,
     command: Option<&Command>,
     body: &Document,
     result: &Result<Document>,
 ) {
-    let note = |kind: ViolationKind, detail: &str| {
+    let record = |kind: ViolationKind, detail: &str| {
         deployment
             .violations
             .record_command(kind, body, client.id, detail);
@@ -209,22 +208,22 @@ fn note_violations(
     if let Err(error) = result
         && let Some(kind) = error.violation
     {
-        note(kind, &error.message);
+        record(kind, &error.message);
         return;
     }
     let Some(command) = command else { return };
     if let Some(detail) = concerns::misplaced_read_concern(command, body) {
-        note(ViolationKind::ReadConcern, detail);
+        record(ViolationKind::ReadConcern, detail);
     }
     if hello::is_hello(command.name) && client_metadata::is_too_long_for_drivers(body) {
-        note(
+        record(
             ViolationKind::ClientMetadata,
             "the client metadata document has more than 512 bytes",
         );
     }
 }
 
-/// A command and where it runs.
+/// A command, and the connection and process on which it runs.
 struct Target<'t> {
     command: &'static Command,
     deployment: &'t Arc<Deployment>,
@@ -233,12 +232,12 @@ struct Target<'t> {
 }
 
 impl Target<'_> {
-    /// Runs the command on the storage that it belongs to: that of its transaction, of a snapshot, or the shared one.
+    /// Runs the command on the catalog of its transaction, of a snapshot, or of the deployment.
     fn run(&self, key: &str, db: &str, body: &Document) -> Ran {
         if let Some(ran) = self.run_beside_transactions(key, db, body) {
             return ran;
         }
-        Ran::Done(self.run_at_once(key, db, body))
+        Ran::Done(self.run_unblocked(key, db, body))
     }
 
     fn call(
@@ -260,18 +259,18 @@ impl Target<'_> {
         })
     }
 
-    /// Runs a write outside of transactions while there are open ones, unless it has to wait for one of them. `None` if the command
-    /// is no such write.
+    /// Runs a write outside of transactions while transactions are open, or returns [`Ran::Blocked`] if it conflicts with one of them.
+    /// `None` if the command is not a write or no transaction is open.
     fn run_beside_transactions(&self, key: &str, db: &str, body: &Document) -> Option<Ran> {
         let deployment = self.deployment;
-        let is_such = !body.contains_key("autocommit")
+        let is_write = !body.contains_key("autocommit")
             && !labels::ends_transaction(body)
             && (self.command.access == Access::Write || concerns::supports_write_concern(self.command, body));
-        if !is_such || deployment.sessions.open().is_empty() {
+        if !is_write || deployment.sessions.open().is_empty() {
             return None;
         }
         let mut shared = deployment.catalog();
-        // What the command would change is tried on a copy, without a trace in its session.
+        // The conflicting changes are determined on a copy of the catalog, without recording the statements in the session.
         let mut trial_body = body.clone();
         for field in ["lsid", "txnNumber"] {
             trial_body.remove(field);
@@ -288,7 +287,7 @@ impl Target<'_> {
         Some(Ran::Done(result))
     }
 
-    fn run_at_once(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
+    fn run_unblocked(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
         let Target {
             deployment, member, ..
         } = *self;
@@ -316,7 +315,7 @@ impl Target<'_> {
                 let catalog = deployment.snapshot_at(time).ok_or_else(|| {
                     Error::new(
                         code::SNAPSHOT_UNAVAILABLE,
-                        "Unable to read from a snapshot at the asked time: it is too old or lies in the future",
+                        "Unable to read from a snapshot at the requested time: it is too old or in the future",
                     )
                 })?;
                 (time, catalog)
@@ -331,7 +330,7 @@ impl Target<'_> {
     }
 }
 
-/// The checks before a command runs.
+/// The checks before a command is executed.
 fn prepare(
     command: &Command,
     deployment: &Arc<Deployment>,

@@ -1,4 +1,4 @@
-//! `mapReduce` with the one program that is understood, since there is no interpreter: one sum of `x + 1` over all documents.
+//! `mapReduce`. There is no JavaScript interpreter; only one program is recognized: the sum of `x + 1` over all documents.
 
 use super::Call;
 use super::plan::{Scan, select};

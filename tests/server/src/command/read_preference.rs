@@ -1,4 +1,4 @@
-//! `$readPreference`, which every command may have: what it must be.
+//! Validation of `$readPreference`, a generic field of all commands.
 
 use crate::error::{Error, Result, code};
 use crate::value::number::Number;
@@ -13,10 +13,10 @@ const MODES: [&str; 5] = [
     "secondaryPreferred",
     "nearest",
 ];
-/// The least `maxStalenessSeconds`.
+/// The minimum of `maxStalenessSeconds`.
 const LEAST_STALENESS: i64 = 90;
 
-/// Fails on a read preference that no client can mean.
+/// Fails if the read preference is invalid.
 pub(super) fn check(body: &Document) -> Result<()> {
     match body.get("$readPreference") {
         None => Ok(()),

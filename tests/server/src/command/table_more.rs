@@ -1,9 +1,9 @@
-//! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
+//! The command table, continued: commands of transactions, clusters, users, search indexes, and test commands.
 
 use super::table::{Access, COMMAND, Command, Process};
 use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, system, users};
 
-/// Any fields: the command's answer does not depend on them, or it reads them itself.
+/// Accepts any field: the command ignores them, or validates them itself.
 const ANY: Option<&[&str]> = None;
 
 /// The fields of `createUser` and `updateUser`.
@@ -16,7 +16,7 @@ const USER_FIELDS: &[&str] = &[
     "roles",
 ];
 
-/// The commands.
+/// The entries.
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "commitTransaction",

@@ -16,9 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 async fn encrypted(builder: TestServerBuilder) -> (TestServer, TestCertificates) {
     let made = TestCertificates::generate().unwrap();
-    let builder = builder
-        .tls(made.server.clone())
-        .tls_client_ca(&*made.ca_pem);
+    let builder = builder.tls(made.server.clone()).tls_client_ca(&*made.ca_pem);
     (builder.start().await.unwrap(), made)
 }
 

@@ -52,7 +52,7 @@ impl Kind {
     fn builder(self) -> TestServerBuilder {
         let builder = TestServer::builder();
         match self {
-            Self::ReplicaSet => builder.replica_set().set_name("repl0").advertised_hosts([
+            Self::ReplicaSet => builder.replica_set().replica_set_name("repl0").advertised_hosts([
                 "localhost:27017",
                 "localhost:27018",
                 "localhost:27019",
