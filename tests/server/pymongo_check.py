@@ -1,9 +1,10 @@
-"""Checks the test server with a client that nobody here wrote: pymongo.
+"""Checks the test server with PyMongo, a client that shares no code with it.
 
 Usage: pymongo_check.py URI
 
-Runs operations, compares each with the documented behaviour of MongoDB, prints "N passed, N failed", and exits with 1
-if a check failed. A connection string with a user checks logging in too; one with a client's certificate checks logging in by certificate. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
+Runs operations, compares each result with the documented behavior of MongoDB, prints "N passed, N failed", and exits
+with status 1 if a check failed. With credentials in the connection string, authentication is checked too; with a client
+certificate, MONGODB-X509. Requires PyMongo 4. Drops the database `pymongo_check` at the start and at the end.
 """
 
 import datetime
@@ -269,8 +270,8 @@ def sessions(client, db):
         check("members", len(client.nodes), 3)
 
 
-def logins(client, uri):
-    """Users and their mechanisms, on a server that wants some."""
+def authentication(client, uri):
+    """Users and SCRAM mechanisms, on a server that requires authentication."""
     admin = client.admin
     parts = urllib.parse.urlsplit(uri)
     hosts = parts.netloc.rpartition("@")[2]
@@ -306,7 +307,7 @@ def logins(client, uri):
 
 
 def certificates(client, uri):
-    """Users who log in by certificate, on a server that encrypts."""
+    """MONGODB-X509, on a server that requires TLS."""
     subject = "CN=client,OU=tests,O=Marula"
     parts = urllib.parse.urlsplit(uri)
     uri = f"mongodb://{parts.netloc.rpartition('@')[2]}/?{parts.query}"
@@ -340,7 +341,7 @@ def main():
     administration(client, db)
     sessions(client, db)
     if "@" in sys.argv[1]:
-        logins(client, sys.argv[1])
+        authentication(client, sys.argv[1])
     if "tlsCertificateKeyFile" in sys.argv[1]:
         certificates(client, sys.argv[1])
     client.drop_database(db.name)

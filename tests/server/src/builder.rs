@@ -28,7 +28,8 @@ const REPLICA_SET_NAME: &str = "rs0";
 /// The interval of the TTL monitor, as MongoDB's default.
 const TTL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// The settings of a [`TestServer`]. Default: a standalone of version 8.2.0 on a free port, without authentication and TLS.
+/// The settings of a [`TestServer`]. Default: a standalone of version 8.2.0 on a free port, without
+/// authentication and TLS.
 ///
 /// ```
 /// # #[tokio::main]
@@ -83,7 +84,8 @@ impl Default for TestServerBuilder {
 }
 
 impl TestServerBuilder {
-    /// Starts a replica set of three members. Elections take effect immediately, and secondaries never lag.
+    /// Starts a replica set of three members. Elections take effect immediately, and secondaries
+    /// never lag.
     pub fn replica_set(mut self) -> Self {
         self.kind = Kind::ReplicaSet;
         self
@@ -101,7 +103,8 @@ impl TestServerBuilder {
         self
     }
 
-    /// Starts a sharded cluster of two mongos behind load balancers: one in front of both mongos, one in front of the first only.
+    /// Starts a sharded cluster of two mongos behind load balancers: one in front of both mongos,
+    /// one in front of the first only.
     pub fn load_balanced(mut self) -> Self {
         self.kind = Kind::LoadBalanced;
         self
@@ -113,50 +116,56 @@ impl TestServerBuilder {
         self
     }
 
-    /// The `host:port` of each of the three members in their replica set configuration: `hello` replies with these in `hosts`,
-    /// `me` and `primary`. Clients need a resolver that maps them to [`TestServer::addresses`]. Default: the addresses.
+    /// The `host:port` of each of the three members in their replica set configuration: `hello`
+    /// replies with these in `hosts`, `me` and `primary`. Clients need a resolver that maps them to
+    /// [`TestServer::addresses`]. Default: the addresses.
     pub fn advertised_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.advertised_hosts = Some(hosts.into_iter().map(Into::into).collect());
         self
     }
 
-    /// The compressors that the server can negotiate, of `snappy`, `zstd` and `zlib`. Default: all three, as of mongod.
+    /// The compressors that the server can negotiate, of `snappy`, `zstd` and `zlib`. Default: all
+    /// three, as of mongod.
     pub fn compressors(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.compressors = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
         self
     }
 
-    /// Sets a server parameter at startup, such as `requireApiVersion`. `getParameter: "*"` lists the supported ones with their
-    /// defaults, which also determine the types.
+    /// Sets a server parameter at startup, such as `requireApiVersion`. `getParameter: "*"` lists
+    /// the supported ones with their defaults, which also determine the types.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
     }
 
-    /// Requires authentication, and creates this user in the database `admin` with the role `root` and credentials for
-    /// `SCRAM-SHA-1` and `SCRAM-SHA-256`. The connection strings contain the credentials. Further users can be created with
-    /// `createUser`; their built-in roles are enforced. Default: no authentication, every client may run every command.
+    /// Requires authentication, and creates this user in the database `admin` with the role `root`
+    /// and credentials for `SCRAM-SHA-1` and `SCRAM-SHA-256`. The connection strings contain the
+    /// credentials. Further users can be created with `createUser`; their built-in roles are
+    /// enforced. Default: no authentication, every client may run every command.
     pub fn auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.user = Some((user.into(), password.into()));
         self
     }
 
-    /// Requires authentication, and creates a user of the database `$external` for `MONGODB-X509` with this certificate subject, such
-    /// as `CN=client,OU=tests,O=Marula`. With [`tls`](Self::tls), the client must have presented a certificate with this subject;
-    /// without, no certificate is required. The user may run every command.
+    /// Requires authentication, and creates a user of the database `$external` for `MONGODB-X509`
+    /// with this certificate subject, such as `CN=client,OU=tests,O=Marula`. With
+    /// [`tls`](Self::tls), the client must have presented a certificate with this subject; without,
+    /// no certificate is required. The user may run every command.
     pub fn x509_user(mut self, subject: impl Into<String>) -> Self {
         self.access.x509_user = Some(subject.into());
         self
     }
 
-    /// Requires authentication, and creates a user of the database `$external` for `PLAIN`. The user may run every command.
+    /// Requires authentication, and creates a user of the database `$external` for `PLAIN`. The
+    /// user may run every command.
     pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.plain.push((user.into(), password.into()));
         self
     }
 
-    /// Requires TLS on all connections to all processes. The certificate should be valid for `127.0.0.1`; [`TestCertificates`] creates
-    /// one. The connection strings contain `tls=true`; clients also need `tlsCAFile` or its equivalent.
+    /// Requires TLS on all connections to all processes. The certificate should be valid for
+    /// `127.0.0.1`; [`TestCertificates`] creates one. The connection strings contain `tls=true`;
+    /// clients also need `tlsCAFile` or its equivalent.
     ///
     /// [`TestCertificates`]: crate::TestCertificates
     pub fn tls(mut self, identity: TlsIdentity) -> Self {
@@ -164,55 +173,60 @@ impl TestServerBuilder {
         self
     }
 
-    /// Requires client certificates issued by this certificate authority (PEM), as mongod's `net.tls.CAFile` does. `MONGODB-X509`
-    /// then accepts users of the database `$external` and the [`x509_user`](Self::x509_user). Requires [`tls`](Self::tls).
+    /// Requires client certificates issued by this certificate authority (PEM), as mongod's
+    /// `net.tls.CAFile` does. `MONGODB-X509` then accepts users of the database `$external` and the
+    /// [`x509_user`](Self::x509_user). Requires [`tls`](Self::tls).
     pub fn tls_client_ca(mut self, pem: impl Into<String>) -> Self {
         self.tls.client_authority = Some(pem.into());
         self
     }
 
-    /// Accepts clients without a certificate although a [`tls_client_ca`](Self::tls_client_ca) is set, as mongod's
-    /// `net.tls.allowConnectionsWithoutCertificates` does. Certificates of other authorities are still rejected.
+    /// Accepts clients without a certificate although a [`tls_client_ca`](Self::tls_client_ca) is
+    /// set, as mongod's `net.tls.allowConnectionsWithoutCertificates` does. Certificates of other
+    /// authorities are still rejected.
     pub fn tls_allow_connections_without_certificates(mut self) -> Self {
         self.tls.allow_connections_without_certificates = true;
         self
     }
 
-    /// Makes the first mongod or mongos of the deployment also listen on a Unix domain socket at this path. A stale socket file is
-    /// replaced. Starting fails on platforms without Unix domain sockets.
+    /// Makes the first mongod or mongos of the deployment also listen on a Unix domain socket at
+    /// this path. A stale socket file is replaced. Starting fails on platforms without Unix domain
+    /// sockets.
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.unix_path = Some(path.into());
         self
     }
 
-    /// Writes violations of the protocol to standard error when they are recorded. Default: `false`. See
+    /// Writes violations of the protocol to standard error when they are recorded. Default:
+    /// `false`. See
     /// [`TestServer::violations`].
     pub fn print_violations(mut self, print: bool) -> Self {
         self.print_violations = print;
         self
     }
 
-    /// The server version, for example `"7.0.14"`, from 4.2 to 9. It determines the wire version and version-dependent behavior.
-    /// Default: `8.2.0`.
+    /// The server version, for example `"7.0.14"`, from 4.2 to 9. It determines the wire version
+    /// and version-dependent behavior. Default: `8.2.0`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// The first port. The processes listen on consecutive ports from it, in the order of [`TestServer::addresses`]; the two load
-    /// balancers come before the mongos. Default: 0, a free port for each process.
+    /// The first port. The processes listen on consecutive ports from it, in the order of
+    /// [`TestServer::addresses`]; the two load balancers come before the mongos. Default: 0, a free
+    /// port for each process.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Starts the server. It runs on threads of its own and serves clients until it is [stopped](TestServer::stop) or dropped. Any
-    /// executor can run this future.
+    /// Starts the server. It runs on threads of its own and serves clients until it is
+    /// [stopped](TestServer::stop) or dropped. Any executor can run this future.
     ///
     /// # Errors
     ///
-    /// [`StartError`]: a setting is invalid, or a port on the loopback interface or the path of the Unix domain socket cannot be
-    /// bound.
+    /// A setting is invalid, or a port on the loopback interface or the path of the Unix domain
+    /// socket cannot be bound.
     pub async fn start(self) -> Result<TestServer, StartError> {
         let settings = self.settings()?;
         let (owned_runtime, runtime) = ServerRuntime::new()?;
@@ -289,7 +303,8 @@ impl TestServerBuilder {
     }
 }
 
-/// The parts of a running server. The first load balancer is in front of all processes, the second in front of the first.
+/// The parts of a running server. The first load balancer is in front of all processes, the second
+/// in front of the first.
 pub(crate) struct Started {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) members: Vec<Arc<Member>>,

@@ -1,5 +1,5 @@
-//! The open cursors of a process. Most hold the remaining documents of a result computed when the query ran; tailable cursors and
-//! change streams also return later changes.
+//! The open cursors of a process. Most hold the remaining documents of a result computed when the
+//! query ran; tailable cursors and change streams also return later changes.
 
 use crate::change_stream::ChangeStream;
 use crate::deployment::{Deployment, lock};
@@ -33,11 +33,14 @@ struct Cursor {
 pub(crate) enum End {
     /// With the first batch, even if documents remain: no cursor is opened.
     SingleBatch,
-    /// With the last document: a limit is reached, or the documents were sorted or listed in memory.
+    /// With the last document: a limit is reached, or the documents were sorted or listed in
+    /// memory.
     WithLastRow,
-    /// As [`End::WithLastRow`], except in the first batch: `aggregate` does not check there whether its plan is exhausted.
+    /// As [`End::WithLastRow`], except in the first batch: `aggregate` does not check there whether
+    /// its plan is exhausted.
     WithLastRowOfGetMore,
-    /// When a read finds no further document: if the last document fills a batch, the cursor stays open and the next batch is empty.
+    /// When a read finds no further document: if the last document fills a batch, the cursor stays
+    /// open and the next batch is empty.
     PastLastRow,
 }
 
@@ -83,7 +86,8 @@ pub(crate) struct Cursors {
 }
 
 impl Cursors {
-    /// Returns the `cursor` field of the first reply, and keeps the cursor unless it is exhausted as of [`End`].
+    /// Returns the `cursor` field of the first reply, and keeps the cursor unless it is exhausted
+    /// as of [`End`].
     pub(crate) fn first_batch(&self, opening: Opening<'_>) -> Document {
         let Opening {
             namespace,
@@ -96,7 +100,8 @@ impl Cursors {
         let mut rows = VecDeque::from(rows);
         let count = batch_size.unwrap_or(DEFAULT_FIRST_BATCH);
         let batch = take_batch(&mut rows, count);
-        // With batch size 0 nothing was read, so the cursor stays open even if there are no documents.
+        // With batch size 0 nothing was read, so the cursor stays open even if there are no
+        // documents.
         let ended = match end {
             End::SingleBatch => true,
             End::WithLastRow => rows.is_empty() && count > 0,
@@ -118,7 +123,8 @@ impl Cursors {
         doc! { "firstBatch": batch, "id": id, "ns": namespace }
     }
 
-    /// Returns the `cursor` field of the first reply of a tailable cursor. The cursor is closed if the collection is empty.
+    /// Returns the `cursor` field of the first reply of a tailable cursor. The cursor is closed if
+    /// the collection is empty.
     pub(crate) fn first_of_tail(
         &self,
         mut tail: Tail,
@@ -316,7 +322,8 @@ impl ReadFrom {
     }
 }
 
-/// Removes up to `count` documents that fit into a reply, but at least one if there is one and `count` is not 0.
+/// Removes up to `count` documents that fit into a reply, but at least one if there is one and
+/// `count` is not 0.
 fn take_batch(rows: &mut VecDeque<Arc<Document>>, count: usize) -> Vec<Bson> {
     let mut batch = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,5 @@
-//! The state that the processes of one server instance share: storage, topology, logical clock, sessions and counters.
+//! The state that the processes of one server instance share: storage, topology, logical clock,
+//! sessions and counters.
 
 use crate::auth::Users;
 use crate::auth::scram::Hash;
@@ -58,7 +59,8 @@ pub(crate) struct CatalogGuard<'d> {
 }
 
 impl<'d> CatalogGuard<'d> {
-    /// Locks a catalog that is private to a transaction or snapshot read. Changes are not written to the oplog.
+    /// Locks a catalog that is private to a transaction or snapshot read. Changes are not written
+    /// to the oplog.
     pub(crate) fn isolated(catalog: &'d Mutex<Catalog>) -> CatalogGuard<'d> {
         CatalogGuard {
             catalog: lock(catalog),
@@ -159,7 +161,8 @@ impl Deployment {
         }
     }
 
-    /// Locks the catalog; commands access it one at a time. Changes are appended to the oplog when the guard is dropped.
+    /// Locks the catalog; commands access it one at a time. Changes are appended to the oplog when
+    /// the guard is dropped.
     pub(crate) fn catalog(&self) -> CatalogGuard<'_> {
         CatalogGuard {
             catalog: lock(&self.catalog),
@@ -192,7 +195,8 @@ impl Deployment {
         lock(&self.oplog)
     }
 
-    /// Returns the current operation time and a snapshot of the catalog, which is kept for reads at the same time.
+    /// Returns the current operation time and a snapshot of the catalog, which is kept for reads at
+    /// the same time.
     pub(crate) fn snapshot(&self) -> (Timestamp, Arc<Mutex<Catalog>>) {
         let catalog = self.catalog();
         let now = self.operation_time();
@@ -258,7 +262,8 @@ impl Deployment {
         self.kind.is_mongos()
     }
 
-    /// Whether the data is on a replica set or shard, which retryable writes, transactions and change streams require.
+    /// Whether the data is on a replica set or shard, which retryable writes, transactions and
+    /// change streams require.
     pub(crate) fn is_replicated(&self) -> bool {
         self.kind != Kind::Single
     }

@@ -1,4 +1,5 @@
-//! Command errors: MongoDB's error codes and their names, and the reply documents of failed commands and statements.
+//! Command errors: MongoDB's error codes and their names, and the reply documents of failed
+//! commands and statements.
 
 use crate::violation::ViolationKind;
 use bson::{Bson, Document, doc};

@@ -1,4 +1,5 @@
-//! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and `onPrimaryTransactionalWrite`, for each process.
+//! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and
+//! `onPrimaryTransactionalWrite`, for each process.
 
 use crate::deployment::lock;
 use crate::error::{Error, Result};
@@ -37,7 +38,8 @@ pub(crate) struct Effect {
     pub(crate) error_code: Option<i32>,
     /// The error labels, instead of those that the server adds.
     pub(crate) labels: Option<Vec<String>>,
-    /// Whether a `getMore` fails after its cursor was found, so that error labels depend on the cursor.
+    /// Whether a `getMore` fails after its cursor was found, so that error labels depend on the
+    /// cursor.
     pub(crate) in_cursor: bool,
     /// Run the command and add this `writeConcernError` to the reply.
     pub(crate) write_concern_error: Option<Document>,
@@ -138,8 +140,8 @@ impl FailPoints {
         lock(&self.0).transactional_write.is_some()
     }
 
-    /// Returns the effect of `onPrimaryTransactionalWrite` on the next storage transaction of a retryable write, and counts the
-    /// transaction.
+    /// Returns the effect of `onPrimaryTransactionalWrite` on the next storage transaction of a
+    /// retryable write, and counts the transaction.
     pub(crate) fn on_transactional_write(&self) -> Option<TransactionalWrite> {
         let mut state = lock(&self.0);
         let (mode, effect) = state.transactional_write.as_mut()?;

@@ -1,6 +1,6 @@
-//! The names of MongoDB features that this server does not implement. A request for one of them fails with 238 NotImplemented, any
-//! other unknown name with MongoDB's error for it. The tables list what MongoDB 8.2 documents or accepts, and are consulted only
-//! after the implemented names.
+//! The names of MongoDB features that this server does not implement. A request for one of them
+//! fails with 238 NotImplemented, any other unknown name with MongoDB's error for it. The tables
+//! list what MongoDB 8.2 documents or accepts, and are consulted only after the implemented names.
 
 use crate::error::Error;
 
@@ -161,41 +161,16 @@ const MONGOS_COMMANDS: &[&str] = &[
 
 /// Expression operators.
 const EXPRESSIONS: &[&str] = &[
-    "$acos",
-    "$acosh",
-    "$asin",
-    "$asinh",
-    "$atan",
-    "$atan2",
-    "$atanh",
-    "$binarySize",
-    "$bitAnd",
-    "$bitNot",
-    "$bitOr",
-    "$bitXor",
-    "$bsonSize",
-    "$cos",
-    "$cosh",
-    "$degreesToRadians",
     "$encStrContains",
     "$encStrEndsWith",
     "$encStrNormalizedEq",
     "$encStrStartsWith",
     "$function",
-    "$log",
-    "$log10",
-    "$median",
     "$meta",
-    "$percentile",
-    "$radiansToDegrees",
     "$sigmoid",
     "$similarityCosine",
     "$similarityDotProduct",
     "$similarityEuclidean",
-    "$sin",
-    "$sinh",
-    "$tan",
-    "$tanh",
     "$toHashedIndexKey",
     "$toUUID",
     "$tsIncrement",
@@ -203,21 +178,7 @@ const EXPRESSIONS: &[&str] = &[
 ];
 
 /// Accumulators of `$group` and `$bucket`.
-const ACCUMULATORS: &[&str] = &[
-    "$accumulator",
-    "$bottom",
-    "$bottomN",
-    "$concatArrays",
-    "$firstN",
-    "$lastN",
-    "$maxN",
-    "$median",
-    "$minN",
-    "$percentile",
-    "$setUnion",
-    "$top",
-    "$topN",
-];
+const ACCUMULATORS: &[&str] = &["$accumulator", "$concatArrays", "$setUnion"];
 
 /// Query operators, on a field or at the top level.
 const QUERY_OPERATORS: &[&str] = &[
@@ -230,7 +191,6 @@ const QUERY_OPERATORS: &[&str] = &[
     "$geoWithin",
     "$near",
     "$nearSphere",
-    "$sampleRate",
     "$text",
     "$where",
     "$within",
@@ -243,11 +203,9 @@ const VARIABLES: &[&str] = &["IS_MR", "JS_SCOPE", "SEARCH_META", "USER_ROLES"];
 const STAGES: &[&str] = &[
     "$backupCursor",
     "$backupCursorExtend",
-    "$bucketAuto",
     "$changeStream",
     "$changeStreamSplitLargeEvent",
     "$densify",
-    "$fill",
     "$geoNear",
     "$graphLookup",
     "$listCatalog",
@@ -263,7 +221,6 @@ const STAGES: &[&str] = &[
     "$querySettings",
     "$queryStats",
     "$rankFusion",
-    "$redact",
     "$score",
     "$scoreFusion",
     "$search",
@@ -431,7 +388,8 @@ impl Feature {
         self.names().contains(&name)
     }
 
-    /// The error for a name that this server does not implement: 238 if MongoDB has the feature, else `unknown`.
+    /// The error for a name that this server does not implement: 238 if MongoDB has the feature,
+    /// else `unknown`.
     pub(crate) fn refuse(self, name: &str, unknown: impl FnOnce() -> Error) -> Error {
         if !self.is_missing(name) {
             return unknown();

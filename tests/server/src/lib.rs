@@ -1,8 +1,9 @@
 //! An in-process, in-memory MongoDB-compatible server for tests.
 //!
-//! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops it: a three-member replica set
-//! starts in about 5 ms, without a container and without files. The server listens on loopback ports, speaks OP_MSG (with
-//! compression, TLS and authentication if configured) and plays one of four deployments at a chosen server version:
+//! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops
+//! it: a three-member replica set starts in about 5 ms, without a container and without files. The
+//! server listens on loopback ports, speaks OP_MSG (with compression, TLS and authentication if
+//! configured) and plays one of four deployments at a chosen server version:
 //!
 //! | deployment | method of [`TestServerBuilder`] | processes |
 //! |---|---|---|
@@ -35,16 +36,19 @@
 //!
 //! # Compatibility
 //!
-//! Commands that the server implements reply as MongoDB does: results, error codes, error labels and version differences. A command,
-//! option, aggregation stage or operator of MongoDB that it does not implement fails with error code 238 (`NotImplemented`);
-//! a name that MongoDB does not have fails with MongoDB's error for it. The README lists both.
+//! Commands that the server implements reply as MongoDB does: results, error codes, error labels
+//! and version differences. A command, option, aggregation stage or operator of MongoDB that it
+//! does not implement fails with error code 238 (`NotImplemented`); a name that MongoDB does not
+//! have fails with MongoDB's error for it. The README lists both.
 //!
-//! The server shares no code with the Marula driver, so its tests are independent of the client under test.
+//! The server shares no code with the Marula driver, so its tests are independent of the client
+//! under test.
 //!
 //! # Protocol violations
 //!
-//! The server records what no driver may send, such as one session in two concurrent commands or a message over
-//! `maxMessageSizeBytes`. [`TestServer::violations`] returns the records; stopping or dropping a server panics if there are any.
+//! The server records what no driver may send, such as one session in two concurrent commands or a
+//! message over `maxMessageSizeBytes`. [`TestServer::violations`] returns the records; stopping or
+//! dropping a server panics if there are any.
 //! [`TestServer::allow_violations`] excludes rules that a test violates on purpose.
 
 mod aggregate;

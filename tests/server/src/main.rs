@@ -1,5 +1,5 @@
-//! The command-line program of the test server: starts it, prints connection strings, and runs until interrupted or until standard
-//! input ends.
+//! The command-line program of the test server: starts it, prints connection strings, and runs
+//! until interrupted or until standard input ends.
 
 use marula_test_server::{Bson, TestCertificates, TestServer, TestServerBuilder, TlsIdentity};
 use std::error::Error;
@@ -84,7 +84,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     }
     let violations = server.take_violations();
     server.stop().await;
-    // A pending read of standard input blocks a thread of the runtime, so `main` must not wait for the runtime to shut down.
+    // A pending read of standard input blocks a thread of the runtime, so `main` must not wait for
+    // the runtime to shut down.
     std::process::exit(i32::from(options.fail_on_violation && !violations.is_empty()));
 }
 

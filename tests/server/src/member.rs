@@ -1,4 +1,5 @@
-//! A mongod or mongos process of the deployment: its address, cursors, fail points, operations and accept loop.
+//! A mongod or mongos process of the deployment: its address, cursors, fail points, operations and
+//! accept loop.
 
 use crate::cursor::Cursors;
 use crate::deployment::{Deployment, lock};
@@ -47,7 +48,8 @@ impl Member {
         }
     }
 
-    /// Binds the Unix domain socket, if there is one, and starts to accept connections. Must be called within the server's runtime.
+    /// Binds the Unix domain socket, if there is one, and starts to accept connections. Must be
+    /// called within the server's runtime.
     pub(crate) fn start(
         self: &Arc<Self>,
         listener: TcpListener,
@@ -74,7 +76,8 @@ impl Member {
         Ok(())
     }
 
-    /// Serves a connection that a load balancer has accepted. Returns the connection if this process is stopped.
+    /// Serves a connection that a load balancer has accepted. Returns the connection if this
+    /// process is stopped.
     pub(crate) fn serve_forwarded(&self, stream: TcpStream) -> Result<(), TcpStream> {
         match lock(&self.running).as_ref() {
             Some(running) => running.forwarded.send(stream).map_err(|refused| refused.0),

@@ -1,5 +1,5 @@
-//! The connections of a process and the commands that are blocked on them, for `currentOp` and `killOp`. Commands that complete
-//! without waiting are never listed.
+//! The connections of a process and the commands that are blocked on them, for `currentOp` and
+//! `killOp`. Commands that complete without waiting are never listed.
 
 use crate::auth::UserName;
 use crate::deployment::lock;

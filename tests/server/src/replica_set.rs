@@ -1,5 +1,6 @@
-//! The state of a replica set: which members run, which one is primary, and the term. A state machine without I/O. Elections take
-//! effect immediately, because the members share one storage and none can lag.
+//! The state of a replica set: which members run, which one is primary, and the term. A state
+//! machine without I/O. Elections take effect immediately, because the members share one storage
+//! and none can lag.
 
 use bson::oid::ObjectId;
 
@@ -65,7 +66,8 @@ impl Topology {
         ObjectId::from_bytes(bytes)
     }
 
-    /// The primary steps down and the next electable member is elected. Returns `false`, without a change, if there is none.
+    /// The primary steps down and the next electable member is elected. Returns `false`, without a
+    /// change, if there is none.
     pub(crate) fn step_down(&mut self) -> bool {
         let Some(old) = self.primary else { return false };
         let Some(new) = self.electable(Some(old)) else {
@@ -92,8 +94,8 @@ impl Topology {
         self.member_lost(index);
     }
 
-    /// Isolates a member from the others; it keeps its last known state. If it was primary and a majority is connected, another
-    /// member is elected.
+    /// Isolates a member from the others; it keeps its last known state. If it was primary and a
+    /// majority is connected, another member is elected.
     pub(crate) fn isolate(&mut self, index: usize) {
         let last_known = LastKnown {
             primary: self.primary,
@@ -169,7 +171,8 @@ impl Topology {
         self.member_gained();
     }
 
-    /// Makes a member electable or not. If there is no primary, a running member that becomes electable is elected.
+    /// Makes a member electable or not. If there is no primary, a running member that becomes
+    /// electable is elected.
     pub(crate) fn freeze(&mut self, index: usize, frozen: bool) {
         if let Some(member) = self.members.get_mut(index) {
             member.frozen = frozen;

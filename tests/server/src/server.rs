@@ -1,4 +1,5 @@
-//! The handle of a running server: connection strings, counters, control of the replica set members, violations.
+//! The handle of a running server: connection strings, counters, control of the replica set
+//! members, violations.
 
 use crate::balancer::Balancer;
 use crate::builder::{Started, TestServerBuilder};
@@ -13,12 +14,13 @@ use tokio::runtime::Handle;
 
 /// A running server with its data. Dropping it closes its ports and connections.
 ///
-/// Members of a replica set and mongos are numbered from 0 in the order of [`addresses`](Self::addresses).
+/// Members of a replica set and mongos are numbered from 0 in the order of
+/// [`addresses`](Self::addresses).
 ///
 /// # Panics
 ///
-/// Dropping or stopping it panics if it has recorded [violations](Self::violations) of the protocol, unless the thread is
-/// already panicking.
+/// Dropping or stopping it panics if it has recorded [violations](Self::violations) of the
+/// protocol, unless the thread is already panicking.
 #[derive(Debug)]
 #[must_use = "the server stops when it is dropped"]
 pub struct TestServer {
@@ -54,7 +56,8 @@ impl TestServer {
     /// | sharded cluster | both mongos |
     /// | load-balanced cluster | the load balancer in front of both mongos, `loadBalanced=true` |
     ///
-    /// This and the other connection strings contain the credentials of [`auth`](TestServerBuilder::auth), and `tls=true` with
+    /// This and the other connection strings contain the credentials of
+    /// [`auth`](TestServerBuilder::auth), and `tls=true` with
     /// [`tls`](TestServerBuilder::tls). They have no `tlsCAFile`.
     #[must_use]
     pub fn uri(&self) -> String {
@@ -102,8 +105,9 @@ impl TestServer {
         }
     }
 
-    /// Returns a connection string with a single mongos: the first of a sharded cluster, or the load balancer in front of only that
-    /// one. The same as [`uri`](Self::uri) for a standalone and a replica set.
+    /// Returns a connection string with a single mongos: the first of a sharded cluster, or the
+    /// load balancer in front of only that one. The same as [`uri`](Self::uri) for a standalone and
+    /// a replica set.
     #[must_use]
     pub fn single_uri(&self) -> String {
         match (&self.balancers, self.deployment.is_mongos()) {
@@ -113,8 +117,8 @@ impl TestServer {
         }
     }
 
-    /// Returns one connection string for each process: replica set members with `directConnection=true`, mongos without passing
-    /// through a load balancer.
+    /// Returns one connection string for each process: replica set members with
+    /// `directConnection=true`, mongos without passing through a load balancer.
     #[must_use]
     pub fn member_uris(&self) -> Vec<String> {
         let options = if self.deployment.is_replica_set() {
@@ -129,14 +133,15 @@ impl TestServer {
             .collect()
     }
 
-    /// Returns the addresses of all replica set members or mongos, including stopped ones; load balancers are not included.
+    /// Returns the addresses of all replica set members or mongos, including stopped ones; load
+    /// balancers are not included.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.deployment.addresses.clone()
     }
 
-    /// Returns the address of the primary, or `None` while no primary is elected. For a standalone this is its address, for a
-    /// sharded cluster the address of the first running mongos.
+    /// Returns the address of the primary, or `None` while no primary is elected. For a standalone
+    /// this is its address, for a sharded cluster the address of the first running mongos.
     #[must_use]
     pub fn primary(&self) -> Option<SocketAddr> {
         self.deployment
@@ -150,8 +155,8 @@ impl TestServer {
             .map(|index| self.deployment.addresses[index])
     }
 
-    /// Makes the primary step down; another member is primary when this returns. Returns `false`, without a change, if no other
-    /// member is electable or the deployment is not a replica set.
+    /// Makes the primary step down; another member is primary when this returns. Returns `false`,
+    /// without a change, if no other member is electable or the deployment is not a replica set.
     pub fn step_down(&self) -> bool {
         self.deployment.is_replica_set()
             && self
@@ -159,8 +164,9 @@ impl TestServer {
                 .change_topology(crate::replica_set::Topology::step_down)
     }
 
-    /// Stops a member: its port and connections are closed when this returns. If it was primary and a majority is running,
-    /// another member is elected. Does nothing if the member is stopped or does not exist.
+    /// Stops a member: its port and connections are closed when this returns. If it was primary and
+    /// a majority is running, another member is elected. Does nothing if the member is stopped or
+    /// does not exist.
     pub async fn stop_member(&self, index: usize) {
         if let Some(member) = self.members.get(index) {
             self.deployment.change_topology(|topology| topology.stop(index));
@@ -168,11 +174,13 @@ impl TestServer {
         }
     }
 
-    /// Restarts a stopped member on its port. It starts as a secondary with a new `topologyVersion.processId`.
+    /// Restarts a stopped member on its port. It starts as a secondary with a new
+    /// `topologyVersion.processId`.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the error of binding the port.
+    /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the error
+    /// of binding the port.
     pub async fn restart_member(&self, index: usize) -> io::Result<()> {
         let stopped = self
             .deployment
@@ -195,20 +203,23 @@ impl TestServer {
         Ok(())
     }
 
-    /// Disconnects a member from the other members, not from clients. If it was primary and the others are a majority, they elect
-    /// another primary; the isolated one still reports itself as primary with its old `electionId`, and refuses writes. Does
-    /// nothing if the member is stopped, isolated or does not exist.
+    /// Disconnects a member from the other members, not from clients. If it was primary and the
+    /// others are a majority, they elect another primary; the isolated one still reports itself as
+    /// primary with its old `electionId`, and refuses writes. Does nothing if the member is
+    /// stopped, isolated or does not exist.
     pub fn isolate_member(&self, index: usize) {
         self.deployment
             .change_topology(|topology| topology.isolate(index));
     }
 
-    /// Reconnects an [isolated](Self::isolate_member) member, which becomes a secondary if another member was elected.
+    /// Reconnects an [isolated](Self::isolate_member) member, which becomes a secondary if another
+    /// member was elected.
     pub fn rejoin_member(&self, index: usize) {
         self.deployment.change_topology(|topology| topology.rejoin(index));
     }
 
-    /// Runs the TTL monitor once, in addition to its runs every 60 s, and returns the number of deleted documents.
+    /// Runs the TTL monitor once, in addition to its runs every 60 s, and returns the number of
+    /// deleted documents.
     pub fn run_ttl_monitor(&self) -> usize {
         self.deployment.run_ttl_monitor()
     }
@@ -225,17 +236,19 @@ impl TestServer {
         self.deployment.events.open_connections()
     }
 
-    /// Returns the number of commands received with this name, on all processes. The name is compared as the client sent it:
-    /// `isMaster` and `ismaster` are counted separately.
+    /// Returns the number of commands received with this name, on all processes. The name is
+    /// compared as the client sent it: `isMaster` and `ismaster` are counted separately.
     #[must_use]
     pub fn commands_seen(&self, name: &str) -> usize {
         self.deployment.events.commands_seen(name)
     }
 
-    /// Returns the recorded violations of the protocol, oldest first. [Allowed](Self::allow_violations) kinds and violations already
+    /// Returns the recorded violations of the protocol, oldest first.
+    /// [Allowed](Self::allow_violations) kinds and violations already
     /// [taken](Self::take_violations) are not included.
     ///
-    /// A violation is a command or message that no driver may send, whatever the application does: see [`ViolationKind`].
+    /// A violation is a command or message that no driver may send, whatever the application does:
+    /// see [`ViolationKind`].
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         self.deployment.violations.all()
@@ -247,7 +260,8 @@ impl TestServer {
         self.deployment.violations.take()
     }
 
-    /// Stops recording violations of these kinds and clears those already recorded. For tests that violate a rule on purpose.
+    /// Stops recording violations of these kinds and clears those already recorded. For tests that
+    /// violate a rule on purpose.
     pub fn allow_violations(&self, kinds: impl IntoIterator<Item = ViolationKind>) {
         for kind in kinds {
             self.deployment.violations.allow(kind);
@@ -264,7 +278,8 @@ impl TestServer {
         panic!("a client violated the protocol:\n{}", list.join("\n"));
     }
 
-    /// Waits, without a time limit, until at least `count` commands were received with this name. See
+    /// Waits, without a time limit, until at least `count` commands were received with this name.
+    /// See
     /// [`commands_seen`](Self::commands_seen).
     pub async fn wait_for_command(&self, name: &str, count: usize) {
         self.deployment
@@ -281,7 +296,8 @@ impl TestServer {
             .await;
     }
 
-    /// Waits, without a time limit, until at least `count` connections were accepted since the start.
+    /// Waits, without a time limit, until at least `count` connections were accepted since the
+    /// start.
     pub async fn wait_for_connections_created(&self, count: usize) {
         self.deployment
             .events
@@ -289,7 +305,8 @@ impl TestServer {
             .await;
     }
 
-    /// Stops the server and returns when its ports and connections are closed. Dropping the server does the same without waiting.
+    /// Stops the server and returns when its ports and connections are closed. Dropping the server
+    /// does the same without waiting.
     ///
     /// # Panics
     ///

@@ -1,6 +1,6 @@
-//! Server sessions: the state of the latest transaction number of each. For retryable writes, the results of the executed statements,
-//! so that a retried statement returns the same result without being executed again; for transactions, whether they are in progress,
-//! committed or aborted.
+//! Server sessions: the state of the latest transaction number of each. For retryable writes, the
+//! results of the executed statements, so that a retried statement returns the same result without
+//! being executed again; for transactions, whether they are in progress, committed or aborted.
 
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
@@ -35,7 +35,8 @@ pub(crate) struct Sessions {
     transaction_ended: Arc<watch::Sender<()>>,
 }
 
-/// The executed statements of the transaction number of a write command. Empty for a command without a transaction number.
+/// The executed statements of the transaction number of a write command. Empty for a command
+/// without a transaction number.
 pub(crate) struct History<'s> {
     sessions: &'s Sessions,
     id: Option<Vec<u8>>,
@@ -172,7 +173,8 @@ impl Sessions {
                         ),
                     ));
                 }
-                // A mongos may start a transaction again that was started on another mongos and not committed.
+                // A mongos may start a transaction again that was started on another mongos and not
+                // committed.
                 if number == last
                     && !(deployment.is_mongos()
                         && matches!(state, Some(State::InProgress(_) | State::Aborted)))
@@ -212,8 +214,8 @@ impl Sessions {
         }
     }
 
-    /// Completes a command of a transaction. If the command failed or its writes conflict with other transactions, the transaction
-    /// is aborted.
+    /// Completes a command of a transaction. If the command failed or its writes conflict with
+    /// other transactions, the transaction is aborted.
     pub(crate) fn leave(
         &self,
         deployment: &Deployment,

@@ -1,4 +1,5 @@
-//! Parsing of the fields of a command that identify its session and its transaction: `lsid`, `txnNumber`, `autocommit`.
+//! Parsing of the fields of a command that identify its session and its transaction: `lsid`,
+//! `txnNumber`, `autocommit`.
 
 use crate::error::{Error, Result, code};
 use crate::value::type_name;

@@ -4,7 +4,8 @@ use std::{error, fmt, io};
 
 /// The error of [`TestServerBuilder::start`](crate::TestServerBuilder::start).
 ///
-/// Converts to [`io::Error`]: [`Io`](Self::Io) to the error that it holds, all others to [`io::ErrorKind::InvalidInput`].
+/// Converts to [`io::Error`]: [`Io`](Self::Io) to the error that it holds, all others to
+/// [`io::ErrorKind::InvalidInput`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -62,7 +63,8 @@ pub enum StartError {
         /// The number of ports that the deployment needs.
         count: u16,
     },
-    /// The runtime could not be created, or a port or the path of the Unix domain socket could not be bound.
+    /// The runtime could not be created, or a port or the path of the Unix domain socket could not
+    /// be bound.
     Io(io::Error),
 }
 

@@ -1,6 +1,7 @@
-//! Multi-document transactions. Each operates on a copy of the catalog taken at its start; commit replays its changes on the shared
-//! catalog. Changes to what another transaction has changed in the meantime are write conflicts. Writes outside of transactions wait
-//! for open transactions that have changed the same records, keys or collections.
+//! Multi-document transactions. Each operates on a copy of the catalog taken at its start; commit
+//! replays its changes on the shared catalog. Changes to what another transaction has changed in
+//! the meantime are write conflicts. Writes outside of transactions wait for open transactions that
+//! have changed the same records, keys or collections.
 
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
@@ -22,7 +23,8 @@ pub(crate) struct Transaction {
     pub(crate) began: Instant,
     base: Catalog,
     claims: Mutex<Vec<Claim>>,
-    /// The collections that its commands have used. They cannot be dropped until the transaction ends.
+    /// The collections that its commands have used. They cannot be dropped until the transaction
+    /// ends.
     used: Mutex<Vec<Namespace>>,
     ended: Arc<watch::Sender<()>>,
 }
@@ -96,7 +98,8 @@ impl Transaction {
         }
     }
 
-    /// Fails with a write conflict if the writes so far could not be committed, given the committed writes and those of `others`.
+    /// Fails with a write conflict if the writes so far could not be committed, given the committed
+    /// writes and those of `others`.
     pub(crate) fn check(&self, deployment: &Deployment, others: &[Arc<Transaction>]) -> Result<()> {
         let catalog = lock(&self.catalog);
         let claims = claims_of(&self.base, &catalog);
@@ -140,7 +143,8 @@ impl Transaction {
     }
 }
 
-/// Whether changes outside of transactions, from `base` to `catalog`, conflict with one of the open transactions.
+/// Whether changes outside of transactions, from `base` to `catalog`, conflict with one of the open
+/// transactions.
 pub(crate) fn must_wait(base: &Catalog, catalog: &Catalog, open: &[Arc<Transaction>]) -> bool {
     let claims = claims_of(base, catalog);
     open.iter()

@@ -1,5 +1,6 @@
-//! Protocol violations: commands and messages that no driver may send, whatever the application does. Most are detected where the
-//! server rejects the command; concurrent use of a session is detected here.
+//! Protocol violations: commands and messages that no driver may send, whatever the application
+//! does. Most are detected where the server rejects the command; concurrent use of a session is
+//! detected here.
 
 use crate::deployment::lock;
 use crate::session_info::{session_id, shown, transaction_number};
@@ -16,19 +17,23 @@ pub enum ViolationKind {
     MessageTooLarge,
     /// A `getMore` is sent in the session and transaction of the command that created the cursor.
     CursorSession,
-    /// A session is used by one command at a time. A command whose connection the client closed before the reply counts as running;
-    /// the client may retry it, or send `killCursors`, `abortTransaction`, `endSessions` or `killSessions`.
+    /// A session is used by one command at a time. A command whose connection the client closed
+    /// before the reply counts as running; the client may retry it, or send `killCursors`,
+    /// `abortTransaction`, `endSessions` or `killSessions`.
     SessionInUse,
-    /// A read concern level is sent only with reads that support it and with the first command of a transaction. `afterClusterTime`
-    /// without a level is allowed on every command of a causally consistent session.
+    /// A read concern level is sent only with reads that support it and with the first command of a
+    /// transaction. `afterClusterTime` without a level is allowed on every command of a causally
+    /// consistent session.
     ReadConcern,
     /// A write concern is sent only with writes and with the last command of a transaction.
     WriteConcern,
-    /// `lsid`, `txnNumber` and `autocommit` are well-formed and sent only with commands that accept them.
+    /// `lsid`, `txnNumber` and `autocommit` are well-formed and sent only with commands that accept
+    /// them.
     SessionFields,
     /// `$readPreference` is well-formed.
     ReadPreference,
-    /// The `client` document is sent only in the first `hello` of a connection, is complete, and has at most 512 bytes.
+    /// The `client` document is sent only in the first `hello` of a connection, is complete, and
+    /// has at most 512 bytes.
     ClientMetadata,
 }
 
@@ -87,8 +92,8 @@ struct Use {
     number: Option<i64>,
     /// Whether the client closed the connection before the reply.
     abandoned: bool,
-    /// The connection on which the same command was received again. That is a retry if the client has closed the first connection,
-    /// else a violation.
+    /// The connection on which the same command was received again. That is a retry if the client
+    /// has closed the first connection, else a violation.
     repeated_on: Option<i32>,
 }
 
@@ -111,7 +116,8 @@ impl Drop for SessionUse<'_> {
     }
 }
 
-/// Whether a command may run concurrently with others of its session, because it terminates what they have started.
+/// Whether a command may run concurrently with others of its session, because it terminates what
+/// they have started.
 fn ends_others(command: &str) -> bool {
     matches!(
         command,
@@ -222,8 +228,8 @@ impl Violations {
         })
     }
 
-    /// Marks the running command of a connection as abandoned, because the client closed the connection. Must be called before the
-    /// command is cancelled.
+    /// Marks the running command of a connection as abandoned, because the client closed the
+    /// connection. Must be called before the command is cancelled.
     pub(crate) fn abandon(&self, connection: i32) {
         let mut state = lock(&self.state);
         for uses in state.uses.values_mut() {
@@ -235,8 +241,9 @@ impl Violations {
         }
     }
 
-    /// Whether the command that just completed on this connection was received again on another one in the meantime. Then the caller
-    /// must find out whether the client has closed this connection, and call [`settle`](Self::settle).
+    /// Whether the command that just completed on this connection was received again on another one
+    /// in the meantime. Then the caller must find out whether the client has closed this
+    /// connection, and call [`settle`](Self::settle).
     pub(crate) fn is_repeated(&self, connection: i32) -> bool {
         lock(&self.state)
             .uses
@@ -245,7 +252,8 @@ impl Violations {
             .any(|other| other.connection == connection && other.repeated_on.is_some())
     }
 
-    /// Settles whether a repeated command was a retry: removes it, and records a violation if its connection was not `closed`.
+    /// Settles whether a repeated command was a retry: removes it, and records a violation if its
+    /// connection was not `closed`.
     pub(crate) fn settle(&self, connection: i32, body: &Document, closed: bool) {
         let mut repeated_on = None;
         let mut state = lock(&self.state);

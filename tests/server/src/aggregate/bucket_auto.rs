@@ -86,7 +86,8 @@ impl BucketAuto {
             while end < keyed.len() && equal(&keyed[end].0, &keyed[end - 1].0, collation) {
                 end += 1;
             }
-            // The upper bound is the first value of the next bucket, or the last value for the last bucket.
+            // The upper bound is the first value of the next bucket, or the last value for the last
+            // bucket.
             let upper = keyed.get(end).unwrap_or(&keyed[end - 1]).0.clone();
             let lower = keyed[begin].0.clone();
             // Accumulators process documents in input order.

@@ -1,4 +1,5 @@
-//! The accumulators that select some of their inputs: `$firstN`, `$lastN`, `$minN`, `$maxN`, `$top`, `$topN`, `$bottom`, `$bottomN`.
+//! The accumulators that select some of their inputs: `$firstN`, `$lastN`, `$minN`, `$maxN`,
+//! `$top`, `$topN`, `$bottom`, `$bottomN`.
 
 use crate::error::{Error, Result};
 use crate::expression::Expression;
@@ -32,7 +33,8 @@ pub(super) struct Chooser {
     order: Option<Order>,
 }
 
-/// The `sortBy` of `$top`, `$topN`, `$bottom` and `$bottomN`: one expression per field, and the sort pattern over their values.
+/// The `sortBy` of `$top`, `$topN`, `$bottom` and `$bottomN`: one expression per field, and the
+/// sort pattern over their values.
 #[derive(Debug, Clone)]
 struct Order {
     keys: Vec<(String, Expression)>,
@@ -244,8 +246,9 @@ impl Chosen {
         }
     }
 
-    /// Inserts a value at the position of its sort key if fewer than `n` are selected or another value has a lower rank, which is then
-    /// removed. Of values with equal keys the first is selected.
+    /// Inserts a value at the position of its sort key if fewer than `n` are selected or another
+    /// value has a lower rank, which is then removed. Of values with equal keys the first is
+    /// selected.
     fn insert(&mut self, key: Vec<Bson>, value: Bson, order: impl Fn(&[Bson], &[Bson]) -> Ordering) {
         if self.rows.len() == self.limit {
             let (displaced, wanted) = match self.choice {

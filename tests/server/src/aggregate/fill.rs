@@ -1,4 +1,5 @@
-//! `$fill`: fills null and missing fields with an expression, the last observed value, or by linear interpolation.
+//! `$fill`: fills null and missing fields with an expression, the last observed value, or by linear
+//! interpolation.
 
 use super::shape::set_path;
 use crate::error::{Error, Result, code};

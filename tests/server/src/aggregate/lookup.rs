@@ -154,8 +154,8 @@ fn starts_with_documents(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.first(), Some(super::stage::Stage::Documents(_)))
 }
 
-/// The filter on the foreign collection: the foreign field equals the local value or one of its elements. A missing local value
-/// equals null.
+/// The filter on the foreign collection: the foreign field equals the local value or one of its
+/// elements. A missing local value equals null.
 fn equality(document: &Document, local: &Path, foreign: &Path, env: &Env) -> Filter {
     let mut values: Vec<Bson> = expanded(document, local)
         .into_iter()

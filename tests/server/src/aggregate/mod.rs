@@ -1,4 +1,5 @@
-//! Aggregation pipelines. A pipeline is parsed into stages, each of which processes all documents before the next.
+//! Aggregation pipelines. A pipeline is parsed into stages, each of which processes all documents
+//! before the next.
 
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;

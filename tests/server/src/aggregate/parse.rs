@@ -21,7 +21,8 @@ use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
-const SERVED: [&str; 29] = [
+/// The stages that this server implements.
+pub(crate) const IMPLEMENTED: [&str; 29] = [
     "$fill",
     "$bucketAuto",
     "$redact",
@@ -55,7 +56,7 @@ const SERVED: [&str; 29] = [
 
 /// Whether a stage of this name exists in MongoDB.
 pub(super) fn is_known(name: &str) -> bool {
-    SERVED.contains(&name) || Feature::Stage.is_missing(name)
+    IMPLEMENTED.contains(&name) || Feature::Stage.is_missing(name)
 }
 
 pub(super) fn unknown_stage(name: &str) -> Error {

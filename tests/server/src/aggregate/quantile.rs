@@ -1,5 +1,5 @@
-//! `$percentile` and `$median`, as accumulators and as expressions. The ranks are exact, as the method `approximate` allows and as
-//! MongoDB computes for few values.
+//! `$percentile` and `$median`, as accumulators and as expressions. The ranks are exact, as the
+//! method `approximate` allows and as MongoDB computes for few values.
 
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;

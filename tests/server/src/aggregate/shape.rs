@@ -74,7 +74,8 @@ pub(super) fn set_path(document: &mut Document, path: &str, value: &Bson) {
     set(document, &parts, value);
 }
 
-/// Sets a field, or removes it if the value is missing; in every element if the path traverses arrays.
+/// Sets a field, or removes it if the value is missing; in every element if the path traverses
+/// arrays.
 fn set(document: &mut Document, parts: &[&str], value: &Bson) {
     let Some((first, rest)) = parts.split_first() else {
         return;

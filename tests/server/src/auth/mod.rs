@@ -1,4 +1,5 @@
-//! Authentication and authorization: users, SCRAM conversations, and the privileges of the built-in roles.
+//! Authentication and authorization: users, SCRAM conversations, and the privileges of the built-in
+//! roles.
 
 pub(crate) mod privileges;
 pub(crate) mod roles;
@@ -53,7 +54,8 @@ impl User {
 pub(crate) struct AccessSettings {
     /// Name and password of a user of the database `admin` with the role `root`.
     pub(crate) user: Option<(String, String)>,
-    /// The certificate subject that `MONGODB-X509` accepts. Without TLS it accepts every client as this user.
+    /// The certificate subject that `MONGODB-X509` accepts. Without TLS it accepts every client as
+    /// this user.
     pub(crate) x509_user: Option<String>,
     /// Names and passwords for `PLAIN`.
     pub(crate) plain: Vec<(String, String)>,

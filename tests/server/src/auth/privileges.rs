@@ -173,8 +173,8 @@ impl Request<'_> {
                 vec![(Resource::Database(db.to_owned()), "enableSharding")]
             }
             "checkMetadataConsistency" => on(&["checkMetadataConsistency"]),
-            // The others require authentication only: they concern the connection, its session and its cursors, return only what the
-            // user may read, or configure fail points.
+            // The others require authentication only: they concern the connection, its session and
+            // its cursors, return only what the user may read, or configure fail points.
             _ => Vec::new(),
         };
         if self.is_on("bypassDocumentValidation") {

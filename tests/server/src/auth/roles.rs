@@ -223,8 +223,8 @@ const RESTORE: &[&str] = &[
 ];
 
 impl RoleName {
-    /// Parses the elements of a `roles` array: names of roles of `db`, or `{role, db}`. Fails with 31 RoleNotFound if a role does not
-    /// exist.
+    /// Parses the elements of a `roles` array: names of roles of `db`, or `{role, db}`. Fails with
+    /// 31 RoleNotFound if a role does not exist.
     pub(crate) fn parse_all(items: &[Bson], db: &str) -> Result<Vec<RoleName>> {
         items.iter().map(|item| RoleName::parse(item, db)).collect()
     }

@@ -118,7 +118,8 @@ enum State {
         hash: Hash,
         credentials: Credentials,
         nonce: String,
-        /// The client-first-message-bare and the server-first-message, separated by a comma: the beginning of AuthMessage.
+        /// The client-first-message-bare and the server-first-message, separated by a comma: the
+        /// beginning of AuthMessage.
         first_messages: String,
         skip_empty_exchange: bool,
     },
@@ -134,7 +135,8 @@ pub(crate) struct ClientFirst<'m> {
 }
 
 impl<'m> ClientFirst<'m> {
-    /// `None` if the message is malformed, or has channel binding, an authorization identity or extensions.
+    /// `None` if the message is malformed, or has channel binding, an authorization identity or
+    /// extensions.
     pub(crate) fn parse(payload: &'m [u8]) -> Option<ClientFirst<'m>> {
         let bare = std::str::from_utf8(payload).ok()?.strip_prefix("n,,")?;
         let (name, nonce) = bare.strip_prefix("n=")?.split_once(",r=")?;
@@ -171,8 +173,8 @@ impl Conversation {
         (Conversation { id, user, state }, message)
     }
 
-    /// Processes the next client message. Returns the server message, and the conversation unless it is complete; `None` if
-    /// authentication fails.
+    /// Processes the next client message. Returns the server message, and the conversation unless
+    /// it is complete; `None` if authentication fails.
     pub(crate) fn step(self, payload: &[u8]) -> Option<(String, Option<Conversation>)> {
         let (hash, credentials, nonce, first_messages, skip) = match self.state {
             State::Empty => return payload.is_empty().then(|| (String::new(), None)),

@@ -83,7 +83,8 @@ impl Diff {
         self.updated.insert(text, value.clone());
     }
 
-    /// Returns the dotted path; adds its components to `disambiguatedPaths` if the text is ambiguous.
+    /// Returns the dotted path; adds its components to `disambiguatedPaths` if the text is
+    /// ambiguous.
     fn path_text(&mut self, path: &[Component]) -> String {
         let texts: Vec<String> = path
             .iter()

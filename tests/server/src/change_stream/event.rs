@@ -10,7 +10,8 @@ use crate::storage::{Catalog, Namespace};
 use crate::version::Version;
 use bson::{Bson, Document, doc};
 
-/// Returns the event of an entry, if the stream returns it, followed by the invalidate event, if there is one.
+/// Returns the event of an entry, if the stream returns it, followed by the invalidate event, if
+/// there is one.
 pub(super) fn events(
     entry: &Entry,
     options: &Options,

@@ -73,7 +73,8 @@ pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "was": previous })
 }
 
-/// `endSessions` and `killSessions`. Both abort the transactions of the sessions; only `endSessions` removes the sessions.
+/// `endSessions` and `killSessions`. Both abort the transactions of the sessions; only
+/// `endSessions` removes the sessions.
 pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
     match call.body.get(call.key) {
         Some(Bson::Array(ids)) => {

@@ -130,7 +130,8 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
             .map_err(Error::executing)?;
         call.advance_clock();
     }
-    // A pipeline of these stages is executed as a query: its cursor is exhausted as that of `find`, and closed with its collection.
+    // A pipeline of these stages is executed as a query: its cursor is exhausted as that of `find`,
+    // and closed with its collection.
     let is_query = pipeline.output.is_none()
         && pipeline.stages.iter().all(|stage| {
             matches!(
@@ -213,7 +214,8 @@ fn change_stream(
     Ok(doc! { "cursor": cursor })
 }
 
-/// Fails if the first stage must run on a database and the command names a collection, or the reverse.
+/// Fails if the first stage must run on a database and the command names a collection, or the
+/// reverse.
 fn check_source(call: &Call<'_>, namespace: Option<&Namespace>, pipeline: &Pipeline) -> Result<()> {
     match (pipeline.stages.first(), namespace) {
         (Some(Stage::CurrentOp(_)), None) if call.db == "admin" => Ok(()),

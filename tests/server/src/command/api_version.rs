@@ -1,4 +1,5 @@
-//! The Stable API: `apiVersion`, `apiStrict` and `apiDeprecationErrors`, and the commands, stages and fields of each version.
+//! The Stable API: `apiVersion`, `apiStrict` and `apiDeprecationErrors`, and the commands, stages
+//! and fields of each version.
 
 use super::table::Command;
 use crate::deployment::Deployment;
@@ -34,7 +35,8 @@ const UNSTABLE_FIND: [&str; 8] = [
     "tailable",
 ];
 
-/// Fails if the command is not in the declared version, or `requireApiVersion` is set and no version is declared.
+/// Fails if the command is not in the declared version, or `requireApiVersion` is set and no
+/// version is declared.
 pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let on = |name: &str| body.get(name).is_some_and(crate::value::truthy);
     let version = match body.get("apiVersion") {

@@ -10,7 +10,8 @@ use crate::storage::{Catalog, Namespace};
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
-/// One operation: its kind, its namespace, and the equivalent statement of `insert`, `update` or `delete`.
+/// One operation: its kind, its namespace, and the equivalent statement of `insert`, `update` or
+/// `delete`.
 struct Operation<'c> {
     kind: Kind,
     namespace: &'c Namespace,

@@ -33,7 +33,8 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
     check_document(metadata, limit).map_err(|error| error.violating(ViolationKind::ClientMetadata))
 }
 
-/// Whether the document is larger than the handshake specification allows, though the server may accept it.
+/// Whether the document is larger than the handshake specification allows, though the server may
+/// accept it.
 pub(super) fn is_too_long_for_drivers(body: &Document) -> bool {
     matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > LONGEST)
 }

@@ -38,7 +38,8 @@ pub(crate) fn supports_write_concern(command: &Command, body: &Document) -> bool
     }
 }
 
-/// Whether a command supports a read concern of this level. Every command accepts `local`, the default.
+/// Whether a command supports a read concern of this level. Every command accepts `local`, the
+/// default.
 fn supports_read_concern(command: &Command, level: &str, body: &Document) -> bool {
     match command.name {
         "find" | "aggregate" | "count" | "distinct" | "getMore" | "explain" => true,
@@ -50,9 +51,10 @@ fn supports_read_concern(command: &Command, level: &str, body: &Document) -> boo
     }
 }
 
-/// Whether drivers may send this read concern with the command. This is stricter than MongoDB, which accepts the default level with
-/// every command. `afterClusterTime` without a level is also allowed with writes, because causally consistent sessions send it with
-/// every command. The level `snapshot` of a snapshot session with a write is not a violation; the server rejects it.
+/// Whether drivers may send this read concern with the command. This is stricter than MongoDB,
+/// which accepts the default level with every command. `afterClusterTime` without a level is also
+/// allowed with writes, because causally consistent sessions send it with every command. The level
+/// `snapshot` of a snapshot session with a write is not a violation; the server rejects it.
 fn may_have_read_concern(command: &Command, concern: &Document, body: &Document) -> bool {
     !concern.contains_key("level")
         || is_snapshot(concern)
@@ -63,7 +65,8 @@ fn may_have_read_concern(command: &Command, concern: &Document, body: &Document)
         )
 }
 
-/// The detail of a violation: a read concern that the server accepts but drivers must not send with this command.
+/// The detail of a violation: a read concern that the server accepts but drivers must not send with
+/// this command.
 pub(crate) fn misplaced_read_concern(command: &Command, body: &Document) -> Option<&'static str> {
     match body.get("readConcern") {
         Some(Bson::Document(concern)) if !may_have_read_concern(command, concern, body) => {

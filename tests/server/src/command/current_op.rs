@@ -217,7 +217,8 @@ pub(crate) fn current_op(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "inprog": found })
 }
 
-/// `killOp`. A blocked operation fails with 11601 Interrupted. Succeeds whether or not there is such an operation.
+/// `killOp`. A blocked operation fails with 11601 Interrupted. Succeeds whether or not there is
+/// such an operation.
 pub(crate) fn kill_op(call: &Call<'_>) -> Result<Document> {
     let missing = || {
         Error::new(

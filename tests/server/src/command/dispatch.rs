@@ -1,4 +1,5 @@
-//! Execution of a request: fail points, command lookup, the checks shared by all commands, and the reply.
+//! Execution of a request: fail points, command lookup, the checks shared by all commands, and the
+//! reply.
 
 use super::waiting::{self, Ran};
 use super::{
@@ -27,7 +28,8 @@ pub(crate) enum Outcome {
     Close,
 }
 
-/// Runs a command. While it is blocked it is listed in the operations of the process and can be killed.
+/// Runs a command. While it is blocked it is listed in the operations of the process and can be
+/// killed.
 pub(crate) async fn dispatch(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
@@ -70,7 +72,8 @@ async fn run_command(
     body: &Document,
 ) -> Outcome {
     let key = body.keys().next().map_or("", String::as_str);
-    // Before the command is counted, so that a test that waits for the command finds its session in use.
+    // Before the command is counted, so that a test that waits for the command finds its session in
+    // use.
     let _session_use = deployment.violations.enter(body, client.id);
     deployment.events.command_seen(key);
     if hello::is_hello(key) {
@@ -259,8 +262,9 @@ impl Target<'_> {
         })
     }
 
-    /// Runs a write outside of transactions while transactions are open, or returns [`Ran::Blocked`] if it conflicts with one of them.
-    /// `None` if the command is not a write or no transaction is open.
+    /// Runs a write outside of transactions while transactions are open, or returns
+    /// [`Ran::Blocked`] if it conflicts with one of them. `None` if the command is not a write or
+    /// no transaction is open.
     fn run_beside_transactions(&self, key: &str, db: &str, body: &Document) -> Option<Ran> {
         let deployment = self.deployment;
         let is_write = !body.contains_key("autocommit")
@@ -270,7 +274,8 @@ impl Target<'_> {
             return None;
         }
         let mut shared = deployment.catalog();
-        // The conflicting changes are determined on a copy of the catalog, without recording the statements in the session.
+        // The conflicting changes are determined on a copy of the catalog, without recording the
+        // statements in the session.
         let mut trial_body = body.clone();
         for field in ["lsid", "txnNumber"] {
             trial_body.remove(field);
@@ -390,7 +395,8 @@ fn prepare(
     }
 }
 
-/// Completes a reply: `ok`, the error's labels, the topology version of state changes, the cluster time.
+/// Completes a reply: `ok`, the error's labels, the topology version of state changes, the cluster
+/// time.
 fn finish(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,

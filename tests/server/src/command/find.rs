@@ -120,8 +120,8 @@ fn query(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "cursor": cursor })
 }
 
-/// When the server detects the end of a query without a limit: with the last document if it looks up one `_id` or unique key, or
-/// sorts in memory.
+/// When the server detects the end of a query without a limit: with the last document if it looks
+/// up one `_id` or unique key, or sorts in memory.
 fn end_of(call: &Call<'_>, collection: &Collection, filter: &Filter, env: &Env) -> Result<End> {
     let args = call.args();
     let fields = args.document("filter")?;
@@ -272,7 +272,8 @@ pub(crate) fn sorted(
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// For `returnKey`: the key pattern of the index that is used. That is the hinted one, or one that supports the sort or the filter.
+/// For `returnKey`: the key pattern of the index that is used. That is the hinted one, or one that
+/// supports the sort or the filter.
 fn index_key(
     collection: &Collection,
     hint: Option<&Bson>,

@@ -173,7 +173,8 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
     Err(refused.violating(ViolationKind::SessionFields))
 }
 
-/// Fails if the command of a transaction is on a system database, or is `killCursors` and the first of the transaction.
+/// Fails if the command of a transaction is on a system database, or is `killCursors` and the first
+/// of the transaction.
 fn check_transaction_target(command: &Command, starts: bool, body: &Document) -> Result<()> {
     let refused = |message: String| Err(Error::new(code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION, message));
     let db = body.get_str("$db").unwrap_or_default();
@@ -190,7 +191,8 @@ fn check_transaction_target(command: &Command, starts: bool, body: &Document) ->
     Ok(())
 }
 
-/// Whether the fields of a command are those of a retryable write: a `txnNumber` without `autocommit`.
+/// Whether the fields of a command are those of a retryable write: a `txnNumber` without
+/// `autocommit`.
 pub(crate) fn is_retryable_write(body: &Document) -> bool {
     body.contains_key("txnNumber") && !body.contains_key("autocommit")
 }

@@ -16,7 +16,8 @@ pub(crate) fn is_hello(name: &str) -> bool {
     matches!(name, "hello" | "isMaster" | "ismaster")
 }
 
-/// Not called: the command table requires a function, but `hello` is asynchronous and executed by [`run`].
+/// Not called: the command table requires a function, but `hello` is asynchronous and executed by
+/// [`run`].
 pub(crate) fn unreachable(_: &Call<'_>) -> Result<Document> {
     Err(Error::new(code::INTERNAL_ERROR, "hello is dispatched separately"))
 }

@@ -103,7 +103,8 @@ pub(crate) fn check_batch_size(count: usize) -> Result<()> {
     ))
 }
 
-/// Validates a new document and returns its stored form: `_id` first, generated if missing, and empty timestamps set.
+/// Validates a new document and returns its stored form: `_id` first, generated if missing, and
+/// empty timestamps set.
 pub(crate) fn prepare(
     document: &Document,
     dollars_allowed: bool,

@@ -67,7 +67,8 @@ pub(crate) struct Call<'c> {
     pub(crate) key: &'c str,
     pub(crate) db: &'c str,
     pub(crate) body: &'c Document,
-    /// The catalog of the transaction or snapshot of the command; `None` for that of the deployment.
+    /// The catalog of the transaction or snapshot of the command; `None` for that of the
+    /// deployment.
     pub(crate) isolated: Option<&'c Mutex<Catalog>>,
 }
 
@@ -97,7 +98,8 @@ impl<'c> Call<'c> {
         Owner::of(self.body)
     }
 
-    /// The environment of the command's expressions: `let`, and `collation` or the default collation of the collection.
+    /// The environment of the command's expressions: `let`, and `collation` or the default
+    /// collation of the collection.
     pub(crate) fn env(&self, collection: Option<&Collection>) -> Result<Env> {
         let mut env = Env::with_collation(match self.body.get("collation") {
             Some(_) => Collation::parse_field(self.body)?,

@@ -1,4 +1,5 @@
-//! The scan of a query: the records it examines and their order, by `hint`, by `min` and `max`, or in natural order.
+//! The scan of a query: the records it examines and their order, by `hint`, by `min` and `max`, or
+//! in natural order.
 
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
@@ -67,7 +68,8 @@ pub(crate) fn resolve<'c>(collection: &'c Collection, hint: &Bson) -> Result<Hin
     }
 }
 
-/// Converts the directions of a key pattern to doubles, so that `1`, `1.0` and `1_i64` compare equal.
+/// Converts the directions of a key pattern to doubles, so that `1`, `1.0` and `1_i64` compare
+/// equal.
 pub(crate) fn normalized(pattern: &Document) -> Document {
     let direction =
         |value: &Bson| Number::from_bson(value).map_or_else(|| value.clone(), |n| Bson::Double(n.to_f64()));

@@ -1,4 +1,5 @@
-//! Authentication commands, speculative authentication in `hello`, and the authorization of commands.
+//! Authentication commands, speculative authentication in `hello`, and the authorization of
+//! commands.
 
 use super::Call;
 use crate::auth::privileges::{self, Request, Rights};
@@ -61,7 +62,8 @@ pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
     }
 }
 
-/// Fails with 13 Unauthorized if the command requires authentication and the connection is not authenticated.
+/// Fails with 13 Unauthorized if the command requires authentication and the connection is not
+/// authenticated.
 pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
     if !deployment.users.required || OPEN.contains(&command) || lock(&client.session).user.is_some() {
         return Ok(());
@@ -249,7 +251,8 @@ pub(crate) fn connection_status(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "authInfo": { "authenticatedUsers": users, "authenticatedUserRoles": roles } })
 }
 
-/// Adds `saslSupportedMechs` and `speculativeAuthenticate` to the reply to `hello`. Failed speculative authentication is ignored.
+/// Adds `saslSupportedMechs` and `speculativeAuthenticate` to the reply to `hello`. Failed
+/// speculative authentication is ignored.
 pub(super) fn answer_hello(deployment: &Deployment, client: &Client, body: &Document, reply: &mut Document) {
     if let Some(Bson::String(name)) = body.get("saslSupportedMechs")
         && let Some((db, name)) = name.split_once('.')

@@ -1,5 +1,5 @@
-//! The system databases: the initial contents of `admin`, `config` and `local`, and their collections that cannot be read. Also
-//! commands that describe the server.
+//! The system databases: the initial contents of `admin`, `config` and `local`, and their
+//! collections that cannot be read. Also commands that describe the server.
 
 use super::Call;
 use super::table::{self, Access};
@@ -67,7 +67,8 @@ fn put(catalog: &mut Catalog, database: &str, name: &str, documents: Vec<Documen
     catalog.take_changes();
 }
 
-/// Fails with 238 NotImplemented for a collection that MongoDB maintains and this server does not, instead of returning no documents.
+/// Fails with 238 NotImplemented for a collection that MongoDB maintains and this server does not,
+/// instead of returning no documents.
 pub(crate) fn check_readable(deployment: &Deployment, namespace: &Namespace) -> Result<()> {
     let name = namespace.collection.as_str();
     let filled = match namespace.database.as_str() {

@@ -1,4 +1,5 @@
-//! The command table: fields, access and availability of each command. Commands of data, sessions and replica sets.
+//! The command table: fields, access and availability of each command. Commands of data, sessions
+//! and replica sets.
 
 use super::{
     Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
@@ -465,6 +466,16 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
 ];
+
+/// The names of all commands.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS
+        .iter()
+        .chain(super::table_more::COMMANDS)
+        .map(|command| command.name)
+}
+
 /// All commands of this deployment and version.
 pub(super) fn all(deployment: &Deployment) -> impl Iterator<Item = &'static Command> {
     COMMANDS

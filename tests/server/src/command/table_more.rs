@@ -1,4 +1,5 @@
-//! The command table, continued: commands of transactions, clusters, users, search indexes, and test commands.
+//! The command table, continued: commands of transactions, clusters, users, search indexes, and
+//! test commands.
 
 use super::table::{Access, COMMAND, Command, Process};
 use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, system, users};

@@ -1,5 +1,6 @@
-//! The fail point `onPrimaryTransactionalWrite`, which fails one of the storage transactions of a retryable write. Each statement is
-//! one storage transaction, except that several inserts share one.
+//! The fail point `onPrimaryTransactionalWrite`, which fails one of the storage transactions of a
+//! retryable write. Each statement is one storage transaction, except that several inserts share
+//! one.
 
 use super::generic;
 use crate::deployment::Deployment;
@@ -8,7 +9,8 @@ use crate::member::Member;
 use crate::value::document_size;
 use bson::{Bson, Document};
 
-/// The maximum number of inserts in a storage transaction, and the number of bytes that completes one.
+/// The maximum number of inserts in a storage transaction, and the number of bytes that completes
+/// one.
 const INSERTS: usize = 500;
 const INSERT_BYTES: usize = 256 * 1024;
 
@@ -19,7 +21,8 @@ pub(super) struct Failure {
     pub(super) body: Option<Document>,
 }
 
-/// Counts the storage transactions of a retryable write until the fail point triggers; `None` if it does not.
+/// Counts the storage transactions of a retryable write until the fail point triggers; `None` if it
+/// does not.
 pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) -> Option<Failure> {
     if !generic::is_retryable_write(body) || !member.fail_points.has_transactional_write() {
         return None;

@@ -145,7 +145,8 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
     Ok(())
 }
 
-/// The environment of a write statement: the variables of the command, and the collation of the statement or collection.
+/// The environment of a write statement: the variables of the command, and the collation of the
+/// statement or collection.
 pub(crate) fn statement_env(
     call: &Call<'_>,
     statement: &Document,

@@ -51,7 +51,8 @@ fn credentials(call: &Call<'_>, name: &UserName, password: &str) -> Result<Vec<(
         let iterations = iterations(&call.deployment.parameters(), hash);
         match Credentials::new(hash, &name.name, password, iterations) {
             Some(stored) => credentials.push((hash, stored)),
-            // Without explicit `mechanisms`, a password that SASLprep prohibits only excludes SCRAM-SHA-256.
+            // Without explicit `mechanisms`, a password that SASLprep prohibits only excludes
+            // SCRAM-SHA-256.
             None if !named => {}
             None => {
                 return Err(Error::bad_value(

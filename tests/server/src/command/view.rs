@@ -59,8 +59,8 @@ fn of_stages(stages: &[Bson], found: &mut Vec<String>) {
     }
 }
 
-/// Fails if a view reads itself through other views (5 GraphContainsCycle), or the depth of views exceeds the maximum (165
-/// ViewDepthLimitExceeded).
+/// Fails if a view reads itself through other views (5 GraphContainsCycle), or the depth of views
+/// exceeds the maximum (165 ViewDepthLimitExceeded).
 pub(crate) fn check_graph(catalog: &Catalog, namespace: &Namespace, view: &View) -> Result<()> {
     let mut path = vec![namespace.collection.clone()];
     follow(catalog, namespace, view, &mut path)

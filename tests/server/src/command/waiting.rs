@@ -1,5 +1,5 @@
-//! Commands that wait: `getMore` with `awaitData`, writes that conflict with an open transaction, and filters with `sleep`. No lock is
-//! held while waiting.
+//! Commands that wait: `getMore` with `awaitData`, writes that conflict with an open transaction,
+//! and filters with `sleep`. No lock is held while waiting.
 
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
@@ -11,8 +11,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// The time that a `getMore` with `awaitData` waits for data by default.
 const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
-/// The time that a filter with `sleep` takes in addition: MongoDB starts a JavaScript scope for it, so it never replies after exactly
-/// the time of the sleep. Clients that check for cancellation at fixed intervals (PyMongo: 500 ms) rely on that.
+/// The time that a filter with `sleep` takes in addition: MongoDB starts a JavaScript scope for it,
+/// so it never replies after exactly the time of the sleep. Clients that check for cancellation at
+/// fixed intervals (PyMongo: 500 ms) rely on that.
 const SCOPE_START: Duration = Duration::from_millis(50);
 /// The maximum `sleep` of a filter.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -24,7 +25,8 @@ pub(super) enum Ran {
     Blocked,
 }
 
-/// Runs a command; repeatedly while it awaits data and there is none, or conflicts with an open transaction.
+/// Runs a command; repeatedly while it awaits data and there is none, or conflicts with an open
+/// transaction.
 pub(super) async fn run(
     body: &Document,
     run: impl Fn(&Document) -> Ran,
@@ -103,8 +105,8 @@ fn is_empty_batch(reply: &Document) -> bool {
     cursor.get_array("nextBatch").is_ok_and(Vec::is_empty) && cursor.get_i64("id").is_ok_and(|id| id != 0)
 }
 
-/// The time that `$where: "sleep(N) || true"` in the filter of the command or of its first statement sleeps. It is the only JavaScript
-/// that is recognized.
+/// The time that `$where: "sleep(N) || true"` in the filter of the command or of its first
+/// statement sleeps. It is the only JavaScript that is recognized.
 fn sleep_in_filter(body: &Document) -> Option<Duration> {
     let of_write = |list: &str| {
         let first = body.get_array(list).ok()?.first()?;
@@ -118,7 +120,8 @@ fn sleep_in_filter(body: &Document) -> Option<Duration> {
     sleep_time(filter.get("$where")?)
 }
 
-/// The time of the program `sleep(N) || true`, where `N` is in milliseconds; `None` for other programs.
+/// The time of the program `sleep(N) || true`, where `N` is in milliseconds; `None` for other
+/// programs.
 pub(crate) fn sleep_time(program: &Bson) -> Option<Duration> {
     let (Bson::String(text) | Bson::JavaScriptCode(text)) = program else {
         return None;

@@ -7,7 +7,8 @@ use crate::expression::Expression;
 use crate::query::{Env, Filter};
 use bson::{Bson, doc};
 
-/// Asserts that a name of a table is rejected as not implemented, or is implemented and its argument invalid; never as unknown.
+/// Asserts that a name of a table is rejected as not implemented, or is implemented and its
+/// argument invalid; never as unknown.
 fn is_known<T>(name: &str, parsed: Result<T>, unknown: &[i32]) {
     if let Err(error) = parsed {
         let expected = error.code == code::NOT_IMPLEMENTED || !unknown.contains(&error.code);
@@ -90,5 +91,22 @@ fn every_command_is_listed_once() {
     let all: Vec<&str> = [COMMANDS, MONGOD_COMMANDS, MONGOS_COMMANDS].concat();
     for (position, name) in all.iter().enumerate() {
         assert!(!all[..position].contains(name), "{name}");
+    }
+}
+
+/// Asserts that the README lists each name in backticks.
+fn is_in_readme<'n>(names: impl IntoIterator<Item = &'n str>) {
+    let readme = include_str!("../../README.md");
+    for name in names {
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn readme_lists_what_is_implemented_and_what_is_not() {
+    is_in_readme(crate::command::table::names());
+    is_in_readme(crate::aggregate::parse::IMPLEMENTED);
+    for names in [EXPRESSIONS, ACCUMULATORS, QUERY_OPERATORS, VARIABLES] {
+        is_in_readme(names.iter().copied());
     }
 }

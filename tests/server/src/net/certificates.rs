@@ -8,7 +8,8 @@ use rcgen::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A certificate authority, generated for tests, with a server certificate and a client certificate that it has issued.
+/// A certificate authority, generated for tests, with a server certificate and a client certificate
+/// that it has issued.
 ///
 /// ```
 /// # #[tokio::main]
@@ -87,8 +88,8 @@ impl TestCertificates {
         made().map_err(io::Error::other)
     }
 
-    /// Writes `ca.pem` and `client.pem`, the client certificate with its private key, into a directory, which is created if it does
-    /// not exist.
+    /// Writes `ca.pem` and `client.pem`, the client certificate with its private key, into a
+    /// directory, which is created if it does not exist.
     ///
     /// # Errors
     ///

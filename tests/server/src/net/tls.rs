@@ -18,7 +18,8 @@ pub struct TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// Creates an identity from PEM. [`TestServerBuilder::start`](crate::TestServerBuilder::start) validates it.
+    /// Creates an identity from PEM. [`TestServerBuilder::start`](crate::TestServerBuilder::start)
+    /// validates it.
     #[must_use]
     pub fn new(certificate_pem: impl Into<String>, key_pem: impl Into<String>) -> TlsIdentity {
         TlsIdentity {
