@@ -45,10 +45,12 @@ pub fn below(root: &Path, folder: &str) -> Vec<String> {
     found
 }
 
+/// Reads a file relative to `root`.
 pub fn text(root: &Path, file: &str) -> Result<String, String> {
     fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
+/// Parses a file relative to `root` as plain JSON.
 pub fn json(root: &Path, file: &str) -> Result<Value, String> {
     serde_json::from_str(&text(root, file)?).map_err(|error| format!("invalid JSON in {file}: {error}"))
 }

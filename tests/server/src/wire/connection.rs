@@ -181,8 +181,8 @@ impl Connection {
                 Outcome::Reply(reply) => reply,
             };
             if parsed.flags & MORE_TO_COME != 0 {
-                // The client does not read this reply. A write to a server that is no longer
-                // primary closes the connection.
+                // The client does not read this reply. A write to a server that is not the primary
+                // closes the connection.
                 let is_not_primary = reply
                     .get_i32("code")
                     .is_ok_and(|code| matches!(code, 10107 | 189 | 11602 | 91));

@@ -143,7 +143,7 @@ async fn hello_lists_mechanisms_and_supports_speculative_authentication() {
         "{server_first}"
     );
     assert!(!answer.get_bool("done").unwrap());
-    let reply = ok(&mut client, "admin", start("nobody")).await;
+    let reply = ok(&mut client, "admin", start("absent")).await;
     assert!(!reply.contains_key("speculativeAuthenticate") && !reply.contains_key("saslSupportedMechs"));
     // A client-final message without a conversation, and one with an invalid proof.
     let proof = doc! {"saslContinue": 1, "conversationId": 1, "payload": payload("c=biws,r=abc,p=AAAA")};

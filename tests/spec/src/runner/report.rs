@@ -21,12 +21,14 @@ pub struct Record {
     pub topology: Option<String>,
     /// [`Case::version`]
     pub version: Option<String>,
+    /// The outcome of the case.
     pub outcome: Outcome,
     /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl Record {
+    /// Creates the result of a case; `seconds` is its duration.
     pub fn of(case: &Case, outcome: Outcome, seconds: f64) -> Self {
         Self {
             suite: case.suite.clone(),

@@ -5,6 +5,7 @@ use std::cell::Cell;
 /// The contents of `skips.toml`.
 pub const LIST: &str = include_str!("../../skips.toml");
 
+/// A pattern of case names with the reason to skip them.
 #[derive(Debug)]
 pub struct Skip {
     /// The name of a case; `*` matches any text.
@@ -14,6 +15,7 @@ pub struct Skip {
     matched: Cell<bool>,
 }
 
+/// The entries of `skips.toml`.
 #[derive(Debug, Default)]
 pub struct Skips(Vec<Skip>);
 
