@@ -1,4 +1,4 @@
-//! Certificates made on the spot, for trying things out.
+//! Generated certificates for tests.
 
 use super::tls::TlsIdentity;
 use rcgen::{
@@ -65,7 +65,7 @@ impl TestCertificates {
     ///
     /// If the system's random number generator fails.
     pub fn generate() -> io::Result<TestCertificates> {
-        let made = || -> Result<TestCertificates, rcgen::Error> {
+        let generate = || -> Result<TestCertificates, rcgen::Error> {
             let key = KeyPair::generate()?;
             let mut params = CertificateParams::new(Vec::new())?;
             params.distinguished_name = named(&[(DnType::CommonName, "Marula test authority")]);
@@ -85,7 +85,7 @@ impl TestCertificates {
                 client: issue(&issuer, &[], &client)?,
             })
         };
-        made().map_err(io::Error::other)
+        generate().map_err(io::Error::other)
     }
 
     /// Writes `ca.pem` and `client.pem`, the client certificate with its private key, into a
