@@ -377,7 +377,7 @@ mod tests {
         let rejected = |builder: TestServerBuilder| builder.settings().is_err();
         assert!(rejected(TestServerBuilder::default().version("4.0")));
         assert!(rejected(TestServerBuilder::default().parameter("unknown", 1)));
-        assert!(rejected(TestServerBuilder::default().compressors(&["lzma"])));
+        assert!(rejected(TestServerBuilder::default().compressors(["lzma"])));
         assert!(rejected(TestServerBuilder::default().auth("", "x")));
         assert!(rejected(TestServerBuilder::default().auth("u", "\u{7}")));
         let empty = TlsIdentity::new("", "");

@@ -171,7 +171,7 @@ impl Topology {
         self.member_gained();
     }
 
-    /// Makes a member electable or not. If there is no primary, a running member that becomes
+    /// Makes a member electable or not. Without a primary, a running member that becomes
     /// electable is elected.
     pub(crate) fn freeze(&mut self, index: usize, frozen: bool) {
         if let Some(member) = self.members.get_mut(index) {

@@ -101,9 +101,12 @@ impl Pipeline {
     pub(crate) fn run_on_one(&self, document: Document, env: &Env) -> Result<Document> {
         let mut document = document;
         for stage in &self.stages {
-            document = stage
-                .transform(&document, env)?
-                .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "an update stage gave no document"))?;
+            document = stage.transform(&document, env)?.ok_or_else(|| {
+                Error::new(
+                    code::INTERNAL_ERROR,
+                    "the pipeline of an update returned no document",
+                )
+            })?;
         }
         Ok(document)
     }

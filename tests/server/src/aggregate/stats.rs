@@ -48,7 +48,7 @@ impl Stats {
     pub(super) fn run(&self, source: Source<'_>) -> Result<Vec<Document>> {
         let name = source
             .collection
-            .ok_or_else(|| Error::new(code::INVALID_NAMESPACE, "the stage needs a collection"))?;
+            .ok_or_else(|| Error::new(code::INVALID_NAMESPACE, "the stage requires a collection"))?;
         let namespace = Namespace::new(source.database, name)?;
         let collection = source.catalog.get(&namespace);
         match self {

@@ -165,7 +165,10 @@ pub(crate) fn get_log(call: &Call<'_>) -> Result<Document> {
         Some(Bson::String(name)) if name == "global" || name == "startupWarnings" => {
             Ok(doc! { "totalLinesWritten": 0, "log": [] })
         }
-        _ => Err(Error::new(code::INVALID_OPTIONS, "No log named as asked")),
+        _ => Err(Error::new(
+            code::INVALID_OPTIONS,
+            "getLog requires '*', 'global' or 'startupWarnings'",
+        )),
     }
 }
 

@@ -19,7 +19,7 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
-    run_pipeline(call).map_err(|error| super::executor::of_aggregate(call, error))
+    run_pipeline(call).map_err(|error| super::error_prefix::of_aggregate(call, error))
 }
 
 fn run_pipeline(call: &Call<'_>) -> Result<Document> {

@@ -8,10 +8,10 @@ use crate::wire::connection::Client;
 use bson::{Bson, Document};
 
 /// The maximum size for drivers and mongos, in bytes.
-const LONGEST: usize = 512;
+const MAX_SIZE: usize = 512;
 /// The maximum size for mongod, in bytes: mongos forwards the metadata with additions.
-const LONGEST_OF_MONGOD: usize = 1024;
-const LONGEST_APP_NAME: usize = 128;
+const MAX_MONGOD_SIZE: usize = 1024;
+const MAX_APP_NAME_SIZE: usize = 128;
 
 /// Fails if the server rejects the document.
 pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -> Result<()> {
@@ -19,11 +19,11 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
         return Ok(());
     };
     let limit = if deployment.is_mongos() {
-        LONGEST
+        MAX_SIZE
     } else {
-        LONGEST_OF_MONGOD
+        MAX_MONGOD_SIZE
     };
-    if client.greeted {
+    if client.handshake_completed {
         return Err(Error::new(
             code::CLIENT_METADATA_CANNOT_BE_MUTATED,
             "The client metadata document may only be sent in the first hello",
@@ -36,7 +36,7 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
 /// Whether the document is larger than the handshake specification allows, though the server may
 /// accept it.
 pub(super) fn is_too_long_for_drivers(body: &Document) -> bool {
-    matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > LONGEST)
+    matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > MAX_SIZE)
 }
 
 fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
@@ -54,11 +54,11 @@ fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
     if let Some(application) = sub_document(metadata, "application")? {
         match application.get("name") {
             None => {}
-            Some(Bson::String(name)) if name.len() > LONGEST_APP_NAME => {
+            Some(Bson::String(name)) if name.len() > MAX_APP_NAME_SIZE => {
                 return Err(Error::new(
                     code::CLIENT_METADATA_APP_NAME_TOO_LARGE,
                     format!(
-                        "The 'application.name' field must be less then or equal to {LONGEST_APP_NAME} bytes in the client \
+                        "The 'application.name' field must be less then or equal to {MAX_APP_NAME_SIZE} bytes in the client \
                          metadata document"
                     ),
                 ));
@@ -129,7 +129,7 @@ mod tests {
             (with("application", doc! { "name": "x".repeat(128) }.into()), 0),
             (with("platform", "x".repeat(512).into()), 185),
         ] {
-            let code = check_document(&metadata.clone().into(), LONGEST)
+            let code = check_document(&metadata.clone().into(), MAX_SIZE)
                 .err()
                 .map_or(0, |e| e.code);
             assert_eq!(code, expected, "{metadata}");

@@ -70,7 +70,7 @@ fn may_have_read_concern(command: &Command, concern: &Document, body: &Document)
 pub(crate) fn misplaced_read_concern(command: &Command, body: &Document) -> Option<&'static str> {
     match body.get("readConcern") {
         Some(Bson::Document(concern)) if !may_have_read_concern(command, concern, body) => {
-            Some("the command does not take the level of a read concern")
+            Some("the command does not support a read concern level")
         }
         _ => None,
     }

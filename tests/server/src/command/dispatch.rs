@@ -3,8 +3,8 @@
 
 use super::waiting::{self, Ran};
 use super::{
-    Call, api_version, client_metadata, concerns, generic, hello, labels, older, read_preference, sasl,
-    table, transactional_write,
+    Call, api_version, client_metadata, concerns, generic, hello, labels, older_versions, read_preference,
+    sasl, table, transactional_write,
 };
 use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
@@ -55,7 +55,7 @@ pub(crate) async fn dispatch(
             }
         }
     };
-    if body.keys().next().is_some_and(|key| sasl::identifies(key)) {
+    if body.keys().next().is_some_and(|key| sasl::changes_identity(key)) {
         let user = lock(&client.session).user.clone();
         member
             .operations
@@ -136,7 +136,7 @@ async fn run_command(
             Err(error) => Err(error),
             Ok(()) if hello::is_hello(command.name) => {
                 let answered = hello::run(deployment, member, client, body, key).await;
-                client.greeted |= answered.is_ok();
+                client.handshake_completed |= answered.is_ok();
                 answered
             }
             Ok(()) => {
@@ -359,7 +359,7 @@ fn prepare(
     sasl::authorize(deployment, client, request)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
-    older::check_options(command, deployment.version, body)?;
+    older_versions::check_options(command, deployment.version, body)?;
     if command.admin_only && db != "admin" {
         return Err(Error::new(
             code::UNAUTHORIZED,

@@ -17,7 +17,7 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
-    query(call).map_err(|error| super::executor::of_find(call, error))
+    query(call).map_err(|error| super::error_prefix::of_find(call, error))
 }
 
 fn query(call: &Call<'_>) -> Result<Document> {

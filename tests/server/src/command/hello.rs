@@ -43,7 +43,10 @@ pub(crate) async fn run(
     body: &Document,
     key: &str,
 ) -> Result<Document> {
-    if client.balanced && !body.get("loadBalanced").is_some_and(crate::value::truthy) && !client.greeted {
+    if client.balanced
+        && !body.get("loadBalanced").is_some_and(crate::value::truthy)
+        && !client.handshake_completed
+    {
         return Err(Error::new(
             code::LOAD_BALANCER_SUPPORT_MISMATCH,
             "The server is being accessed through a load balancer, but this driver does not have load balancing enabled",
@@ -93,7 +96,7 @@ async fn await_change(
 ) -> Result<()> {
     let (Ok(process), Ok(counter)) = (seen.get_object_id("processId"), seen.get_i64("counter")) else {
         return Err(Error::type_mismatch(
-            "topologyVersion needs a processId and a counter",
+            "topologyVersion requires a processId and a counter",
         ));
     };
     // Subscribed before the check, so that no change is missed.

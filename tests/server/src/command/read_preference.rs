@@ -14,7 +14,7 @@ const MODES: [&str; 5] = [
     "nearest",
 ];
 /// The minimum of `maxStalenessSeconds`.
-const LEAST_STALENESS: i64 = 90;
+const MIN_STALENESS_SECONDS: i64 = 90;
 
 /// Fails if the read preference is invalid.
 pub(super) fn check(body: &Document) -> Result<()> {
@@ -73,9 +73,11 @@ fn check_document(preference: &Document) -> Result<()> {
             Some(_) if mode == "primary" => Err(Error::bad_value(
                 "maxStalenessSeconds can not be set for the primary mode",
             )),
-            Some(seconds) if seconds < LEAST_STALENESS => Err(Error::new(
+            Some(seconds) if seconds < MIN_STALENESS_SECONDS => Err(Error::new(
                 code::MAX_STALENESS_OUT_OF_RANGE,
-                format!("$readPreference.maxStalenessSeconds value can not be less than {LEAST_STALENESS}"),
+                format!(
+                    "$readPreference.maxStalenessSeconds value can not be less than {MIN_STALENESS_SECONDS}"
+                ),
             )),
             Some(_) => Ok(()),
             None => wrong_type(

@@ -15,7 +15,7 @@ use bson::{Binary, Bson, Document, doc};
 use std::sync::MutexGuard;
 
 /// Commands that do not require authentication.
-const OPEN: [&str; 13] = [
+const UNAUTHENTICATED_COMMANDS: [&str; 13] = [
     "hello",
     "isMaster",
     "ping",
@@ -32,12 +32,12 @@ const OPEN: [&str; 13] = [
 ];
 
 /// Whether a command does not require authentication.
-pub(super) fn is_open(command: &str) -> bool {
-    OPEN.contains(&command)
+pub(super) fn allows_unauthenticated(command: &str) -> bool {
+    UNAUTHENTICATED_COMMANDS.contains(&command)
 }
 
 /// Whether a command can change the user or the application name of a connection.
-pub(super) fn identifies(command: &str) -> bool {
+pub(super) fn changes_identity(command: &str) -> bool {
     super::hello::is_hello(command)
         || matches!(command, "saslStart" | "saslContinue" | "authenticate" | "logout")
 }
@@ -45,7 +45,7 @@ pub(super) fn identifies(command: &str) -> bool {
 /// Fails with 13 Unauthorized if the user's roles do not grant the privileges of the command.
 pub(super) fn authorize(deployment: &Deployment, client: &Client, request: Request<'_>) -> Result<()> {
     check_user(deployment, client, request.name)?;
-    if !deployment.users.required || OPEN.contains(&request.name) {
+    if !deployment.users.required || UNAUTHENTICATED_COMMANDS.contains(&request.name) {
         return Ok(());
     }
     match lock(&client.session).user.clone() {
@@ -65,7 +65,10 @@ pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
 /// Fails with 13 Unauthorized if the command requires authentication and the connection is not
 /// authenticated.
 pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
-    if !deployment.users.required || OPEN.contains(&command) || lock(&client.session).user.is_some() {
+    if !deployment.users.required
+        || UNAUTHENTICATED_COMMANDS.contains(&command)
+        || lock(&client.session).user.is_some()
+    {
         return Ok(());
     }
     Err(Error::new(
@@ -93,7 +96,7 @@ fn payload(body: &Document) -> Result<Vec<u8>> {
             .map_err(|_| failed()),
         _ => Err(Error::new(
             code::AUTHENTICATION_FAILED,
-            "saslStart needs a payload",
+            "saslStart requires a payload",
         )),
     }
 }

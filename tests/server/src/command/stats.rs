@@ -58,7 +58,7 @@ pub(crate) fn db_stats(call: &Call<'_>) -> Result<Document> {
         "indexSize": scaled(index_storage),
         "totalSize": scaled(storage + index_storage),
         "scaleFactor": scale,
-        // There is no file system; MongoDB reports -1 in this case, too.
+        // MongoDB also reports -1 if the data is not on a file system.
         "fsUsedSize": -1.0,
         "fsTotalSize": -1.0,
     };

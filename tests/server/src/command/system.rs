@@ -128,7 +128,7 @@ pub(crate) fn list_commands(call: &Call<'_>) -> Result<Document> {
             let versions: &[&str] = if command.api_v1 { &["1"] } else { &[] };
             let described = doc! {
                 "help": "",
-                "requiresAuth": !super::sasl::is_open(command.name),
+                "requiresAuth": !super::sasl::allows_unauthenticated(command.name),
                 "secondaryOk": command.access == Access::Always,
                 "adminOnly": command.admin_only,
                 "apiVersions": versions,

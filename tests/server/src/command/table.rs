@@ -472,7 +472,7 @@ const COMMANDS: &[Command] = &[
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS
         .iter()
-        .chain(super::table_more::COMMANDS)
+        .chain(super::table_admin::COMMANDS)
         .map(|command| command.name)
 }
 
@@ -480,7 +480,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn all(deployment: &Deployment) -> impl Iterator<Item = &'static Command> {
     COMMANDS
         .iter()
-        .chain(super::table_more::COMMANDS)
+        .chain(super::table_admin::COMMANDS)
         .filter(|command| find(command.name, deployment).is_some())
 }
 
@@ -493,7 +493,7 @@ pub(crate) fn find(name: &str, deployment: &Deployment) -> Option<&'static Comma
     };
     COMMANDS
         .iter()
-        .chain(super::table_more::COMMANDS)
+        .chain(super::table_admin::COMMANDS)
         .find(|command| command.name == name || command.aliases.contains(&name))
         .filter(|command| command.on == Process::Any || command.on == process)
         .filter(|command| deployment.version.at_least(command.since.0, command.since.1))

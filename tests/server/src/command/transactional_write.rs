@@ -11,8 +11,8 @@ use bson::{Bson, Document};
 
 /// The maximum number of inserts in a storage transaction, and the number of bytes that completes
 /// one.
-const INSERTS: usize = 500;
-const INSERT_BYTES: usize = 256 * 1024;
+const MAX_GROUP_INSERTS: usize = 500;
+const FULL_GROUP_BYTES: usize = 256 * 1024;
 
 /// The effect of the fail point on a write.
 pub(super) struct Failure {
@@ -88,7 +88,7 @@ fn group_size(list: &str, statements: &[Bson]) -> usize {
             return index.max(1);
         };
         bytes += document_size(document);
-        if bytes >= INSERT_BYTES || index + 1 == INSERTS {
+        if bytes >= FULL_GROUP_BYTES || index + 1 == MAX_GROUP_INSERTS {
             return index + 1;
         }
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn inserts_share_a_storage_transaction() {
-        let big = Bson::from(doc! { "text": "x".repeat(INSERT_BYTES) });
+        let big = Bson::from(doc! { "text": "x".repeat(FULL_GROUP_BYTES) });
         let small = Bson::from(doc! { "a": 1 });
         assert_eq!(group_size("documents", &vec![small.clone(); 3]), 3);
         assert_eq!(group_size("documents", &vec![small.clone(); 600]), 500);

@@ -4,7 +4,7 @@ use super::Call;
 use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
-use super::older::check_replacement;
+use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
 use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
@@ -256,7 +256,7 @@ impl Write<'_> {
         let old = collection
             .record(id)
             .cloned()
-            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")))?;
+            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} does not exist")))?;
         let (_, position) = self.filter.matches_with_position(&old, self.env)?;
         let new = self.update.apply(&old, self.target(position))?;
         if self.update.is_replacement() {

@@ -224,9 +224,11 @@ pub(crate) fn users_info(call: &Call<'_>) -> Result<Document> {
             Bson::String(name) => Ok(UserName::new(db, name)),
             Bson::Document(spec) => match (spec.get_str("user"), spec.get_str("db")) {
                 (Ok(user), Ok(db)) => Ok(UserName::new(db, user)),
-                _ => Err(Error::bad_value("usersInfo needs the fields 'user' and 'db'")),
+                _ => Err(Error::bad_value("usersInfo requires the fields 'user' and 'db'")),
             },
-            _ => Err(Error::type_mismatch("usersInfo needs names, or documents")),
+            _ => Err(Error::type_mismatch(
+                "usersInfo requires a name, a document or an array of them",
+            )),
         }
     };
     let users = &call.deployment.users;

@@ -11,7 +11,7 @@ use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
 /// The maximum depth of views on views.
-const DEEPEST: usize = 20;
+const MAX_VIEW_DEPTH: usize = 20;
 
 /// The collection with the view definitions of a database.
 pub(crate) const SYSTEM_VIEWS: &str = "system.views";
@@ -67,7 +67,7 @@ pub(crate) fn check_graph(catalog: &Catalog, namespace: &Namespace, view: &View)
 }
 
 fn follow(catalog: &Catalog, namespace: &Namespace, view: &View, path: &mut Vec<String>) -> Result<()> {
-    if path.len() > DEEPEST {
+    if path.len() > MAX_VIEW_DEPTH {
         return Err(too_deep());
     }
     for source in sources(view) {
@@ -224,7 +224,7 @@ pub(crate) fn readable<'c>(
 fn too_deep() -> Error {
     Error::new(
         code::VIEW_DEPTH_LIMIT_EXCEEDED,
-        format!("View depth is limited to {DEEPEST}"),
+        format!("View depth is limited to {MAX_VIEW_DEPTH}"),
     )
 }
 
@@ -245,7 +245,7 @@ fn rows<'c>(
     let Some(view) = &collection.view else {
         return Ok(Some(Cow::Borrowed(collection)));
     };
-    if depth >= DEEPEST {
+    if depth >= MAX_VIEW_DEPTH {
         return Err(too_deep());
     }
     let on = Namespace::new(&namespace.database, &view.on)?;

@@ -16,7 +16,7 @@ const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
 /// fixed intervals (PyMongo: 500 ms) rely on that.
 const SCOPE_START: Duration = Duration::from_millis(50);
 /// The maximum `sleep` of a filter.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 
 /// The result of trying to run a command.
 pub(super) enum Ran {
@@ -34,7 +34,7 @@ pub(super) async fn run(
     member: &Member,
 ) -> Result<Document> {
     if let Some(time) = sleep_in_filter(body) {
-        tokio::time::sleep(time.min(LONGEST_SLEEP) + SCOPE_START).await;
+        tokio::time::sleep(time.min(MAX_SLEEP) + SCOPE_START).await;
     }
     let awaits = match body.iter().next() {
         Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id) == Some(true),

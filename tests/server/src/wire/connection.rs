@@ -31,7 +31,7 @@ pub(crate) struct Client {
     /// The connection came through a load balancer.
     pub(crate) balanced: bool,
     /// The first hello has been answered.
-    pub(crate) greeted: bool,
+    pub(crate) handshake_completed: bool,
     /// The authentication state.
     pub(crate) session: Mutex<Session>,
     /// The negotiated compressors, in the client's order.
@@ -57,7 +57,7 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         certificate_subject,
         app_name: None,
         balanced,
-        greeted: false,
+        handshake_completed: false,
         session: Mutex::default(),
         compressors: Vec::new(),
     };
