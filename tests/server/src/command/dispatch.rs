@@ -134,7 +134,7 @@ async fn answer(
             Err(error) => Err(error),
             Ok(()) if hello::is_hello(command.name) => {
                 let answered = hello::run(deployment, member, client, body, key).await;
-                client.greeted |= answered.is_ok();
+                client.handshake_complete |= answered.is_ok();
                 answered
             }
             Ok(()) => {

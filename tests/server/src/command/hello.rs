@@ -42,7 +42,10 @@ pub(crate) async fn run(
     body: &Document,
     key: &str,
 ) -> Result<Document> {
-    if client.balanced && !body.get("loadBalanced").is_some_and(crate::value::truthy) && !client.greeted {
+    if client.load_balanced
+        && !body.get("loadBalanced").is_some_and(crate::value::truthy)
+        && !client.handshake_complete
+    {
         return Err(Error::new(
             code::LOAD_BALANCER_SUPPORT_MISMATCH,
             "The server is being accessed through a load balancer, but this driver does not have load balancing enabled",
@@ -179,7 +182,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
             reply.insert("msg", "isdbgrid");
         }
     }
-    if client.balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
+    if client.load_balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
         reply.insert("serviceId", topology.members[member.index].process_id);
     }
     reply.extend(doc! {
