@@ -23,7 +23,7 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
     } else {
         MAX_MONGOD_SIZE
     };
-    if client.handshake_completed {
+    if client.handshake_complete {
         return Err(Error::new(
             code::CLIENT_METADATA_CANNOT_BE_MUTATED,
             "The client metadata document may only be sent in the first hello",

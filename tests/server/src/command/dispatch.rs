@@ -136,7 +136,7 @@ async fn run_command(
             Err(error) => Err(error),
             Ok(()) if hello::is_hello(command.name) => {
                 let answered = hello::run(deployment, member, client, body, key).await;
-                client.handshake_completed |= answered.is_ok();
+                client.handshake_complete |= answered.is_ok();
                 answered
             }
             Ok(()) => {

@@ -43,9 +43,9 @@ pub(crate) async fn run(
     body: &Document,
     key: &str,
 ) -> Result<Document> {
-    if client.balanced
+    if client.load_balanced
         && !body.get("loadBalanced").is_some_and(crate::value::truthy)
-        && !client.handshake_completed
+        && !client.handshake_complete
     {
         return Err(Error::new(
             code::LOAD_BALANCER_SUPPORT_MISMATCH,
@@ -183,7 +183,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
             reply.insert("msg", "isdbgrid");
         }
     }
-    if client.balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
+    if client.load_balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
         reply.insert("serviceId", topology.members[member.index].process_id);
     }
     reply.extend(doc! {

@@ -133,7 +133,10 @@ impl Catalog {
         }
         let existed = self.definitions.iter().any(|change| {
             change.namespace.database == database
-                && matches!(change.what, super::change::What::Definition(Definition::Drop))
+                && matches!(
+                    change.operation,
+                    super::change::ChangeOperation::Definition(Definition::Drop)
+                )
         });
         if existed {
             self.definitions.push(Change::drop_database(database));

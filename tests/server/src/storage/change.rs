@@ -14,7 +14,7 @@ const MAX_OPLOG_ENTRIES: usize = 100_000;
 pub(crate) struct Change {
     pub(crate) namespace: Namespace,
     pub(crate) uuid: Option<bson::Uuid>,
-    pub(crate) what: What,
+    pub(crate) operation: ChangeOperation,
     /// The type of the namespace: `collection`, `view` or `timeseries`.
     pub(crate) kind: &'static str,
     /// Whether the collection has `changeStreamPreAndPostImages` enabled.
@@ -23,7 +23,7 @@ pub(crate) struct Change {
 
 /// The operation of a change.
 #[derive(Debug, Clone)]
-pub(crate) enum What {
+pub(crate) enum ChangeOperation {
     Record(RecordChange),
     Definition(Definition),
 }
@@ -52,7 +52,7 @@ impl Change {
         Change {
             namespace: namespace.clone(),
             uuid: Some(uuid),
-            what: What::Record(record),
+            operation: ChangeOperation::Record(record),
             kind: "collection",
             images,
         }
@@ -66,7 +66,7 @@ impl Change {
         Change {
             namespace: namespace.clone(),
             uuid: collection.view.is_none().then_some(collection.uuid),
-            what: What::Definition(definition),
+            operation: ChangeOperation::Definition(definition),
             kind: collection.kind(),
             images: false,
         }
@@ -79,7 +79,7 @@ impl Change {
                 collection: String::new(),
             },
             uuid: None,
-            what: What::Definition(Definition::DropDatabase),
+            operation: ChangeOperation::Definition(Definition::DropDatabase),
             kind: "collection",
             images: false,
         }
@@ -87,18 +87,18 @@ impl Change {
 
     /// Returns whether the change creates a collection.
     pub(super) fn creates(&self) -> bool {
-        matches!(self.what, What::Definition(Definition::Create))
+        matches!(self.operation, ChangeOperation::Definition(Definition::Create))
     }
 
     fn size(&self) -> usize {
-        let documents = match &self.what {
-            What::Record(RecordChange::Insert(_, document) | RecordChange::Delete(_, document)) => {
-                crate::value::document_size(document)
-            }
-            What::Record(RecordChange::Replace { old, new, .. }) => {
+        let documents = match &self.operation {
+            ChangeOperation::Record(
+                RecordChange::Insert(_, document) | RecordChange::Delete(_, document),
+            ) => crate::value::document_size(document),
+            ChangeOperation::Record(RecordChange::Replace { old, new, .. }) => {
                 crate::value::document_size(old) + crate::value::document_size(new)
             }
-            What::Definition(_) => 0,
+            ChangeOperation::Definition(_) => 0,
         };
         documents + 256
     }

@@ -3,12 +3,12 @@
 pub(crate) mod catalog;
 pub(crate) mod change;
 pub(crate) mod collection;
-mod figures;
 pub(crate) mod index;
 pub(crate) mod index_relation;
 pub(crate) mod index_spec;
 pub(crate) mod key;
 pub(crate) mod namespace;
+mod statistics;
 pub(crate) mod ttl;
 
 pub(crate) use catalog::Catalog;

@@ -29,9 +29,9 @@ pub(crate) struct Client {
     /// The subject of the verified client certificate.
     pub(crate) certificate_subject: Option<String>,
     /// The connection came through a load balancer.
-    pub(crate) balanced: bool,
+    pub(crate) load_balanced: bool,
     /// The first hello has been answered.
-    pub(crate) handshake_completed: bool,
+    pub(crate) handshake_complete: bool,
     /// The authentication state.
     pub(crate) session: Mutex<Session>,
     /// The negotiated compressors, in the client's order.
@@ -39,7 +39,12 @@ pub(crate) struct Client {
 }
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deployment>, member: Arc<Member>) {
+pub(crate) async fn serve(
+    socket: Socket,
+    load_balanced: bool,
+    deployment: Arc<Deployment>,
+    member: Arc<Member>,
+) {
     let _counted = deployment.events.connection_opened();
     // The TLS handshake has reported the error to the client.
     let Ok(accepted) = socket.open(deployment.tls.clone()).await else {
@@ -56,8 +61,8 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         peer,
         certificate_subject,
         app_name: None,
-        balanced,
-        handshake_completed: false,
+        load_balanced,
+        handshake_complete: false,
         session: Mutex::default(),
         compressors: Vec::new(),
     };
