@@ -1,5 +1,4 @@
-//! What the log holds of later SRV lookups. Alone in its process, since `tracing` takes the subscriber of whichever thread comes
-//! first for that of all while there is only one.
+//! Log messages about later SRV lookups.
 
 use std::{sync::Arc, time::Duration};
 
