@@ -20,12 +20,12 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
         .expect("the server starts");
     let commands = Arc::new(Mutex::new(Vec::new()));
     let mut options = ClientOptions::parse(&server.uri()).expect("the server's connection string");
-    let heard = Arc::clone(&commands);
+    let received = Arc::clone(&commands);
     options.command_listener = Some(EventListener::new(move |event| {
         if let CommandEvent::Started(started) = event {
             let command =
                 marula_driver::bson::decode_document(started.command.as_bytes()).expect("a command");
-            heard.lock().expect("no test panics with it").push(command);
+            received.lock().expect("no test panics with it").push(command);
         }
     }));
     (server, Client::with_options(options).expect("a client"), commands)

@@ -76,14 +76,14 @@ impl Ledger {
         self.asking -= 1;
     }
 
-    /// Compares with the machine, whose actions have all been taken. `blamed` requests are about to hear of a failure.
+    /// Compares with the machine, whose actions have all been taken. `failing` requests are about to get the error of an establishment.
     ///
     /// # Panics
     /// When they differ.
-    pub fn agrees_with(&self, counts: Counts, blamed: usize) {
+    pub fn agrees_with(&self, counts: Counts, failing: usize) {
         assert_eq!(
             (self.alive.len(), self.asking),
-            (counts.total, counts.waiting + blamed)
+            (counts.total, counts.waiting + failing)
         );
         let idle = self.established.difference(&self.in_use).count();
         assert_eq!(idle, counts.available, "idle connections");

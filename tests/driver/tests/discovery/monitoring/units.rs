@@ -56,10 +56,10 @@ fn server_discovery_and_monitoring_prose_6_error_parsing() {
             pool_generation: 0,
             service_id: None,
         };
-        let verdict = sdam::judge(&topology, &address, &failure);
+        let action = sdam::handle_application_error(&topology, &address, &failure);
         assert!(
-            verdict.mark_unknown && verdict.check_now && !verdict.clear_pool,
-            "{reply}: {verdict:?}"
+            action.mark_unknown && action.check_now && !action.clear_pool,
+            "{reply}: {action:?}"
         );
         let failed = ServerDescription::failed(address.clone(), &error, None, Instant::now());
         sdam::apply(&mut topology, failed);
