@@ -159,7 +159,7 @@ pub struct Order {
 /// A decimal from its text.
 ///
 /// # Panics
-/// When the text is no number.
+/// When the text is not a number.
 #[must_use]
 pub fn decimal(text: &str) -> Decimal128 {
     text.parse().expect("a decimal number")

@@ -22,7 +22,10 @@ fn run(bytes: &[u8]) {
     let mut compression = Compression::new(CompressionSettings::new(&ALL, None));
     let mut target = Vec::new();
     let Ok(length) = compression.unpack(bytes, LIMIT, &mut target) else {
-        assert!(target.len() <= LIMIT, "memory for a message that nobody may send");
+        assert!(
+            target.len() <= LIMIT,
+            "memory for a message larger than the limit"
+        );
         return;
     };
     assert!(length <= LIMIT && target.len() == length);

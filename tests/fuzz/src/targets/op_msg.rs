@@ -26,7 +26,7 @@ fn run(bytes: &[u8]) {
     {
         assert!(
             (HEADER_LENGTH..=LIMIT).contains(&header.length),
-            "a length that nobody may allocate"
+            "an allocation larger than the limit"
         );
     }
     // The connection hands over a message of the length that its header names.

@@ -6,7 +6,7 @@ use marula::prelude::*;
 use marula::{Collection, Filter, Update};
 use marula_odm_tests::{Env, Line, Order, decimal, order};
 
-/// So many orders, each of tea and a cup.
+/// This many orders, each of tea and a cup.
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();

@@ -1,4 +1,4 @@
-//! What `opaque` takes: types that are no dates, and dates that say how they are stored.
+//! What `opaque` takes: types that are not dates, and dates that say how they are stored.
 
 use marula::Document;
 use marula::prelude::*;
