@@ -1,4 +1,4 @@
-//! A server that answers commands with the replies it is given, and says in hello what it is given.
+//! A server that answers commands with configured replies, and has a configurable hello reply.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! A server that answers the handshake well and breaks the rules afterwards, in one chosen way.
+//! A server that answers the handshake correctly and then breaks the protocol in one configured way.
 
 use std::{
     net::SocketAddr,

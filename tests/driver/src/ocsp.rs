@@ -1,4 +1,4 @@
-//! OCSP from the other side: responses, written with a few lines of DER, and a responder that gives them out.
+//! The server side of OCSP: DER-encoded responses, and a responder that serves them.
 
 mod responder;
 

@@ -1,4 +1,4 @@
-//! A listener that counts what happens to the connections of a client.
+//! A pool listener that counts the events of a client's connections.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
-//! A SOCKS5 proxy on loopback, with or without login, that can also break the protocol in one chosen way. Independent of the
-//! driver's own code.
+//! A SOCKS5 proxy on loopback, with or without authentication, that can also break the protocol in one
+//! configured way. Independent of the driver's implementation.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,5 @@
-//! Just enough of the wire protocol to write a server that breaks it. Independent of the driver's own.
+//! The part of the wire protocol that misbehaving servers need. Independent of the driver's
+//! implementation.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Where encoding and decoding must fail, and what the errors say.
+//! Values that must not be encoded or decoded, and their error messages.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

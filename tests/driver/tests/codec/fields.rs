@@ -1,5 +1,5 @@
-//! Fields of structs in documents that have them otherwise than the struct: in another order, fewer, more, twice, or with
-//! names that begin alike.
+//! Documents whose fields differ from those of the struct: another order, fewer, more, duplicates, or
+//! names with a common prefix.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Connection strings and options that cannot be used.
+//! Invalid connection strings and options.
 
 use marula_driver::{Client, ErrorKind, bson::doc, options::ClientOptions};
 

@@ -1,5 +1,5 @@
-//! More tasks than connections: how many connections are made at once, which request gets the next one, and which fails since
-//! there is none; at a standalone server, a replica set, a sharded cluster and a load balancer.
+//! More tasks than connections: how many connections are established at once, the order of the wait
+//! queue, and its timeouts; on a standalone server, a replica set, a sharded cluster and a load balancer.
 
 use std::{
     sync::{

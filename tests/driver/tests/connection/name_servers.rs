@@ -1,4 +1,4 @@
-//! Name servers that fail, lie, or say more than fits.
+//! Name servers that fail, send wrong answers, or answers larger than a packet.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What listeners hear of pools and of discovery, through the public API.
+//! Pool events and SDAM events through the public API.
 
 use std::{
     sync::{Arc, Mutex},

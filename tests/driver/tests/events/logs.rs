@@ -1,4 +1,4 @@
-//! What the driver logs: the prose tests of the Command Logging and Monitoring specification, levels and limits.
+//! Log messages: the prose tests of the Command Logging and Monitoring specification, levels and limits.
 
 use marula_driver::{
     Client,

@@ -1,4 +1,4 @@
-//! What tasks know of their writes, and whether the server agrees.
+//! The writes that tasks know to be acknowledged, compared with the stored documents.
 
 use std::collections::BTreeSet;
 

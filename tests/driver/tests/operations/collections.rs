@@ -1,4 +1,5 @@
-//! Changing collections, commands that open cursors, search indexes, and options that depend on the server's version.
+//! `collMod`, commands that open cursors, search indexes, and options that depend on the version of the
+//! server.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,5 @@
-//! Many tasks on few connections, on either kind of runtime, and a client used from another runtime than its own.
+//! Many tasks on few connections, on both kinds of runtime, and a client used from another runtime than
+//! its own.
 
 use std::{
     sync::{

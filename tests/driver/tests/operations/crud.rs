@@ -1,4 +1,4 @@
-//! Inserting, finding, changing and deleting documents.
+//! Inserting, finding, updating and deleting documents.
 
 use marula_driver::{
     ErrorKind, IntoUpdate, WriteFailure,

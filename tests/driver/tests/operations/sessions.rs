@@ -1,4 +1,4 @@
-//! Sessions of the application: what their commands carry, and what they refuse.
+//! Explicit sessions: the fields they add to commands, and the uses they refuse.
 
 use futures_util::future::join_all;
 use marula_driver::{

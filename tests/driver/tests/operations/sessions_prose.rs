@@ -1,4 +1,4 @@
-//! Prose tests of the Sessions specification that need servers without sessions, or a look at the cluster time.
+//! Prose tests of the Sessions specification that need servers without sessions, or the cluster time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! No mistake of the application, and no reply that lacks what an operation needs, changes what the client knows of its server:
-//! the description stays, the pool is not cleared, and the connection is used again.
+//! Errors caused by the application, and replies with missing fields, do not change the description of
+//! the server: the pool is not cleared, and the connection is used again.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! Keeps book of a pool's events.
+//! Records a pool's events and checks their order.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Compressed messages as a server sends them: the frame, and what the three compressors make of its content.
+//! Compressed messages of servers: the frame, and decompression by each of the three compressors.
 
 use marula_driver::{
     bson::{doc, to_vec},

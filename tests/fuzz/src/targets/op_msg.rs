@@ -1,4 +1,4 @@
-//! Messages as a server sends them: the header, OP_MSG, and the replies in it.
+//! Messages of servers: the header, OP_MSG, and the replies in it.
 
 use marula_driver::{
     bson::{doc, to_vec},

@@ -1,4 +1,4 @@
-//! Discovery under random replies, failures and elections: what must hold of every description.
+//! Discovery under random replies, failures and elections: invariants of every description.
 
 use std::{
     collections::BTreeSet,

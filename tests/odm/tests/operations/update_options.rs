@@ -1,4 +1,4 @@
-//! Typed and raw parts of one call side by side.
+//! Typed and raw parts in one call.
 
 use marula::bson::doc;
 use marula::driver::options::ReturnDocument;

@@ -1,5 +1,5 @@
-//! Dropping an operation at each poll while it waits for a connection: for a server, in the queue, for its turn to establish
-//! one.
+//! Dropping an operation at each poll while it waits for a connection: for server selection, in the wait
+//! queue, for permission to establish one.
 
 use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{

@@ -1,4 +1,4 @@
-//! Dropping cursors, and what reads them.
+//! Dropping cursors, and the futures that read from them.
 
 use std::{
     pin::pin,

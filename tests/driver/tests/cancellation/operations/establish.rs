@@ -1,4 +1,5 @@
-//! Dropping the opening of a connection at each of its polls: name, socket, encryption, handshake, login.
+//! Dropping the establishment of a connection at each poll: name resolution, socket, TLS, handshake,
+//! authentication.
 
 use std::{net::SocketAddr, time::Duration};
 

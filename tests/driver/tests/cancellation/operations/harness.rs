@@ -1,4 +1,5 @@
-//! A server, a proxy before it, a client of one connection through the proxy, and a client beside it.
+//! A server, a proxy before it, a client with one connection through the proxy, and a client without the
+//! proxy.
 
 use std::{
     pin::Pin,

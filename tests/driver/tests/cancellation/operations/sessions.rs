@@ -1,4 +1,5 @@
-//! The session of a dropped operation: the server may still run its command, so no other operation gets the session's id.
+//! The session of a dropped operation: the server may still run its command, so no other operation gets
+//! the session's id.
 
 use futures_util::StreamExt;
 use marula_driver::{

@@ -1,4 +1,4 @@
-//! The moments.
+//! The states in which a client ends.
 
 use marula_driver_tests::{Proxy, Topology, proxy::Fate};
 use marula_test_server::TestServer;

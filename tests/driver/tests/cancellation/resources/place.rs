@@ -1,4 +1,4 @@
-//! A client on its way to some moment, and what must be gone after its end.
+//! A client in a given state, and the checks after its end.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! From names to addresses, and from several addresses to one connection.
+//! Name resolution, and connecting to one of several addresses.
 
 use std::{io, net::IpAddr, time::Duration};
 

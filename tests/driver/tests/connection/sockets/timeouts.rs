@@ -1,4 +1,4 @@
-//! `socketTimeoutMS` limits every wait of a command.
+//! `socketTimeoutMS` limits each read and write of a command.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Proxies that break the protocol, at every byte, and those that refuse.
+//! Proxies that break the protocol at each byte, and proxies that refuse.
 
 use std::{io, sync::Arc, time::Duration};
 

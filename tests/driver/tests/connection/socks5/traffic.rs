@@ -1,4 +1,4 @@
-//! What goes through a proxy, and what is asked of whom.
+//! Which connections use the proxy, and which names it resolves.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What errors of operations say about a server, and whether it is checked at once.
+//! Application errors: how they change the description of a server, and whether they request an immediate
+//! check.
 
 use std::time::Duration;
 

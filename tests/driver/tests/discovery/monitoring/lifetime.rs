@@ -1,4 +1,4 @@
-//! What monitors use, and that nothing of it outlives the client.
+//! The connections and tasks of monitors end with the client.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! A server that refuses connections because it has too many: pools stay as they are.
+//! A server that closes connections above its limit: pools are not cleared.
 
 use std::{
     net::SocketAddr,

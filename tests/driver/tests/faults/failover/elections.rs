@@ -1,4 +1,4 @@
-//! The primary changes while everybody lives.
+//! Elections while all members run.
 
 use marula_driver::{Client, bson::doc};
 

@@ -1,4 +1,4 @@
-//! Sixty-four tasks that read and write through proxies, and what must be true whatever happens meanwhile.
+//! Sixty-four tasks that read and write through proxies, and the checks that hold during every failure.
 
 use std::{
     sync::{

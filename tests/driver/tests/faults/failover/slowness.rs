@@ -1,4 +1,4 @@
-//! A member that answers, but late.
+//! A member whose replies are slow.
 
 use std::{
     sync::{

@@ -1,4 +1,5 @@
-//! A reply cut at each of its bytes: the operation fails as it should, and the next one works.
+//! Replies truncated at each byte: the operation fails with the expected error, and the next one
+//! succeeds.
 
 use std::{
     pin::Pin,

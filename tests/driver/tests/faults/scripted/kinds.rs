@@ -1,4 +1,4 @@
-//! What can go wrong, and with which exchange.
+//! The kinds of faults, and the exchanges they apply to.
 
 use marula_driver_tests::proxy::{Exchange, Fate, Place};
 

@@ -1,4 +1,4 @@
-//! What was done to whom, and what became of the client.
+//! A table of the faults of each target, and of the operations that succeeded after them.
 
 use std::{collections::BTreeMap, fmt};
 

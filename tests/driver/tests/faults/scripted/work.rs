@@ -1,4 +1,4 @@
-//! What tasks do while connections fail.
+//! The operations of the tasks while connections fail.
 
 use std::{
     future::{IntoFuture, poll_fn},

@@ -1,4 +1,4 @@
-//! What is compressed: everything, but for handshakes, logins and what else holds a secret.
+//! Which commands are compressed: all but handshakes, authentication and other commands with secrets.
 
 use marula_driver::{
     Client, ErrorKind, WriteModel,

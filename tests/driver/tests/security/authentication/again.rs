@@ -1,4 +1,4 @@
-//! Servers that want a user to log in again on a connection in use (ReauthenticationRequired).
+//! Reauthentication of connections in use (ReauthenticationRequired).
 
 use marula_driver::{
     Client, ErrorKind,

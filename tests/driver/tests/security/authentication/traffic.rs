@@ -1,4 +1,4 @@
-//! What is sent to whom when clients log in, and what becomes of a server where they cannot.
+//! The messages of authentication, and the effect of its failures on servers and pools.
 
 use std::sync::{Arc, Mutex};
 

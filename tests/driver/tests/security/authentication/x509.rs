@@ -1,4 +1,4 @@
-//! Logging in by certificate, and by password over encrypted connections, on servers that encrypt themselves.
+//! MONGODB-X509, and passwords over TLS, on servers with TLS.
 
 use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc, options::ClientOptions};
 use marula_driver_tests::{Encrypted, tls::Authority};

@@ -1,4 +1,4 @@
-//! What responders say, and what they fail to say.
+//! Responses of OCSP responders, and responders that fail.
 
 use marula_driver_tests::ocsp::{Reply, Responder, Signer, UNREACHABLE, failure};
 

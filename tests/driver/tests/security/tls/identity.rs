@@ -1,4 +1,4 @@
-//! Who is who: certificates of server and client.
+//! The identity of server and client: names in certificates.
 
 use std::{error::Error as _, io};
 

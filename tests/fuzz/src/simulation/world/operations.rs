@@ -1,4 +1,4 @@
-//! Operations: selection, check-out, replies and retries, as the executor joins them.
+//! Operations: selection, check-out, replies and retries, as the executor runs them.
 
 use super::*;
 
