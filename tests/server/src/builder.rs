@@ -205,8 +205,7 @@ impl TestServerBuilder {
         let started = handle
             .spawn(listen(settings, self.port))
             .await
-            .map_err(io::Error::other)
-            .flatten();
+            .unwrap_or_else(|error| Err(io::Error::other(error)));
         match started {
             Ok(started) => Ok(TestServer::new(runtime, started)),
             Err(error) => {

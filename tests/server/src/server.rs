@@ -163,7 +163,7 @@ impl TestServer {
         };
         let (member, deployment) = (Arc::clone(member), Arc::clone(&self.deployment));
         let start = async move { member.restart(&deployment).await };
-        runtime.spawn(start).await.map_err(io::Error::other).flatten()?;
+        runtime.spawn(start).await.map_err(io::Error::other)??;
         self.deployment
             .change_topology(|topology| topology.restart(index));
         Ok(())
