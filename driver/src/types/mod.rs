@@ -13,4 +13,5 @@ pub(crate) mod read_preference;
 pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;
+pub(crate) mod text;
 pub(crate) mod variables;

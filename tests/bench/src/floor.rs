@@ -10,11 +10,9 @@ use crate::encode;
 /// The address of the server that operations go to: the first of the connection string, which is the primary of a set.
 ///
 /// # Errors
-/// When it is no connection string.
+/// When it is not a connection string.
 pub fn address(uri: &str) -> Result<&str, Failure> {
-    let rest = uri
-        .strip_prefix("mongodb://")
-        .ok_or("this is no connection string")?;
+    let rest = uri.strip_prefix("mongodb://").ok_or("not a connection string")?;
     let hosts = rest.split(['/', '?']).next().unwrap_or(rest);
     Ok(hosts.split(',').next().unwrap_or(hosts))
 }

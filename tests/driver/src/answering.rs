@@ -1,4 +1,4 @@
-//! A server that answers commands with the replies it is given, and says in hello what it is given.
+//! A server that answers commands with configured replies, and has a configurable hello reply.
 
 use std::{
     collections::VecDeque,
@@ -29,7 +29,7 @@ pub struct AnsweringServer {
 #[derive(Clone, Debug)]
 enum Reply {
     Body(Document),
-    /// A header that claims so many bytes, and the beginning of the message.
+    /// A header with this message length, and the beginning of the message.
     Claim(i32),
 }
 

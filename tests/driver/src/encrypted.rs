@@ -1,4 +1,4 @@
-//! An in-process deployment that speaks TLS itself, and the files by which clients trust it and show who they are.
+//! An in-process deployment with TLS, and the certificate files of its clients.
 
 use marula_driver::Client;
 use marula_test_server::{TestCertificates, TestServer, TestServerBuilder};

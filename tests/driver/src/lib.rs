@@ -1,4 +1,5 @@
-//! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
+//! Shared by the tests of the driver: deployments, proxies, recorders, and servers that break the
+//! protocol.
 
 mod answering;
 mod deployment;

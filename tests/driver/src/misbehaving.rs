@@ -1,4 +1,4 @@
-//! A server that answers the handshake well and breaks the rules afterwards, in one chosen way.
+//! A server that answers the handshake correctly and then breaks the protocol in one configured way.
 
 use std::{
     net::SocketAddr,
@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{read_request, reply_to, wire::frame};
 
-/// What goes wrong, once per connection, on the first command that is no hello.
+/// What goes wrong, once per connection, on the first command other than hello.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The first bytes of a proper reply, then the end of the stream.

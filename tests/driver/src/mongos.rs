@@ -1,4 +1,4 @@
-//! A server that says it is a mongos, and no more.
+//! A server that identifies itself as a mongos, and supports nothing else.
 
 use std::net::SocketAddr;
 

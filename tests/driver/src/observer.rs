@@ -1,4 +1,4 @@
-//! A server that keeps what it is asked, and answers everything with success.
+//! A server that records requests, and answers all of them with success.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! OCSP from the other side: responses, written with a few lines of DER, and a responder that gives them out.
+//! The server side of OCSP: DER-encoded responses, and a responder that serves them.
 
 mod responder;
 
@@ -11,7 +11,7 @@ use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
 use crate::tls::{Authority, Identity};
-pub use responder::{NOBODY, Reply, Responder};
+pub use responder::{Reply, Responder, UNREACHABLE};
 
 /// Which keys certificates have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +231,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&head, content].concat()
 }
 
-/// So many seconds from now.
+/// The time this many seconds from now.
 fn time(offset: i64) -> Vec<u8> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

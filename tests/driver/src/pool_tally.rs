@@ -1,4 +1,4 @@
-//! A listener that counts what happens to the connections of a client.
+//! A pool listener that counts the events of a client's connections.
 
 use std::{
     collections::BTreeSet,
@@ -81,7 +81,7 @@ impl PoolTally {
         options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| own.count(event)));
     }
 
-    /// The counts by now.
+    /// The current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counts.borrow().clone()

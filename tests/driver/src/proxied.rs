@@ -1,5 +1,5 @@
-//! A deployment of any topology each of whose members, routers or load balancers has a proxy before it. The members of a replica
-//! set know each other under the addresses of the proxies.
+//! A deployment of any topology with a proxy before each member, router or load balancer. The members of
+//! a replica set know each other by the addresses of the proxies.
 
 use std::{fmt::Display, net::SocketAddr};
 

@@ -1,4 +1,4 @@
-//! A server whose answers a test decides, command by command, and that keeps what it receives.
+//! A server whose replies a test supplies, command by command, and that records the requests.
 
 use std::{
     net::SocketAddr,

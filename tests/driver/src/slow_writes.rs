@@ -1,4 +1,5 @@
-//! A TCP proxy that knows nothing of what it passes: bytes to the client go on in small pieces, each when the test says so.
+//! A TCP proxy that does not read the protocol: it forwards bytes to the client in small pieces, each
+//! when the test releases it.
 
 use std::{net::SocketAddr, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! A SOCKS5 proxy on loopback, with or without login, that can also break the protocol in one chosen way. Independent of the
-//! driver's own code.
+//! A SOCKS5 proxy on loopback, with or without authentication, that can also break the protocol in one
+//! configured way. Independent of the driver's implementation.
 
 use std::{
     collections::BTreeMap,
@@ -46,10 +46,10 @@ pub enum Mischief {
     Method(u8),
 }
 
-/// What the proxy is told.
+/// What the proxy receives from its clients.
 #[derive(Clone, Debug, Default)]
 pub struct Socks5Settings {
-    /// User name and password, without which nobody gets through.
+    /// The required user name and password.
     pub login: Option<(String, String)>,
     /// Where destinations by name and port really are.
     pub mapped: BTreeMap<(String, u16), SocketAddr>,

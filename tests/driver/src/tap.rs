@@ -1,5 +1,5 @@
-//! A wire tap: relays between a client and a server, keeps what both said, whether compressed or not, and can say something
-//! else in the server's place.
+//! A wire tap: relays messages between a client and a server, records them, compressed or not, and can
+//! replace replies of the server.
 //!
 //! It knows OP_MSG and OP_COMPRESSED by itself, and shares no code with the driver.
 
@@ -228,7 +228,7 @@ async fn requests(
             let compression = tapped.body.get_array("compression");
             asked.offered |= compression.is_ok_and(|names| !names.is_empty());
         }
-        // Kept before it is passed on, so that whoever has the reply finds the request.
+        // Kept before it is passed on: a test that has the reply finds the request.
         lock(&shared.requests).push(tapped);
         server.write_all(&bytes).await?;
     }

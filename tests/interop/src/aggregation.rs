@@ -339,7 +339,7 @@ async fn refused(checks: &mut Checks, context: &Context) {
             doc! { "$project": { "a": { "$divide": [1, 0] } } },
         ),
         (
-            "a root that is no document",
+            "a root that is not a document",
             40228,
             doc! { "$replaceRoot": { "newRoot": "$n" } },
         ),

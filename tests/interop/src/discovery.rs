@@ -193,7 +193,7 @@ async fn server(checks: &mut Checks, context: &Context) -> Result<()> {
         Some(version),
     );
     checks.is(
-        "connectionStatus: whoever the connection string names is authenticated",
+        "connectionStatus: the user of the connection string is authenticated",
         context
             .admin(doc! { "connectionStatus": 1 })
             .await?

@@ -1,4 +1,4 @@
-//! Checks the test server with a client that nobody here wrote: MongoDB's own driver for Rust.
+//! Checks the test server with an independent client: the official MongoDB driver for Rust.
 //!
 //! Usage: `marula-interop-tests URI`. Runs operations, compares each result with the documented behaviour of MongoDB,
 //! prints `ok NAME` or `FAILED NAME: WHY` for each, then `N passed, N failed`; the exit code is not 0 if a check failed.

@@ -1,4 +1,4 @@
-//! Behaviour of the ODM through its public API: a database for each test, and the models of a small shop.
+//! Shared by the tests of the ODM: a database for each test, and the models of a small shop.
 
 use marula::bson::{self, DateTime, Decimal128};
 use marula::{Client, Database, Document, Embedded};
@@ -159,7 +159,7 @@ pub struct Order {
 /// A decimal from its text.
 ///
 /// # Panics
-/// When the text is no number.
+/// When the text is not a number.
 #[must_use]
 pub fn decimal(text: &str) -> Decimal128 {
     text.parse().expect("a decimal number")

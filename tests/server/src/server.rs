@@ -193,11 +193,7 @@ impl TestServer {
         };
         let (member, deployment) = (Arc::clone(member), Arc::clone(&self.deployment));
         let start = async move { member.restart(&deployment).await };
-        self.runtime
-            .spawn(start)
-            .await
-            .map_err(io::Error::other)
-            .flatten()?;
+        self.runtime.spawn(start).await.map_err(io::Error::other)??;
         self.deployment
             .change_topology(|topology| topology.restart(index));
         Ok(())

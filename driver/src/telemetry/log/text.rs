@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::{
     Error, ErrorKind,
     bson::{ExtendedJson, RawDocument},
-    types::variables::Variables,
+    types::{text::truncate, variables::Variables},
 };
 
 const DEFAULT_MAX_DOCUMENT_LENGTH: usize = 1000;
@@ -25,9 +25,7 @@ struct Limited {
 
 impl Write for Limited {
     fn write_str(&mut self, more: &str) -> fmt::Result {
-        let fits = more
-            .get(..more.floor_char_boundary(self.left))
-            .unwrap_or_default();
+        let fits = truncate(more, self.left);
         self.text.push_str(fits);
         self.left -= fits.len();
         if fits.len() < more.len() {

@@ -62,7 +62,7 @@ pub(super) fn serve(mut stream: TcpStream, cluster: &Cluster, replies: &Replies)
     Ok(())
 }
 
-/// Serves a connection on a thread of its own. A client that goes away is no error.
+/// Serves a connection on a thread of its own. A client may disconnect at any time.
 pub(super) fn spawn(stream: TcpStream, cluster: Arc<Cluster>, replies: Arc<Replies>) {
     thread::spawn(move || serve(stream, &cluster, &replies));
 }

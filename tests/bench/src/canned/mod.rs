@@ -4,7 +4,7 @@
 //! 8.0 does; everything else with `ok: 1`. Members of sets put a `$clusterTime` into every reply that is later than
 //! the one before. A request costs it one read, one write and a few stores, each connection has a thread.
 //!
-//! With a delay, clients wait for every reply. What a client does then does not depend on who was faster, and its
+//! With a delay, clients wait for every reply. What a client does then does not depend on which was faster, and its
 //! instructions can be counted.
 
 mod connection;

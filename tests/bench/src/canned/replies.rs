@@ -68,7 +68,7 @@ impl Replies {
             ],
             cursors: Vec::new(),
         };
-        // Nobody reads from secondaries here.
+        // No task reads from secondaries.
         let collections = match role {
             Role::Secondary { .. } => &[],
             _ => &data.collections[..],
@@ -254,7 +254,7 @@ fn election() -> ObjectId {
     ObjectId::from_bytes([0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 1])
 }
 
-/// A greeting of a server of version 8.0. It has no topologyVersion, so that nobody awaits changes, and monitors are silent
+/// The hello reply of a server of version 8.0. It has no topologyVersion, so that clients do not stream changes, and monitors are silent
 /// until their next heartbeat.
 fn hello(role: &Role) -> Document {
     let mut hello = doc! { "helloOk": true };

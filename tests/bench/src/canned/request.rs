@@ -11,11 +11,11 @@ pub(super) enum Request<'a> {
     Find(&'a [u8]),
     /// The first element of a getMore.
     GetMore(i64),
-    /// A write of so many documents or statements.
+    /// A write of this many documents or statements.
     Write(i32),
     /// Anything else.
     Other,
-    /// Nobody waits for a reply.
+    /// The client expects no reply (moreToCome).
     Unacknowledged,
 }
 

@@ -50,8 +50,8 @@ pub(super) fn version() -> Option<String> {
     Some(text.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// The arguments of the two runs of a count, and how many operations they differ by: one task on one thread. There are so many
-/// operations that what monitors do now and then, and not in both runs alike, is little beside them.
+/// The arguments of the two runs of a count, and how many operations they differ by: one task on one thread. The number
+/// of operations is large, so that the work of monitors, which differs between the runs, does not matter.
 pub(super) fn two_runs(
     server: &Server,
     topology: Topology,

@@ -18,7 +18,7 @@ const LONGEST: f64 = 500.0;
 const BAR: f64 = 11.0;
 const HEAD: f64 = 64.0;
 
-/// Colours that can be told apart, by everybody and on both grounds; grey is what is no driver.
+/// Colours that are distinct for colour-blind readers and on light and dark backgrounds; grey is for the floors.
 const fn colour(role: Role) -> &'static str {
     match role {
         Role::Blocking => "#c4c4be",

@@ -35,7 +35,7 @@ struct Ceiling {
     allocations: f64,
 }
 
-/// Compares, or writes the file anew. False when a ceiling is passed.
+/// Compares, or writes the file. False when a ceiling is exceeded.
 pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let places = Places::find()?;
     let path = places.package().join("ceilings.toml");
@@ -155,10 +155,10 @@ fn written(reached: &[(String, Counts)], valgrind: &str) -> String {
     let mut text = format!(
         "# User instructions and allocations per operation that the client may spend, a few percent above what it does.\n\
          # One task, current-thread runtime, release profile. Counted with valgrind {valgrind} and {rustc}.\n\
-         # `cargo run --release -p marula-bench -- check` compares, with `--write` it makes this file anew.\n"
+         # `cargo run --release -p marula-bench -- check` compares, with `--write` it writes this file.\n"
     );
     for (case, counts) in reached {
-        // Allocations are few and whole, but for what is made every so many operations.
+        // Allocations are few and whole, except those made once in a number of operations.
         let (instructions, allocations) = (
             (counts.instructions * HEADROOM).ceil(),
             counts.allocations * HEADROOM + 0.1,

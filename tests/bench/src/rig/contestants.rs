@@ -75,13 +75,13 @@ pub(super) fn succeeded(command: &mut Command) -> Result<String, Failure> {
     Err(format!("{command:?}: {}: {}", output.status, said.trim()).into())
 }
 
-/// The cargo that runs this program, or the one on the path. What cargo tells a program that it runs is kept from the cargo that the
-/// program runs: build scripts take it for their own, and everything would be built anew, each time by another program's reason.
+/// The cargo that runs this program, or the one on the path. The variables that cargo sets for a program it
+/// runs are removed for the cargo that the program runs: build scripts would read them as their own and everything would be rebuilt.
 pub(super) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     for (name, _) in std::env::vars_os() {
-        let told = name.to_string_lossy();
-        if told.starts_with("CARGO_MANIFEST_") || told.starts_with("CARGO_PKG_") {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_MANIFEST_") || text.starts_with("CARGO_PKG_") {
             cargo.env_remove(name);
         }
     }

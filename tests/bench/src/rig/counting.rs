@@ -73,7 +73,7 @@ fn count(
     }))
 }
 
-/// Does all jobs, some at a time, the last first: they are the longest, and nobody should wait for one of them at the end. The
+/// Does all jobs, some at a time, the last first: they are the longest, and should not be alone at the end. The
 /// results are in the order of the jobs. After a failure nothing is begun.
 fn at_a_time<J: Sync, R: Send>(
     jobs: &[J],

@@ -30,7 +30,7 @@ const USAGE: &str = "usage: marula-bench COMMAND
   compare [--quick] [--rounds N] [--only TEXT] [--no-times] [--no-counts] [--cost] [--readme]
       all contestants side by side, and the goals beside what is reached; writes target/bench/comparison.{md,json,svg}
   check [--write]
-      instructions and allocations of our client against ceilings.toml; --write makes the file anew
+      instructions and allocations of our client against ceilings.toml; --write writes the file
   profile [--client NAME] [--top N] [--only TEXT]
       which functions of a client (marula, odm, official, libmongoc, floor, blocking) the instructions of an operation are in
   cost

@@ -86,7 +86,7 @@ impl Cell {
         )
     }
 
-    /// How many operations tell how long one takes, roughly.
+    /// The number of operations from which the duration of one is estimated.
     pub(super) fn first_ops(&self) -> u64 {
         if self.task.is_bulk() {
             1

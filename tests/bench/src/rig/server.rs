@@ -38,7 +38,7 @@ pub(super) struct Server {
 const OPTIONS: &str = "maxPoolSize=100&heartbeatFrequencyMS=3600000";
 
 impl Server {
-    /// Starts the server; with a delay it thinks so many microseconds about every request.
+    /// Starts the server; with a delay, every reply is delayed by this many microseconds.
     pub(super) fn start(delay_us: Option<u64>) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("canned");

@@ -1,4 +1,4 @@
-//! A contestant's program, told what to do line by line.
+//! A contestant's program, controlled by lines on its standard input.
 
 use std::{
     io::{BufRead, BufReader, Write},

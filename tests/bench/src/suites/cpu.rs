@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 /// Ticks of `/proc` in a second, on every Linux of today.
 const TICKS: f64 = 100.0;
 
-/// User and system time of all threads of a process, ended ones too, to a hundredth of a second; `None` where `/proc` does not tell.
+/// User and system time of all threads of a process, ended ones too, to a hundredth of a second; `None` where `/proc` is missing.
 #[must_use]
 pub fn of(process: u32) -> Option<Duration> {
     parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)

@@ -12,7 +12,7 @@
 //! `.tgz` files, else `../shared/bench-data` beside the checkout. They are unpacked into `target/bench/data` when a task needs
 //! them (0.9 GB for the parallel ones).
 //!
-//! **Contestants.** Each is a program of its own that does the phases of one task as it is told (`marula_bench_shared::harness`); what
+//! **Contestants.** Each is a program of its own that runs the phases of one task (`marula_bench_shared::harness`); what
 //! they have in common is shared, the bodies of the tasks are each contestant's own: `src/bin/suite-marula`, and
 //! `official/src/suite` in its own workspace. Iterations take turns, A B A B, so that what else happens on the machine hits both.
 //! In the ODM suite we use models with typed filters and updates; the official crate has no such layer, so its side is plain

@@ -89,10 +89,10 @@ impl Places {
         program: &str,
     ) -> Result<PathBuf, Failure> {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-        // What cargo tells a program that it runs, build scripts of another cargo would take for their own, and run anew.
+        // The variables that cargo sets for a program it runs: build scripts of another cargo would read them as their own and run again.
         for (name, _) in std::env::vars_os() {
-            let told = name.to_string_lossy();
-            if told.starts_with("CARGO_MANIFEST_") || told.starts_with("CARGO_PKG_") {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_MANIFEST_") || text.starts_with("CARGO_PKG_") {
                 build.env_remove(name);
             }
         }

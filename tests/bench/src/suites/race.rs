@@ -20,7 +20,7 @@ pub struct Lane {
     pub uri: Option<String>,
     /// The database, no one else's.
     pub database: String,
-    /// The number of the server's process, where it is on this machine and nobody else uses it.
+    /// The number of the server's process, where it runs on this machine for this contestant alone.
     pub server: Option<u32>,
 }
 
@@ -54,14 +54,14 @@ pub enum Outcome {
 pub struct Measured {
     /// What the measured phases took.
     pub times: Times,
-    /// CPU time of the contestant, where `/proc` tells.
+    /// CPU time of the contestant, where `/proc` exists.
     pub client_cpu: Option<f64>,
     /// CPU time of its server, where that is known.
     pub server_cpu: Option<f64>,
 }
 
 impl Measured {
-    /// The server's share of all CPU time; `None` where it isn't known, or too little was used to tell.
+    /// The server's share of all CPU time; `None` where it isn't known, or too little CPU time was used.
     #[must_use]
     pub fn server_share(&self) -> Option<f64> {
         let (client, server) = (self.client_cpu?, self.server_cpu?);
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(
             measured(Some(0.01), Some(0.01)).server_share(),
             None,
-            "too little to tell"
+            "too little CPU time"
         );
     }
 
@@ -201,7 +201,7 @@ mod tests {
     fn a_program_that_is_not_there_has_failed() {
         let lane = Lane {
             contestant: Contestant {
-                name: "nobody".into(),
+                name: "none".into(),
                 program: "no-such-program".into(),
             },
             uri: None,

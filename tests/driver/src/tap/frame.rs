@@ -1,4 +1,4 @@
-//! Messages taken apart and compressed, written from the specifications.
+//! Parsing and compressing of messages, implemented from the specifications.
 
 use std::io::{self, Read, Write};
 

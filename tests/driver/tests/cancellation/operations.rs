@@ -1,5 +1,5 @@
-//! Every public async operation can be dropped at every await: the client goes on working, nothing leaks, and no later
-//! operation sees a reply that was not meant for it.
+//! Every public async operation can be dropped at every await: the client stays usable, nothing leaks,
+//! and no later operation receives the reply of a dropped one.
 //!
 //! A proxy holds the replies back and lets them go in pieces, so that an operation is pending with none, some and almost all
 //! of its reply read. An operation is run again and again, each time polled once more before it is dropped, until it
@@ -316,7 +316,7 @@ async fn shutdown_does_not_wait_for_operations() {
     assert!((&mut second).now_or_never().is_none());
     tokio::time::timeout(harness::HANG, harness.client.shutdown())
         .await
-        .expect("nobody waits for a hanging operation");
+        .expect("the operation is pending");
     second.await.expect_err("the client was shut down");
     drop(first);
 }

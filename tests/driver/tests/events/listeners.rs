@@ -1,4 +1,4 @@
-//! Listeners of the application that panic, and listeners that drop the client: neither stops the driver's work.
+//! Event listeners that panic or drop the client do not stop the driver.
 
 use std::{
     any::Any,

@@ -1,4 +1,4 @@
-//! Causally consistent sessions: each operation comes after those before it.
+//! Causally consistent sessions: `afterClusterTime` and the operation time.
 
 use marula_driver::{
     bson::{Bson, Document, Timestamp, doc},

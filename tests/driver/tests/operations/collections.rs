@@ -1,4 +1,5 @@
-//! Changing collections, commands that open cursors, search indexes, and options that depend on the server's version.
+//! `collMod`, commands that open cursors, search indexes, and options that depend on the version of the
+//! server.
 
 use std::sync::{Arc, Mutex};
 
@@ -143,7 +144,7 @@ async fn search_indexes_are_sent_to_the_server() {
 
 #[tokio::test]
 async fn raw_data_is_told_to_servers_that_know_it() {
-    for (version, told) in [("8.2", true), ("8.0", false)] {
+    for (version, supported) in [("8.2", true), ("8.0", false)] {
         let (_server, client, commands) = listened(version).await;
         let things = client.database("test").collection::<Document>("c");
         things.find(doc! {}).raw_data(true).await.unwrap();
@@ -156,6 +157,6 @@ async fn raw_data_is_told_to_servers_that_know_it() {
             .iter()
             .map(|command| command.contains_key("rawData"))
             .collect();
-        assert_eq!(sent, [told, told, told, false]);
+        assert_eq!(sent, [supported, supported, supported, false]);
     }
 }

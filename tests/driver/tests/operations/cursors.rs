@@ -1,4 +1,4 @@
-//! Reading results in batches.
+//! Cursors and batches.
 
 use std::collections::BTreeSet;
 

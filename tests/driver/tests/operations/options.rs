@@ -1,4 +1,4 @@
-//! Options of handles that contradict themselves, and the text of a selection that finds nothing.
+//! Contradicting options of handles, and the message of a server selection timeout.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! No mistake of the application, and no reply that lacks what an operation needs, changes what the client knows of its server:
-//! the description stays, the pool is not cleared, and the connection is used again.
+//! Errors caused by the application, and replies with missing fields, do not change the description of
+//! the server: the pool is not cleared, and the connection is used again.
 
 use std::{
     sync::{
@@ -204,7 +204,7 @@ fn cursor() -> impl Strategy<Value = Bson> {
     prop_oneof![4 => cursor, 1 => value()]
 }
 
-/// Codes that do not say that the server is no primary, recovers or shuts down.
+/// Error codes other than those of state change errors.
 const CODES: [i32; 9] = [2, 11, 26, 43, 48, 59, 64, 100, 11000];
 
 fn reply() -> impl Strategy<Value = Document> {

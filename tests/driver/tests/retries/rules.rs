@@ -1,4 +1,4 @@
-//! What is retried, by which server's word, and which of two errors is returned.
+//! Which errors are retried, and which of two errors is returned.
 
 use marula_driver::{
     Client, RETRYABLE_WRITE_ERROR,

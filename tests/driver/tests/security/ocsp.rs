@@ -1,4 +1,5 @@
-//! Revoked certificates: what servers staple, what responders say, what is remembered, and which options switch it off.
+//! Revoked certificates: stapled responses, responders, the cache, and the options that disable the
+//! checks.
 
 mod endpoint;
 mod flight;

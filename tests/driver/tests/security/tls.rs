@@ -1,4 +1,4 @@
-//! Encrypted connections: whom the client trusts, what it says when it does not, and that everything works through them.
+//! TLS: which certificates are trusted, the errors of those that are not, and operations over TLS.
 
 mod clients;
 mod faults;

@@ -1,4 +1,4 @@
-//! The client's state: the description, and per server a pool, its book, and the monitor's memory.
+//! The client's state: the description, and for each server a pool, its ledger, and the monitor's state.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Keeps book of a pool's events.
+//! Records a pool's events and checks their order.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ impl Ledger {
     }
 
     fn answer<E: std::fmt::Debug>(&mut self, event: &Event<E>) {
-        assert!(self.asking > 0, "nobody asked: {event:?}");
+        assert!(self.asking > 0, "an event without a request: {event:?}");
         self.asking -= 1;
     }
 

@@ -1,4 +1,5 @@
-//! The driver's machines on a virtual clock: random histories from a seed, and what must hold in each.
+//! The state machines of a client on a virtual clock: random histories from a seed, and invariants of
+//! each.
 //!
 //! A run depends on its seed alone. A failing one names it; `SIMULATION_SEED=<seed> cargo test -p marula-fuzz-tests`
 //! repeats it.

@@ -1,4 +1,5 @@
-//! The virtual replica set: who is up, who can be reached, who believes to be the primary, and what was written.
+//! The virtual replica set: which members run, which are reachable, which claims to be the primary, and
+//! the stored writes.
 
 use std::{collections::BTreeMap, io};
 

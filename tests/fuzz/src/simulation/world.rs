@@ -1,4 +1,5 @@
-//! The simulation: a client's machines joined as the driver's shells join them, against the virtual set.
+//! The simulation: a client's state machines, connected as the driver connects them, and the virtual
+//! replica set.
 
 mod discovery;
 mod operations;

@@ -1,4 +1,4 @@
-//! Compressed messages as a server sends them: the frame, and what the three compressors make of its content.
+//! Compressed messages of servers: the frame, and decompression by each of the three compressors.
 
 use marula_driver::{
     bson::{doc, to_vec},
@@ -22,7 +22,10 @@ fn run(bytes: &[u8]) {
     let mut compression = Compression::new(CompressionSettings::new(&ALL, None));
     let mut target = Vec::new();
     let Ok(length) = compression.unpack(bytes, LIMIT, &mut target) else {
-        assert!(target.len() <= LIMIT, "memory for a message that nobody may send");
+        assert!(
+            target.len() <= LIMIT,
+            "memory for a message larger than the limit"
+        );
         return;
     };
     assert!(length <= LIMIT && target.len() == length);

@@ -43,7 +43,7 @@ fn check(reply: Option<Reply>, message: &[u8], kind: Kind) {
     let Some(Reply::Records(records)) = reply else {
         return;
     };
-    assert!(!records.is_empty(), "no record is no answer");
+    assert!(!records.is_empty(), "an answer without records");
     // The least that a record takes: a name of one byte, and ten bytes before the data.
     assert!(records.len() <= message.len() / 11, "records from nowhere");
     for record in records {

@@ -1,4 +1,4 @@
-//! Fuzz targets: each takes any bytes, gives them to a reader of the driver, and checks what must hold whatever they are.
+//! Fuzz targets: each gives arbitrary bytes to one parser of the driver, and checks invariants.
 //!
 //! The targets run in two ways. `cargo test` feeds each a bounded number of inputs, mutated from seeds by a generator that
 //! is the same everywhere; `FUZZ_INPUTS` sets how many. `libfuzzer/` is a workspace of its own that hands the same functions

@@ -1,4 +1,4 @@
-//! Damage: what turns a well-formed input into one that is almost so.
+//! Mutations of well-formed inputs.
 
 use super::Random;
 

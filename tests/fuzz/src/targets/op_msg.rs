@@ -1,4 +1,4 @@
-//! Messages as a server sends them: the header, OP_MSG, and the replies in it.
+//! Messages of servers: the header, OP_MSG, and the replies in it.
 
 use marula_driver::{
     bson::{doc, to_vec},
@@ -26,7 +26,7 @@ fn run(bytes: &[u8]) {
     {
         assert!(
             (HEADER_LENGTH..=LIMIT).contains(&header.length),
-            "a length that nobody may allocate"
+            "an allocation larger than the limit"
         );
     }
     // The connection hands over a message of the length that its header names.

@@ -1,4 +1,4 @@
-//! A small generator that gives the same numbers on every machine.
+//! A small deterministic random number generator.
 
 /// splitmix64.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Discovery under random replies, failures and elections: what must hold of every description.
+//! Discovery under random replies, failures and elections: invariants of every description.
 
 use std::{
     collections::BTreeSet,
@@ -100,7 +100,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
                 server.server_type() == ServerType::Mongos || server.set_name().is_none()
             }
             TopologyType::Unknown | TopologyType::Single => true,
-            // A ghost may carry the name of a set that it is no member of yet.
+            // A ghost may carry the name of a set that it has not joined yet.
             _ if server.server_type() == ServerType::RsGhost => true,
             _ => {
                 server.server_type() != ServerType::Mongos

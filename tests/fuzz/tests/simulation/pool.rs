@@ -1,4 +1,5 @@
-//! The pool machine's events under random histories: every check-out ends once, every connection too.
+//! The pool machine's events under random histories: every check-out and every connection ends exactly
+//! once.
 
 use std::time::{Duration, Instant};
 

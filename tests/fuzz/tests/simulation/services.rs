@@ -1,5 +1,5 @@
-//! The pool of a load balancer under random histories: clears of a service never pause or close it, give up no establishment and
-//! refuse no request, and every waiting request is served in the end.
+//! The pool of a load balancer under random histories: clearing a service never pauses or closes the
+//! pool, interrupts no establishment and refuses no request, and every waiting request is served.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Filters compile to the documents that the server takes.
+//! The documents that filters compile to.
 
 use marula::bson::{Bson, DateTime, Decimal128, doc};
 use marula::geo::{Point, Polygon};

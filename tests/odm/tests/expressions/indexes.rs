@@ -1,4 +1,4 @@
-//! Declared indexes as the specifications that the server gets.
+//! The index specifications that declared indexes compile to.
 
 use std::collections::HashMap;
 

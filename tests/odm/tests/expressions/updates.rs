@@ -215,7 +215,7 @@ fn overlap_is_refused() {
         refused(|o| (o.note().set("a"), Update::raw(doc! { "$set": { "note": 1 } }))).0,
         "note"
     );
-    // A common prefix of names is no overlap.
+    // Names with a common prefix do not overlap.
     check(
         |o| (o.note().set("a"), o.old_note().set("b")),
         doc! { "$set": { "note": "a", "old_note": "b" } },

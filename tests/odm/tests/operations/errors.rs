@@ -1,4 +1,4 @@
-//! Errors name what was wrong: the collection, the document, the field, the index.
+//! Error messages name the collection, the document, the field or the index.
 
 use marula::bson::{Document, doc};
 use marula::driver::{ErrorKind, WriteModel};

@@ -1,5 +1,5 @@
-//! How large the futures of the ODM's calls are: the actions, which an application's own future holds, and what is behind their
-//! box.
+//! The sizes of the futures of the ODM's calls: the actions that an application holds, and their boxed
+//! futures.
 
 use marula::prelude::*;
 use marula_odm_tests::{Env, Order, order};

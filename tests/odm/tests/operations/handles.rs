@@ -1,4 +1,4 @@
-//! What a handle or a query was told holds for all that is made of it.
+//! Options of a handle or a query apply to everything created from it.
 
 use marula::bson::doc;
 use marula::driver::options::WriteConcern;

@@ -1,4 +1,4 @@
-//! Ids of what inserts, upserts and replacements store: those that the model can read, and no null.
+//! Ids of inserted, upserted and replaced documents: the model can read them, and they are never null.
 
 use marula::bson::{Bson, Document as Doc, ObjectId, doc};
 use marula::driver::options::ReturnDocument;

@@ -1,4 +1,4 @@
-//! Conditions on the elements of arrays of arrays: what is sent, and which documents match.
+//! Conditions on the elements of nested arrays: the filter that is sent, and the documents that match.
 
 use marula::bson::doc;
 use marula::prelude::*;

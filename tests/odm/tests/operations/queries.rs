@@ -1,4 +1,4 @@
-//! Filters and updates do on a server what they say: arrays, variants, missing fields, positional operators.
+//! Filters and updates on a server: arrays, variants, missing fields, positional operators.
 
 use marula::prelude::*;
 use marula::{BsonType, Collection, Fields, Filter, IntoUpdate};

@@ -1,4 +1,4 @@
-//! Schema plans: what is created, kept, in conflict and unknown.
+//! Schema plans: indexes to create, existing, conflicting and unknown ones.
 
 use marula::bson::doc;
 use marula::driver::IndexModel;

@@ -1,4 +1,4 @@
-//! Sorts that are decided while the program runs.
+//! Sort orders that are chosen at run time.
 
 use marula::bson::{Document, doc};
 use marula::prelude::*;

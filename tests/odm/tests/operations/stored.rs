@@ -1,4 +1,4 @@
-//! What the ODM stores is, byte for byte, what the model's own `Serialize` says, whatever that is.
+//! The stored document is, byte for byte, what the model's `Serialize` writes.
 
 use std::collections::{BTreeMap, HashSet, LinkedList, VecDeque};
 

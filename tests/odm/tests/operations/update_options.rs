@@ -1,4 +1,4 @@
-//! Typed and raw parts of one call side by side.
+//! Typed and raw parts in one call.
 
 use marula::bson::doc;
 use marula::driver::options::ReturnDocument;
@@ -6,7 +6,7 @@ use marula::prelude::*;
 use marula::{Collection, Filter, Update};
 use marula_odm_tests::{Env, Line, Order, decimal, order};
 
-/// So many orders, each of tea and a cup.
+/// This many orders, each of tea and a cup.
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();

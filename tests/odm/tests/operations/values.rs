@@ -1,4 +1,4 @@
-//! A value given to a filter has the form that the codec stores: every field is found by its own value.
+//! A value in a filter has the form that the codec stores: every field is found by its own value.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is sent for paths through enum variants, and which filters and updates through them are refused.
+//! The commands for paths through enum variants, and the filters and updates that are refused.
 
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, IntoUpdate};

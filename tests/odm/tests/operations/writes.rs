@@ -1,4 +1,4 @@
-//! Writes that do not happen by accident: filters that were meant, documents that exist.
+//! Safeguards of writes: filters that match everything, and documents that do not exist.
 
 use marula::bson::doc;
 use marula::prelude::*;

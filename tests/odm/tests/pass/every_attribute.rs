@@ -1,4 +1,4 @@
-//! Every attribute, every kind of index.
+//! All attributes and all kinds of indexes.
 
 use std::collections::HashMap;
 
@@ -59,7 +59,8 @@ struct Order {
     email: String,
 }
 
-fn main() {
+#[test]
+fn index_names() {
     let names: Vec<String> = Order::indexes().iter().map(|i| i.index_name()).collect();
     assert_eq!(
         names,

@@ -1,4 +1,4 @@
-//! The derives work on structs that a macro writes.
+//! The derives on structs that a macro generates.
 
 use marula::prelude::*;
 use marula::{Document, Embedded};
@@ -23,9 +23,13 @@ struct Inner {
 
 model!(Outer in "outer" { inner: Inner, name: String });
 
-fn main() {
+#[test]
+fn paths_and_indexes() {
     assert_eq!(Outer::COLLECTION, "outer");
     let filter = Outer::fields().inner().deep().deep().value().gt(1) & Outer::fields().name().eq("x");
-    assert_eq!(filter.to_string(), r#"{"inner.deep.deep.value": {"$gt": 1}, "name": {"$eq": "x"}}"#);
+    assert_eq!(
+        filter.to_string(),
+        r#"{"inner.deep.deep.value": {"$gt": 1}, "name": {"$eq": "x"}}"#
+    );
     assert_eq!(Outer::indexes()[0].index_name(), "inner_1_name_1");
 }

@@ -37,7 +37,7 @@ impl Place {
         Ok(self.database.create_collection(COLLECTION).await?)
     }
 
-    /// An empty database with so many copies of a document.
+    /// An empty database with this many copies of a document.
     pub(crate) async fn fill(&self, document: &Document, count: u64) -> Result<(), Failure> {
         self.drop().await?;
         self.corpus.insert_many(&copies(document, count)?).await?;

@@ -126,7 +126,7 @@ impl FromStr for Runtime {
     }
 }
 
-/// What a client program is told.
+/// The arguments of a client program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// The connection string.
@@ -141,7 +141,7 @@ pub struct Arguments {
     pub ops: u64,
 }
 
-/// How many of so many operations are those of task number `n`.
+/// The share of the operations that task number `n` does.
 pub(crate) const fn part(ops: u64, tasks: u64, n: u64) -> u64 {
     ops / tasks + (n < ops % tasks) as u64
 }

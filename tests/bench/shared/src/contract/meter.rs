@@ -41,7 +41,7 @@ impl Meter {
     /// Starts to measure.
     ///
     /// # Errors
-    /// When `/proc` does not tell.
+    /// When `/proc` is missing.
     pub fn start() -> io::Result<Self> {
         let cpu_ns = cpu_ns()?;
         Ok(Self {
@@ -50,10 +50,10 @@ impl Meter {
         })
     }
 
-    /// What was spent since the start, on so many operations.
+    /// The figures since the start, for this many operations.
     ///
     /// # Errors
-    /// When `/proc` does not tell.
+    /// When `/proc` is missing.
     pub fn stop(&self, ops: u64) -> io::Result<Figures> {
         let wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Figures {

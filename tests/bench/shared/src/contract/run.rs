@@ -29,7 +29,7 @@ pub trait Contestant: Clone + Send + Sync + 'static {
     /// What the driver reports.
     fn connect(uri: &str) -> impl Future<Output = Result<Self, Failure>> + Send;
 
-    /// Does the operation so many times, one after the other.
+    /// Does the operation this many times, one after the other.
     ///
     /// # Errors
     /// What the driver reports, or that a result is not what it must be.

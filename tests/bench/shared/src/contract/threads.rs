@@ -26,7 +26,7 @@ pub fn run_threads<W: Worker>() -> ExitCode {
 }
 
 /// Threads meet before the measured part, and after it, so that none of them ends while it is measured. What fails before a
-/// meeting is told after the last one, so that nobody waits for a thread that is gone.
+/// meeting is counted after the last one, so that no thread waits for one that has ended.
 fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
     let material = Material::new(arguments.task);
     let threads = usize::try_from(arguments.tasks)?;
@@ -58,7 +58,7 @@ fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
     })
 }
 
-/// Does the operation so many times. A worker that could not connect says so once, and does nothing.
+/// Does the operation this many times. A worker that could not connect returns that error once, and does nothing.
 fn times<W: Worker>(worker: &mut Result<W, Failure>, count: u64) -> Result<(), Failure> {
     let Ok(connected) = worker else {
         let missing = std::mem::replace(worker, Err("there is no connection".into()));
@@ -83,7 +83,7 @@ mod tests {
     impl Worker for Counting {
         fn connect(arguments: &Arguments, _: &Material) -> Result<Self, Failure> {
             match arguments.uri.as_str() {
-                "nowhere" => Err("nobody answers".into()),
+                "nowhere" => Err("no answer".into()),
                 _ => Ok(Self),
             }
         }
@@ -114,6 +114,6 @@ mod tests {
     #[test]
     fn what_fails_is_told_when_all_threads_are_done() {
         let error = measure::<Counting>(&arguments("nowhere")).unwrap_err();
-        assert_eq!(error.to_string(), "nobody answers");
+        assert_eq!(error.to_string(), "no answer");
     }
 }

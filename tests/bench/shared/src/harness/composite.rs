@@ -101,7 +101,7 @@ pub struct Averages {
 impl Composite {
     /// The averages over those tasks that every contestant has a score for; `None` when there is no such task.
     ///
-    /// `scores` gives the scores of a task, one for each of so many contestants.
+    /// `scores` gives the scores of a task, one for each of the contestants.
     pub fn averages(
         &self,
         contestants: usize,

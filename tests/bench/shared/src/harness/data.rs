@@ -62,7 +62,7 @@ pub fn archives(checkout: &Path) -> Result<PathBuf, Failure> {
         return Ok(folder);
     }
     let text = format!(
-        "{} is no folder: let {VARIABLE} name one with the archives of source/benchmarking/{{data,odm-data}} of \
+        "{} is not a folder: let {VARIABLE} name one with the archives of source/benchmarking/{{data,odm-data}} of \
          github.com/mongodb/specifications",
         folder.display()
     );

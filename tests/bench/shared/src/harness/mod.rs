@@ -8,7 +8,7 @@
 //! | [`statistics`] | percentiles and scores |
 //! | [`data`] | the specifications' archives and what is in them |
 //! | [`models`] | the structs of the ODM suite, as macros, so that each contestant adds its own derives |
-//! | [`program`] | a contestant's program: it is told the phases of one task, one after the other, and times the measured one |
+//! | [`program`] | a contestant's program: it receives the phases of one task, one after the other, and times the measured one |
 //! | [`share`] | work that is shared among as many tasks as there are cores |
 
 pub mod composite;

@@ -1,4 +1,4 @@
-//! A contestant's program: it does the phases of one task as it is told, and times the measured one.
+//! A contestant's program: it receives the phases of one task on standard input, and times the measured one.
 //!
 //! It is called with `--task NAME --units N --database NAME --data FOLDER` and, for tasks that need one, `--uri URI`. It says
 //! `ready`, or `missing REASON` and ends. Then it reads the names of phases, one in a line, and answers each with `done`, or
@@ -84,7 +84,7 @@ pub enum Phase {
 impl Phase {
     const ALL: [Self; 5] = [Self::Setup, Self::Before, Self::Run, Self::After, Self::Teardown];
 
-    /// As the program is told.
+    /// The name in the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl FromStr for Phase {
     }
 }
 
-/// What a program is told to do.
+/// The task of a program, from its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// The task.
@@ -203,7 +203,7 @@ where
     match obey(assignment, prepare, io::stdin().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever reads the answers may be gone.
+            // The reader of the answers may have ended.
             let _ = answer(&format!("failed {}", one_line(&error.to_string())));
             ExitCode::FAILURE
         }

@@ -9,7 +9,7 @@ use crate::harness::task::Suite;
 pub struct Rule {
     /// The measured phases add up to at least this, unless `at_most` comes first.
     pub at_least: Duration,
-    /// When they do, so many iterations are enough.
+    /// When they do, this many iterations are enough.
     pub iterations: usize,
     /// When they add up to this, the iterations end at once.
     pub at_most: Duration,
@@ -31,7 +31,7 @@ impl Rule {
         Self::new(0, 3, 1)
     }
 
-    /// For so many seconds, if the iterations of a task are not too many in that time.
+    /// For this many seconds, if the iterations of a task are not too many in that time.
     #[must_use]
     pub const fn seconds(seconds: u64) -> Self {
         Self::new(0, 100, seconds)
@@ -45,7 +45,7 @@ impl Rule {
         }
     }
 
-    /// Whether so many iterations, whose measured phases add up to `total`, are enough.
+    /// Whether this many iterations, whose measured phases add up to `total`, are enough.
     #[must_use]
     pub fn is_enough(&self, iterations: usize, total: Duration) -> bool {
         total >= self.at_most || (total >= self.at_least && iterations >= self.iterations)

@@ -35,7 +35,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of the times of iterations that are scored by so many bytes each; `None` when there are none.
+    /// Of the times of iterations that are scored by this many bytes each; `None` when there are none.
     #[must_use]
     pub fn of(times: &[Duration], bytes: u64) -> Option<Self> {
         let mut sorted = times.to_vec();

@@ -116,7 +116,7 @@ impl Task {
         )
     }
 
-    /// The bytes by which an iteration of so many units is scored.
+    /// The bytes by which an iteration of this many units is scored.
     #[must_use]
     pub const fn bytes(self, units: u64) -> u64 {
         self.unit_bytes().saturating_mul(units)

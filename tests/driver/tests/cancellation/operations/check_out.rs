@@ -1,5 +1,5 @@
-//! Dropping an operation at each poll while it waits for a connection: for a server, in the queue, for its turn to establish
-//! one.
+//! Dropping an operation at each poll while it waits for a connection: for server selection, in the wait
+//! queue, for permission to establish one.
 
 use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
@@ -88,7 +88,7 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     proxy.pass_everything();
     proxy.end_waits();
     for ping in ahead {
-        ping.await.expect("no panic").expect("nobody dropped this one");
+        ping.await.expect("no panic").expect("a reply");
     }
     tally.until(Counts::is_at_rest).await;
     // No place is lost: one of these needs it.

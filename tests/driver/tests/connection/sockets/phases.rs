@@ -1,4 +1,4 @@
-//! Each step of opening a connection fails in its own way.
+//! Each phase of establishing a connection has its own error.
 
 use std::{io, net::SocketAddr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! How often servers are checked, and how long their answers take.
+//! Heartbeat intervals and round-trip times.
 
 use std::{
     sync::Arc,

@@ -1,4 +1,4 @@
-//! Many connections, few questions: what a client remembers, and what its connections share.
+//! The cache of responses, and requests that connections share.
 
 use marula_driver_tests::ocsp::{Reply, Responder};
 use tokio::task::JoinSet;

@@ -1,4 +1,4 @@
-//! Certificates that clients show, and servers that demand them.
+//! Client certificates, and servers that require them.
 
 use marula_driver_tests::{
     standalone,

@@ -1,4 +1,4 @@
-//! Servers that break TLS, or speak none.
+//! Servers that break TLS, or do not use it.
 
 use std::{io, net::SocketAddr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Servers whose certificate stands in `tlsCAFile` itself.
+//! Server certificates that are listed in `tlsCAFile` themselves.
 
 use marula_driver_tests::{
     standalone,

@@ -1,4 +1,4 @@
-//! Servers that exchange their certificate while clients work.
+//! Servers that replace their certificate while clients work.
 
 use std::sync::{
     Arc,

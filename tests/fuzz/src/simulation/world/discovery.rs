@@ -1,4 +1,4 @@
-//! Monitors and descriptions: what the deployment's shell does with the machine `sdam`.
+//! Monitors and descriptions: the actions of the machine `sdam`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Operations: selection, check-out, replies and retries, as the executor joins them.
+//! Operations: selection, check-out, replies and retries, as the executor runs them.
 
 use super::*;
 
@@ -106,7 +106,7 @@ impl World {
 
     pub(super) fn replied(&mut self, handle: usize, id: u32, number: u64, outcome: Result<(), Error>) {
         let own = &mut self.client.handles[handle];
-        // Interrupted before, or another operation's by now.
+        // Interrupted before, or now another operation's.
         if own
             .in_flight
             .get(&id)

@@ -1,4 +1,4 @@
-//! Connections: what the pool's shell does with the machine `cmap`.
+//! Connections: the actions of the machine `cmap`.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! How large the futures of the main calls are: those that an application's own future holds, and those behind their box.
+//! The sizes of the futures of the main calls: the actions that an application holds, and their boxed
+//! futures.
 
 use marula_driver::bson::{Document, doc};
 use marula_driver_tests::standalone;
