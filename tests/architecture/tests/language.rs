@@ -1,0 +1,149 @@
+//! Checks that comments, messages and identifiers use plain technical English: none of the words below in any tracked file.
+
+use marula_architecture_tests::{Rule, Rules, tracked_files};
+
+const fn rule(phrase: &'static str, instead: &'static str) -> Rule {
+    Rule { phrase, instead }
+}
+
+/// Words and phrases that are not used, each with its replacement.
+const RULES: [Rule; 49] = [
+    rule("house", "the project, the repository, or the name of the thing"),
+    rule("houses", "contains"),
+    rule("room", "module, capacity or space"),
+    rule("rooms", "modules"),
+    rule("roomy", "with spare capacity"),
+    rule("tell", "emit, report or return"),
+    rule("tells", "emits, reports, returns or shows"),
+    rule("told", "emitted, reported, notified or configured"),
+    rule("telling", "reporting"),
+    rule("untold", "not reported"),
+    rule(
+        "nobody",
+        "the thing that is missing: no listener, no caller, no waiter",
+    ),
+    rule("somebody", "the caller, the application, another client"),
+    rule("whoever", "the caller, the application"),
+    rule("by now", "already, or nothing"),
+    rule("so many", "the number, or the name of the value that holds it"),
+    rule("in vain", "without success, or the error"),
+    rule("goes without", "does not have, does not need"),
+    rule("is no *", "is not a …, does not have a …, or does not exist"),
+    rule("anew", "again"),
+    rule("bad days", "failover"),
+    rule("wait for ever", "wait without a timeout"),
+    rule("waits for ever", "waits without a timeout"),
+    rule("for ever", "indefinitely"),
+    rule("for good", "permanently"),
+    rule("quietly", "without events, without an error"),
+    rule("aloud", "with events"),
+    // Names that were replaced.
+    rule("judge", "handle_application_error"),
+    rule("judges", "handles"),
+    rule("judged", "handled"),
+    rule("verdict", "ErrorAction"),
+    rule("greet", "handshake"),
+    rule("greets", "performs the handshake with"),
+    rule("greeted", "Handshaken"),
+    rule("log in again", "reauthenticate"),
+    rule("logs in again", "reauthenticates"),
+    rule("logged in again", "reauthenticated"),
+    rule("forgot user", "is_reauthentication_required"),
+    rule("blame", "failing_request"),
+    rule("blames", "attributes the error to"),
+    rule("blamed", "named as the cause"),
+    rule("surroundings", "ClientEnvironment"),
+    rule("key recipe", "ScramParameters"),
+    rule("last word", "ServerFinal"),
+    rule("writing read", "AggregateWithWrite"),
+    rule("select aloud", "select_with_events"),
+    rule("signpost", "re-export"),
+    rule("signposts", "REEXPORTS"),
+    rule("witness", "observer"),
+    rule("trickle", "slow_writes"),
+];
+
+/// Lines on which a word is correct: the start of the path, a part of the line, and the reason.
+const EXCEPTIONS: [(&str, &str, &str); 2] = [
+    ("", "is no longer", "a comparison in time, not a negated noun"),
+    (
+        "tests/architecture/tests/language.rs",
+        "",
+        "this file lists the words",
+    ),
+];
+
+const SUFFIXES: [&str; 10] = [
+    ".rs", ".md", ".toml", ".stderr", ".py", ".c", ".h", ".yml", ".sh", ".ci/run",
+];
+
+fn is_exception(path: &str, line: &str) -> bool {
+    EXCEPTIONS
+        .iter()
+        .any(|(prefix, part, _)| path.starts_with(prefix) && line.contains(part))
+}
+
+#[test]
+fn the_text_uses_plain_technical_english() {
+    let rules = Rules::new(&RULES);
+    let mut wrong = Vec::new();
+    for file in tracked_files(&SUFFIXES) {
+        let lines: Vec<&str> = file.text.lines().collect();
+        for hit in rules.find(&file.text) {
+            // A phrase can continue on the next line.
+            let here = hit.line - 1;
+            let line = lines[here..lines.len().min(here + 2)].join(" ");
+            if !is_exception(&file.path, &line) {
+                wrong.push(format!(
+                    "{}:{}: \"{}\"; write instead: {}",
+                    file.path,
+                    hit.line,
+                    hit.found.escape_debug(),
+                    hit.instead
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} uses of words that this repository avoids:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn words_are_found_in_prose_and_in_identifiers() {
+    let rules = Rules::new(&[
+        rule("told", ""),
+        rule("by now", ""),
+        rule("bad days", ""),
+        rule("is no *", ""),
+    ]);
+    let found = |text: &str| -> Vec<(usize, String)> {
+        rules
+            .find(text)
+            .into_iter()
+            .map(|hit| (hit.line, hit.found))
+            .collect()
+    };
+    assert_eq!(found("a\n/// It is Told."), [(2, "told".to_owned())]);
+    assert_eq!(
+        found("was_told wasTold TOLD"),
+        [
+            (1, "told".to_owned()),
+            (1, "told".to_owned()),
+            (1, "told".to_owned())
+        ]
+    );
+    assert_eq!(
+        found("bad_days BadDays"),
+        [(1, "bad_days".to_owned()), (1, "baddays".to_owned())]
+    );
+    assert_eq!(
+        found("// done by\n    // now"),
+        [(1, "by\n    // now".to_owned())]
+    );
+    assert_eq!(found("It is no error."), [(1, "is no error".to_owned())]);
+    assert_eq!(found("by\n\nnow; by, now; is: no x; toldest"), []);
+}
