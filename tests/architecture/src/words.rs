@@ -28,10 +28,11 @@ struct Word {
     line: usize,
 }
 
-/// A set of rules, indexed by the first letter of their phrases.
+/// A set of rules.
 #[derive(Debug)]
 pub struct Rules {
     phrases: Vec<(Vec<&'static str>, &'static str)>,
+    /// The first letters of the phrases, in both cases: most words are skipped by them.
     first_letters: [bool; 256],
 }
 
@@ -44,11 +45,9 @@ impl Rules {
             .map(|rule| (rule.phrase.split(' ').collect(), rule.instead))
             .collect();
         let mut first_letters = [false; 256];
-        for (words, _) in &phrases {
-            for byte in words.iter().take(1).filter_map(|word| word.bytes().next()) {
-                first_letters[usize::from(byte)] = true;
-                first_letters[usize::from(byte.to_ascii_uppercase())] = true;
-            }
+        for byte in rules.iter().filter_map(|rule| rule.phrase.bytes().next()) {
+            first_letters[usize::from(byte)] = true;
+            first_letters[usize::from(byte.to_ascii_uppercase())] = true;
         }
         Rules {
             phrases,
