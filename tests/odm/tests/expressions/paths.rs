@@ -201,7 +201,7 @@ fn variants_follow_their_representation() {
     );
     for refused in [o.loose().bank().iban().eq("x"), o.loose().text().body().eq("x")] {
         let refused = refused.to_string();
-        assert!(refused.contains("without a tag"), "{refused}");
+        assert!(refused.contains("untagged"), "{refused}");
     }
     assert_eq!(
         o.payments()

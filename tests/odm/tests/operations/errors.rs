@@ -154,7 +154,7 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         .await
         .expect_err("refused");
     let unreadable = marula::bson::from_slice::<Order>(&[5, 0, 0, 0, 0]).expect_err("refused");
-    let raced = match duplicate().await {
+    let concurrent = match duplicate().await {
         Error::Duplicate { source, .. } => source,
         other => panic!("{other}"),
     };
@@ -215,18 +215,18 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         Error::Schema(SchemaError::OptionsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
-            have: specification(),
-            want: specification(),
+            existing: specification(),
+            declared: specification(),
         }),
         Error::Schema(SchemaError::KeySpecsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
-            have: specification(),
-            want: specification(),
+            existing: specification(),
+            declared: specification(),
         }),
-        Error::Schema(SchemaError::Raced {
+        Error::Schema(SchemaError::ConcurrentChange {
             namespace,
-            source: raced,
+            source: concurrent,
         }),
         Error::Schema(SchemaError::InvalidIndex {
             model: "Order",
@@ -266,6 +266,7 @@ async fn a_chain_of_sources_says_each_thing_once() {
     assert_eq!(
         names,
         [
+            "ConcurrentChange",
             "Decode",
             "Driver",
             "Duplicate",
@@ -280,7 +281,6 @@ async fn a_chain_of_sources_says_each_thing_once() {
             "MoreThanOne",
             "NotFound",
             "OptionsConflict",
-            "Raced",
             "UnknownSort",
         ]
     );

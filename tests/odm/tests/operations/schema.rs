@@ -152,7 +152,7 @@ async fn a_conflict_that_came_up_since_is_named() {
         .unwrap();
     let error = plan.apply(Apply::additive()).await.unwrap_err();
     assert!(
-        matches!(error, Error::Schema(SchemaError::Raced { .. })),
+        matches!(error, Error::Schema(SchemaError::ConcurrentChange { .. })),
         "{error}"
     );
     env.stop().await;

@@ -85,7 +85,7 @@ fn names_that_are_not_in_the_list_are_refused() {
     }
     let error = names.parse(&"ä\n".repeat(5_000)).unwrap_err().to_string();
     assert!(error.len() < 400 && !error.contains('\n'), "{error}");
-    assert!(error.ends_with("the names are created, number"), "{error}");
+    assert!(error.ends_with("expected one of created, number"), "{error}");
 }
 
 #[test]

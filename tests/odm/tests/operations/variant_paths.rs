@@ -115,7 +115,7 @@ fn filters_on_a_variant_without_a_tag_are_refused() {
         match filter.into_document() {
             Err(Error::InvalidFilter { path, reason }) => {
                 assert!(path.starts_with("loose."), "{path}");
-                assert!(reason.contains("without a tag"), "{reason}");
+                assert!(reason.contains("untagged"), "{reason}");
             }
             other => panic!("{other:?}"),
         }
@@ -136,11 +136,11 @@ fn updates_that_cannot_ask_for_the_variant_are_refused() {
     )
         .into_update();
     for (update, part) in [
-        (b.loose().bank().iban().set("1"), "without a tag"),
-        (b.loose().text().body().unset(), "without a tag"),
+        (b.loose().bank().iban().set("1"), "untagged"),
+        (b.loose().text().body().unset(), "untagged"),
         (
             b.payment().card().last4().rename(b.loose().bank().iban()),
-            "without a tag",
+            "untagged",
         ),
         (both, "two variants"),
         (

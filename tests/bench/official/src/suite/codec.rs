@@ -1,4 +1,4 @@
-//! The BSON tasks: documents to bytes and back.
+//! The BSON tasks: encodes and decodes `Document`s.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The tasks with GridFS: one large file from memory, or many from disk, each worker taking the next one.
+//! The GridFS tasks: one large file in memory, or many files on disk, of which each worker takes the next one.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -11,10 +11,10 @@ use mongodb::{
 
 use crate::place::{Place, expect};
 
-/// What the task moves.
+/// The files of the task.
 #[derive(Clone)]
 struct Files {
-    /// In memory for a single one, else still on disk.
+    /// In memory for a single file, otherwise on disk.
     large: Option<Arc<Vec<u8>>>,
     paths: Arc<Vec<PathBuf>>,
 }
@@ -70,7 +70,7 @@ fn name(number: usize) -> String {
     format!("gridfstest{number:02}")
 }
 
-/// The default bucket with a file of one byte, so that its indexes are there.
+/// The default bucket with a file of one byte, so that its indexes exist.
 async fn fresh(place: &Place) -> Result<GridFsBucket, Failure> {
     let bucket = place.database.gridfs_bucket(None);
     bucket.drop().await?;
@@ -110,7 +110,7 @@ impl Body for Upload {
 
     fn run(&mut self) -> Doing<'_> {
         Box::pin(async {
-            let bucket = self.bucket.as_ref().ok_or("there is no bucket")?;
+            let bucket = self.bucket.as_ref().ok_or("the bucket is not open")?;
             self.files.upload(bucket).await
         })
     }
@@ -120,7 +120,7 @@ impl Body for Upload {
     }
 }
 
-/// A single file is read and dropped, many are written to files.
+/// A single file is read into memory, several are written to disk.
 pub(crate) struct Download {
     place: Place,
     files: Files,
@@ -154,7 +154,7 @@ impl Body for Download {
                     .find_one(mongodb::bson::doc! { "filename": name(number) })
                     .await?;
                 let file = found.ok_or("a file was not stored")?;
-                ids.push(file.id.as_object_id().ok_or("a file has another kind of id")?);
+                ids.push(file.id.as_object_id().ok_or("the id of a file is not an ObjectId")?);
             }
             self.ids = Arc::new(ids);
             Ok(())
@@ -173,7 +173,7 @@ impl Body for Download {
 
     fn run(&mut self) -> Doing<'_> {
         Box::pin(async {
-            let bucket = self.bucket.clone().ok_or("there is no bucket")?;
+            let bucket = self.bucket.clone().ok_or("the bucket is not open")?;
             let (ids, folder) = (self.ids.clone(), self.folder.clone());
             if self.files.large.is_some() {
                 let mut stream = bucket.open_download_stream(Bson::ObjectId(ids[0])).await?;

@@ -1,6 +1,6 @@
 //! The tasks with many documents.
 //!
-//! As in the other program, the models of bulk writes are made in the measured phase.
+//! As in the client of this project, the write models of bulk writes are created in the measured phase.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The ODM suite without an ODM, which this driver has none: structs in typed collections, filters and updates as documents.
+//! The ODM suite with typed collections of serde structs, and with filters and updates as documents.
 
 use std::{hint::black_box, marker::PhantomData};
 
@@ -14,20 +14,20 @@ use crate::{
     place::{Place, expect},
 };
 
-/// What the tasks need of a model.
+/// The operations of a model.
 trait Subject: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const FILE: (Archive, &'static str);
     const COLLECTION: &'static str;
-    /// The field that its update changes.
+    /// The field that the update task changes.
     const UPDATED: &'static str;
-    /// Gives it new ids, as if it were another one; returns them.
+    /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;
 }
 
 #[derive(Clone, Copy)]
 struct Ids {
     id: ObjectId,
-    /// Of the nested model: that of `embedded_str_doc_1`, and of the first item of the array.
+    /// In the nested model: the ids of `embedded_str_doc_1` and of the first element of the array.
     nested: ObjectId,
     item: ObjectId,
 }
@@ -106,7 +106,7 @@ impl<D: Subject> Models<D> {
         self.place.drop().await
     }
 
-    /// An empty collection with as many models as there are units.
+    /// An empty collection, and one model for each unit.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.collection.drop().await?;
         let mut model: D = serde_json::from_str(&self.text)?;
@@ -180,7 +180,7 @@ impl<D: Subject> Body for Update<D> {
     }
 }
 
-/// A query for one model by one of its ids.
+/// A query for a model by one of its ids.
 trait Query<D>: Send + Sync {
     fn filter(ids: Ids) -> Document;
 }

@@ -13,7 +13,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use crate::place::{Place, expect};
 
-/// Documents in a file that is exported.
+/// Number of documents of an exported file.
 const PER_FILE: usize = 5_000;
 
 fn sources(assignment: &Assignment) -> Result<Arc<Vec<PathBuf>>, Failure> {
@@ -23,7 +23,7 @@ fn sources(assignment: &Assignment) -> Result<Arc<Vec<PathBuf>>, Failure> {
     Ok(Arc::new(files))
 }
 
-/// Inserts the documents of all files: each worker takes the next file.
+/// Inserts the documents of all files. Each worker takes the next file.
 async fn import(place: &Place, files: &Arc<Vec<PathBuf>>) -> Result<(), Failure> {
     let (place, names) = (place.clone(), files.clone());
     share(files.len(), move |number| {
@@ -81,7 +81,7 @@ impl Body for Import {
     }
 }
 
-/// One cursor reads; as many workers as there are cores make text of what it has read and write files of it.
+/// Exports a collection: one cursor reads it, and one worker for each core writes files of JSON lines.
 pub(crate) struct Export {
     place: Place,
     files: Arc<Vec<PathBuf>>,

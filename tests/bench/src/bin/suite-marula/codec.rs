@@ -1,8 +1,7 @@
-//! The BSON tasks: documents (trees of values, the natural type of documents without a struct) to bytes and back.
+//! The BSON tasks: encodes and decodes `Document`s.
 //!
-//! What is compared is the codec behind the API for whole documents, into a fresh buffer for each: here `into_raw_document` and
-//! `bson::decode_document`, there `Document::to_vec` and `Document::from_reader`. The tree itself is the same type in
-//! both programs, that of crate bson.
+//! They compare `into_raw_document` and `bson::decode_document` of this driver with `Document::to_vec` and `Document::from_reader` of
+//! crate bson, with a new buffer for each document. Both programs use `bson::Document`.
 
 use std::hint::black_box;
 

@@ -1,7 +1,7 @@
 //! The ODM suite: models, typed filters and typed updates.
 //!
-//! A model is read from its JSON text as part of the tasks that create models. Updates change models that `before` has stored, so
-//! that every iteration changes something; the specification drops some of them after the first.
+//! Parsing the JSON text of a model is part of the tasks that create models. Updates change models that `before` has stored, so that
+//! every iteration modifies documents; in the specification some of them are dropped after the first iteration.
 
 use std::{future::Future, hint::black_box, marker::PhantomData};
 
@@ -17,12 +17,12 @@ use crate::{
 
 const UPDATED: &str = "updated_value";
 
-/// What the tasks need of a model.
+/// The operations of a model.
 trait Subject: Model {
     const FILE: (Archive, &'static str);
-    /// Gives it new ids, as if it were another one; returns them.
+    /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;
-    /// The update of its task.
+    /// The update of the update task.
     fn update(
         models: &Collection<Self>,
         id: ObjectId,
@@ -32,7 +32,7 @@ trait Subject: Model {
 #[derive(Clone, Copy)]
 struct Ids {
     id: ObjectId,
-    /// Of the nested model: that of `embedded_str_doc_1`, and of the first item of the array.
+    /// In the nested model: the ids of `embedded_str_doc_1` and of the first element of the array.
     nested: ObjectId,
     item: ObjectId,
 }
@@ -121,7 +121,7 @@ impl<D: Subject> Models<D> {
         Ok(self.database.driver().drop().await?)
     }
 
-    /// An empty collection with as many models as there are units.
+    /// An empty collection, and one model for each unit.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.collection.driver().drop().await?;
         let mut model: D = serde_json::from_str(&self.text)?;
@@ -195,7 +195,7 @@ impl<D: Subject> Body for Update<D> {
     }
 }
 
-/// A query for one model by one of its ids.
+/// A query for a model by one of its ids.
 trait Query<D>: Send + Sync {
     fn find(models: &Collection<D>, ids: Ids) -> impl Future<Output = marula::Result<Option<D>>> + Send;
 }
