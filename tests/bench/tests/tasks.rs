@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use marula_bench::suites::{
     client::BenchClient,
-    measure::{TaskRun, Target, Outcome, measure},
+    measure::{Outcome, Target, TaskRun, measure},
 };
 use marula_bench_shared::harness::{Data, Task, data::Archive, rule::Rule};
 use marula_test_server::TestServer;
@@ -150,10 +150,13 @@ async fn every_task_succeeds_or_is_not_supported() {
 async fn errors_are_reported() {
     let server = TestServer::builder().start().await.expect("a server");
     let sample = Sample::new("wrong");
-    let failure = |task: Task, task_run: &TaskRun| match measure(&[target(task, &server.uri(), "perftest")], task_run).pop() {
-        Some(Outcome::Failed(why)) => why,
-        other => panic!("{task}: {other:?}"),
-    };
+    let failure =
+        |task: Task, task_run: &TaskRun| match measure(&[target(task, &server.uri(), "perftest")], task_run)
+            .pop()
+        {
+            Some(Outcome::Failed(why)) => why,
+            other => panic!("{task}: {other:?}"),
+        };
     let mut many = task_run(Task::LdjsonImport, &sample);
     many.units = 4;
     let why = failure(Task::LdjsonImport, &many);

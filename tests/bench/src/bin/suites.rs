@@ -5,9 +5,9 @@ use std::{fs, process::ExitCode};
 use marula_bench::suites::{
     Failure,
     client::BenchClient,
+    measure::{Target, TaskRun, measure},
     options::Options,
     paths::Paths,
-    measure::{TaskRun, Target, measure},
     report::{Report, Row},
     server::Server,
 };
@@ -43,10 +43,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
         clients.push(paths.build_official()?);
     }
     let mut report = Report {
-        clients: clients
-            .iter()
-            .map(|client| client.name.clone())
-            .collect(),
+        clients: clients.iter().map(|client| client.name.clone()).collect(),
         notes: notes(options, uri.is_some()),
         rows: Vec::new(),
     };

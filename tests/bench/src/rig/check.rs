@@ -140,7 +140,11 @@ fn parse(text: &str) -> Result<Vec<Ceiling>, Failure> {
         .iter()
         .find(|ceiling| ceiling.instructions.is_nan() || ceiling.allocations.is_nan())
     {
-        Some(ceiling) => Err(format!("ceilings.toml: [{}] requires `instructions` and `allocations`", ceiling.case).into()),
+        Some(ceiling) => Err(format!(
+            "ceilings.toml: [{}] requires `instructions` and `allocations`",
+            ceiling.case
+        )
+        .into()),
         None => Ok(ceilings),
     }
 }

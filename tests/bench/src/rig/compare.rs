@@ -51,12 +51,14 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     match callgrind::version() {
         _ if !settings.counts => {}
         Some(version) => {
-            report
-                .notes
-                .push(format!("Counts by valgrind {version}, for one task on one thread."));
+            report.notes.push(format!(
+                "Counts by valgrind {version}, for one task on one thread."
+            ));
             report.counts = counting::rows(&all, &paths, wanted)?;
         }
-        None => report.notes.push("Counts are not measured: valgrind is not installed.".into()),
+        None => report
+            .notes
+            .push("Counts are not measured: valgrind is not installed.".into()),
     }
     if settings.only.is_none() {
         report.futures = futures::sizes(&rust.each_ref())?;

@@ -128,7 +128,9 @@ pub(super) fn run() -> Result<bool, Failure> {
         );
         costs.push(cost);
     }
-    let official = *costs.first().ok_or("the cost of the official driver is missing")?;
+    let official = *costs
+        .first()
+        .ok_or("the cost of the official driver is missing")?;
     let rows: Vec<Row> = samples
         .iter()
         .zip(costs)

@@ -235,7 +235,10 @@ mod tests {
     #[test]
     fn times_are_compared_with_the_lower_bounds_and_other_clients() {
         let goals = of(&samples::report());
-        let rate = find(&goals, "operations per second, relative to the blocking floor: ping");
+        let rate = find(
+            &goals,
+            "operations per second, relative to the blocking floor: ping",
+        );
         assert_eq!((rate.goal, rate.reached, rate.is_met()), (0.85, 0.4, false));
         let cpu = find(&goals, "CPU time, relative to the blocking floor: ping");
         assert_eq!((cpu.reached, cpu.is_met()), (2.5, false));

@@ -3,8 +3,8 @@
 mod callgrind;
 mod chart;
 mod check;
-mod compare;
 mod clients;
+mod compare;
 mod cost;
 mod counting;
 mod dhat;
@@ -172,7 +172,10 @@ mod tests {
         assert!(refused("").starts_with("usage:"));
         assert!(refused("race").starts_with("unknown command race"));
         assert!(refused("check --wrong").starts_with("unknown argument --wrong"));
-        assert_eq!(refused("profile --top many"), "--top requires a number, found many");
+        assert_eq!(
+            refused("profile --top many"),
+            "--top requires a number, found many"
+        );
         assert_eq!(refused("compare --only"), "--only has no value");
     }
 }

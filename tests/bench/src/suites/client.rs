@@ -49,11 +49,7 @@ impl BenchClient {
         let mut child = spawned.map_err(|error| format!("{}: {error}", self.program.display()))?;
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().ok_or("the program has no output")?);
-        let mut running = Running {
-            child,
-            stdin,
-            stdout,
-        };
+        let mut running = Running { child, stdin, stdout };
         let response = running.response()?;
         match response.split_once(' ') {
             _ if response == "ready" => Ok(Start::Ready(running)),

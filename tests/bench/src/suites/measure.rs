@@ -104,7 +104,11 @@ pub fn measure(targets: &[Target], task_run: &TaskRun) -> Vec<Outcome> {
             let State::Running(runner) = state else { continue };
             match runner.iterate() {
                 Err(error) => *state = State::Over(Outcome::Failed(error.to_string())),
-                Ok(()) if task_run.rule.is_enough(runner.times.len(), runner.times.iter().sum()) => {
+                Ok(())
+                    if task_run
+                        .rule
+                        .is_enough(runner.times.len(), runner.times.iter().sum()) =>
+                {
                     let outcome = runner.finish(task_run);
                     *state = State::Over(outcome.unwrap_or_else(|error| Outcome::Failed(error.to_string())));
                 }
@@ -161,7 +165,8 @@ impl Runner {
 
     fn finish(&mut self, task_run: &TaskRun) -> Result<Outcome, Failure> {
         self.running.phase(Phase::Teardown)?;
-        let times = Times::of(&self.times, task_run.task.bytes(task_run.units)).ok_or("there are no iterations")?;
+        let times =
+            Times::of(&self.times, task_run.task.bytes(task_run.units)).ok_or("there are no iterations")?;
         Ok(Outcome::Measured(Measured {
             times,
             client_cpu: self.client_cpu.map(|time| time.as_secs_f64()),

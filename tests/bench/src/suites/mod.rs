@@ -29,9 +29,9 @@
 
 pub mod client;
 pub mod cpu;
+pub mod measure;
 pub mod options;
 pub mod paths;
-pub mod measure;
 pub mod report;
 pub mod server;
 

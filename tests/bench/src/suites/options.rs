@@ -37,7 +37,9 @@ impl Options {
                 "--seconds" => {
                     let value = given.next().ok_or("--seconds has no value")?;
                     let number = value.parse().ok().filter(|seconds| *seconds > 0);
-                    let number = number.ok_or(format!("--seconds requires a number greater than 0, found {value}"))?;
+                    let number = number.ok_or(format!(
+                        "--seconds requires a number greater than 0, found {value}"
+                    ))?;
                     options.seconds = Some(number);
                 }
                 "--only" => options.only = Some(given.next().ok_or("--only has no value")?),

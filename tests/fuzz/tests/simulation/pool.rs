@@ -1,4 +1,4 @@
-//! The pool machine's events under random histories: every check-out ends once, every connection too.
+//! The events of the connection pool with random calls: every check-out and every connection ends exactly once.
 
 use std::time::{Duration, Instant};
 
@@ -80,7 +80,7 @@ impl World {
                 if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
                     let failing = self.machine.blame(key);
                     if let Some(waiter) = failing.as_ref().and_then(Failing::waiter) {
-                        assert_eq!(self.waiting.remove(0).1, *waiter, "the first hears of it");
+                        assert_eq!(self.waiting.remove(0).1, *waiter, "the first request must fail");
                     }
                     self.failing.extend(failing);
                 }
@@ -109,7 +109,10 @@ impl World {
         let perished = move |key: &mut ConnectionKey| dead >> (key.id % 64) & 15 == 0;
         match self.machine.check_out(self.last_request, self.now, perished) {
             CheckOut::Connection(key, _) => {
-                assert!(self.waiting.is_empty(), "overtook a waiting request");
+                assert!(
+                    self.waiting.is_empty(),
+                    "a check-out was fulfilled before a waiting request"
+                );
                 self.in_use.push(key);
             }
             CheckOut::Waiting(id) => self.waiting.push((id, self.last_request)),
@@ -141,12 +144,16 @@ impl World {
                 }
                 Action::Establish(key) => {
                     assert_eq!(announced, Some(key.id), "established before it was created");
-                    // One that was cleared away in the same step is not begun.
+                    // A connection that was cleared in the same step is not established.
                     self.pending.push(key);
                 }
                 Action::Fulfil { waiter, key, .. } => {
-                    assert_eq!(announced, Some(key.id), "handed over before it was checked out");
-                    assert_eq!(self.waiting.remove(0).1, waiter, "first come, first served");
+                    assert_eq!(announced, Some(key.id), "fulfilled before CheckedOut");
+                    assert_eq!(
+                        self.waiting.remove(0).1,
+                        waiter,
+                        "requests must be fulfilled in order"
+                    );
                     assert_eq!(key.generation, self.machine.generation(None));
                     self.in_use.push(key);
                 }
@@ -158,7 +165,7 @@ impl World {
             }
         }
         let counts = self.machine.counts();
-        self.ledger.agrees_with(counts, self.blamed());
+        self.ledger.agrees_with(counts, self.failing());
         assert_eq!(self.in_use.len(), self.ledger.in_use());
         assert_eq!(
             counts.total,
@@ -174,8 +181,8 @@ impl World {
         );
     }
 
-    /// Requests that are about to hear of a failed establishment.
-    fn blamed(&self) -> usize {
+    /// Number of requests whose failure has not been reported yet.
+    fn failing(&self) -> usize {
         self.failing
             .iter()
             .filter(|failing| failing.waiter().is_some())
@@ -184,7 +191,7 @@ impl World {
 }
 
 #[test]
-fn every_check_out_and_every_connection_ends_once() {
+fn every_check_out_and_every_connection_ends_exactly_once() {
     for_each_seed(1_500, |seed| {
         let mut world = World::new(seed);
         for _ in 0..250 {

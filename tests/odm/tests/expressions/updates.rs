@@ -226,7 +226,11 @@ fn overlap_is_refused() {
 fn updates_without_meaning_are_refused() {
     assert!(refused(|_| Update::empty()).1.contains("nothing"));
     assert!(refused(|_| Vec::<Update<Order>>::new()).1.contains("nothing"));
-    assert!(refused(|o| o.raw_operator("$set", 1)).1.contains("whole document"));
+    assert!(
+        refused(|o| o.raw_operator("$set", 1))
+            .1
+            .contains("whole document")
+    );
     assert_eq!(refused(|_| Update::raw(doc! { "note": {} })).0, "note");
     assert!(
         refused(|o| (Update::pipeline([doc! {}]), o.note().set("a")))

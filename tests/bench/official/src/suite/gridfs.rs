@@ -154,7 +154,11 @@ impl Body for Download {
                     .find_one(mongodb::bson::doc! { "filename": name(number) })
                     .await?;
                 let file = found.ok_or("a file was not stored")?;
-                ids.push(file.id.as_object_id().ok_or("the id of a file is not an ObjectId")?);
+                ids.push(
+                    file.id
+                        .as_object_id()
+                        .ok_or("the id of a file is not an ObjectId")?,
+                );
             }
             self.ids = Arc::new(ids);
             Ok(())

@@ -214,7 +214,10 @@ mod tests {
             error("--uri a --task ping --tasks 1 --runtime multi"),
             "--ops is missing"
         );
-        assert_eq!(error("--ops 0"), "--ops requires a number greater than 0, found 0");
+        assert_eq!(
+            error("--ops 0"),
+            "--ops requires a number greater than 0, found 0"
+        );
         assert_eq!(error("--task pong"), "unknown task pong");
         assert_eq!(error("--colour red"), "unknown argument --colour");
     }

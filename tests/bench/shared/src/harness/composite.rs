@@ -102,11 +102,7 @@ impl Composite {
     /// The averages over the tasks for which every client has a score; `None` if there are none.
     ///
     /// `scores` returns the scores of a task, one for each of the `count` clients.
-    pub fn averages(
-        &self,
-        clients: usize,
-        scores: impl Fn(Task) -> Vec<Option<f64>>,
-    ) -> Option<Averages> {
+    pub fn averages(&self, clients: usize, scores: impl Fn(Task) -> Vec<Option<f64>>) -> Option<Averages> {
         let complete: Vec<Vec<f64>> = self
             .tasks
             .iter()

@@ -148,7 +148,12 @@ impl Data {
         files.sort();
         let wanted = usize::try_from(wanted)?;
         if files.len() < wanted {
-            return Err(format!("{}: expected {wanted} files, found {}", path.display(), files.len()).into());
+            return Err(format!(
+                "{}: expected {wanted} files, found {}",
+                path.display(),
+                files.len()
+            )
+            .into());
         }
         files.truncate(wanted);
         Ok(files)
