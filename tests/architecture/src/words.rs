@@ -14,7 +14,7 @@ pub struct Rule {
 pub struct Hit {
     /// Line number, from 1.
     pub line: usize,
-    /// The words found, in lower case.
+    /// The words found, in lower case and separated by spaces.
     pub found: String,
     /// What to write instead.
     pub instead: &'static str,
@@ -67,10 +67,12 @@ impl Rules {
             }
             for (phrase, instead) in &self.phrases {
                 if matches(text, &words[i..], phrase) {
-                    let last = words[i + phrase.len() - 1];
+                    let found = words[i..i + phrase.len()]
+                        .iter()
+                        .map(|word| text[word.start..word.end].to_ascii_lowercase());
                     hits.push(Hit {
                         line: word.line,
-                        found: text[word.start..last.end].to_lowercase(),
+                        found: found.collect::<Vec<_>>().join(" "),
                         instead,
                     });
                 }

@@ -65,25 +65,46 @@ const REPLACED: &[Rule] = &[
     rule("trickle", "slow_writes"),
 ];
 
-/// Lines on which a word is correct: the start of the path, a part of the line, and the reason.
-const EXCEPTIONS: [(&str, &str, &str); 2] = [
-    ("", "is no longer", "a comparison in time, not a negated noun"),
-    (
-        "tests/architecture/tests/language.rs",
-        "",
-        "this file lists the words",
-    ),
+/// A use of a word that is correct. An empty text matches everything.
+struct Exception {
+    /// The start of the path.
+    path: &'static str,
+    /// The words found.
+    found: &'static str,
+    /// A part of the line.
+    line: &'static str,
+    /// Why the word is correct.
+    #[expect(dead_code, reason = "for the readers of the table")]
+    reason: &'static str,
+}
+
+/// The uses of the words that are correct.
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        path: "",
+        found: "is no longer",
+        line: "",
+        reason: "a change over time, not a negated noun",
+    },
+    Exception {
+        path: "tests/architecture/tests/language.rs",
+        found: "",
+        line: "",
+        reason: "lists the words",
+    },
 ];
+
+impl Exception {
+    fn applies(&self, path: &str, found: &str, line: &str) -> bool {
+        path.starts_with(self.path)
+            && (self.found.is_empty() || found == self.found)
+            && line.contains(self.line)
+    }
+}
 
 const SUFFIXES: [&str; 10] = [
     ".rs", ".md", ".toml", ".stderr", ".py", ".c", ".h", ".yml", ".sh", ".ci/run",
 ];
-
-fn is_exception(path: &str, line: &str) -> bool {
-    EXCEPTIONS
-        .iter()
-        .any(|(prefix, part, _)| path.starts_with(prefix) && line.contains(part))
-}
 
 /// Fails if a tracked file contains a word of the rules.
 fn check(rules: &[Rule]) {
@@ -95,13 +116,13 @@ fn check(rules: &[Rule]) {
             // A phrase can continue on the next line.
             let first = hit.line - 1;
             let line = lines[first..lines.len().min(first + 2)].join(" ");
-            if !is_exception(&file.path, &line) {
+            if !EXCEPTIONS
+                .iter()
+                .any(|exception| exception.applies(&file.path, &hit.found, &line))
+            {
                 wrong.push(format!(
                     "{}:{}: \"{}\"; write instead: {}",
-                    file.path,
-                    hit.line,
-                    hit.found.escape_debug(),
-                    hit.instead
+                    file.path, hit.line, hit.found, hit.instead
                 ));
             }
         }
@@ -150,12 +171,9 @@ fn words_are_found_in_prose_and_in_identifiers() {
     );
     assert_eq!(
         found("bad_days BadDays"),
-        [(1, "bad_days".to_owned()), (1, "baddays".to_owned())]
+        [(1, "bad days".to_owned()), (1, "bad days".to_owned())]
     );
-    assert_eq!(
-        found("// done by\n    // now"),
-        [(1, "by\n    // now".to_owned())]
-    );
+    assert_eq!(found("// done by\n    // now"), [(1, "by now".to_owned())]);
     assert_eq!(found("It is no error."), [(1, "is no error".to_owned())]);
     assert_eq!(found("by\n\nnow; by, now; is: no x; toldest"), []);
 }

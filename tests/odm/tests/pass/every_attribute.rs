@@ -1,4 +1,4 @@
-//! Every attribute, every kind of index.
+//! All attributes and all kinds of indexes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The generated code is quiet in crates that deny what can be denied.
+//! The generated code has no warnings in crates with strict lints.
 #![deny(
     warnings,
     missing_docs,
