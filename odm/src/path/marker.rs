@@ -84,7 +84,7 @@ pub trait KeysetKey {}
 /// Types of ascending and descending index keys.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot be an index key",
-    label = "a map has no fixed fields to index",
+    label = "this type cannot be indexed",
     note = "index the entries of a map with `wildcard(..)`"
 )]
 pub trait IndexKey {}

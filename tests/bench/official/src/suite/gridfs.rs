@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::{AsyncReadExt, AsyncWriteExt};
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive, share::share};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive, share::share};
 use mongodb::{
     bson::{Bson, oid::ObjectId},
     gridfs::GridFsBucket,
@@ -97,25 +97,25 @@ impl Upload {
 }
 
 impl Body for Upload {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.bucket = Some(fresh(&self.place).await?);
             Ok(())
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let bucket = self.bucket.as_ref().ok_or("the bucket is not open")?;
             self.files.upload(bucket).await
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -143,7 +143,7 @@ impl Download {
 }
 
 impl Body for Download {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             let bucket = self.place.database.gridfs_bucket(None);
@@ -165,7 +165,7 @@ impl Body for Download {
         })
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             if self.files.large.is_none() {
                 std::fs::create_dir_all(&self.folder)?;
@@ -175,7 +175,7 @@ impl Body for Download {
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let bucket = self.bucket.clone().ok_or("the bucket is not open")?;
             let (ids, folder) = (self.ids.clone(), self.folder.clone());
@@ -202,7 +202,7 @@ impl Body for Download {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             if self.files.large.is_some() {
                 return Ok(());
@@ -216,7 +216,7 @@ impl Body for Download {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

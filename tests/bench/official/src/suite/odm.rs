@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, marker::PhantomData};
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, data::Archive};
 use mongodb::{
     Collection,
     bson::{Document, doc, oid::ObjectId},
@@ -122,11 +122,11 @@ impl<D: Subject> Models<D> {
 struct Creation<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.0.units {
                 let model: D = serde_json::from_str(&self.0.text)?;
@@ -136,7 +136,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let stored = self.0.collection.count_documents(doc! {}).await?;
             self.0.collection.drop().await?;
@@ -144,7 +144,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -152,15 +152,15 @@ impl<D: Subject> Body for Creation<D> {
 struct Update<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let update = doc! { "$set": { D::UPDATED: "updated_value" } };
@@ -175,7 +175,7 @@ impl<D: Subject> Body for Update<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -210,11 +210,11 @@ impl Query<NestedModel> for ByItem {
 struct Find<D: Send + Sync, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let found = self.0.collection.find_one(Q::filter(*ids)).await?;
@@ -224,7 +224,7 @@ impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive};
 use marula_driver::bson::{Document, IntoDocument, decode_document, from_extended_json, to_vec};
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {
@@ -33,7 +33,7 @@ impl Encode {
 }
 
 impl Body for Encode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(black_box(&self.document).into_raw_document()?);
@@ -58,7 +58,7 @@ impl Decode {
 }
 
 impl Body for Decode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(decode_document(black_box(&self.bytes))?);

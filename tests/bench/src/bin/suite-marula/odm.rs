@@ -8,7 +8,7 @@ use std::{future::Future, hint::black_box, marker::PhantomData};
 use marula::{
     Collection, Model, bson::ObjectId, driver::UpdateResult, driver::options::WriteConcern, prelude::*,
 };
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, data::Archive};
 
 use crate::{
     odm_models::{LargeModel, NestedModel, SmallModel},
@@ -137,11 +137,11 @@ impl<D: Subject> Models<D> {
 struct Creation<D>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.0.units {
                 let model: D = serde_json::from_str(&self.0.text)?;
@@ -151,7 +151,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let stored = self
                 .0
@@ -164,7 +164,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -172,15 +172,15 @@ impl<D: Subject> Body for Creation<D> {
 struct Update<D>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let done = D::update(&self.0.collection, ids.id).await?;
@@ -190,7 +190,7 @@ impl<D: Subject> Body for Update<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -229,11 +229,11 @@ impl Query<NestedModel> for ByItem {
 struct Find<D, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let found = Q::find(&self.0.collection, *ids).await?;
@@ -243,7 +243,7 @@ impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use marula_bench_shared::harness::{
-    Assignment, Body, Doing, Failure,
+    Assignment, Body, PhaseFuture, Failure,
     data::Archive,
     share::{share, workers},
 };
@@ -52,19 +52,19 @@ impl Import {
 }
 
 impl Body for Import {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(import(&self.place, &self.files))
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut lines = 0;
             for file in self.files.iter() {
@@ -75,7 +75,7 @@ impl Body for Import {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -141,7 +141,7 @@ fn write(path: &PathBuf, documents: &[RawDocumentBuf]) -> Result<(), Failure> {
 }
 
 impl Body for Export {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             import(&self.place, &self.files).await?;
@@ -150,15 +150,15 @@ impl Body for Export {
         })
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async { Ok(std::fs::create_dir_all(&self.folder)?) })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.export())
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut lines = 0;
             for file in std::fs::read_dir(&self.folder)? {
@@ -169,7 +169,7 @@ impl Body for Export {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
