@@ -21,6 +21,25 @@ fn no_file_is_longer_than_500_lines() {
     assert_eq!(long, Vec::<String>::new());
 }
 
+/// Their manifests say `test = false`: a unit test in them would not run.
+#[test]
+fn libraries_of_test_packages_have_no_unit_tests() {
+    let untested = [
+        "tests/architecture/src",
+        "tests/bench/src/bin",
+        "tests/driver/src",
+        "tests/fuzz/src",
+        "tests/odm/src",
+    ];
+    let found: Vec<String> = untested
+        .into_iter()
+        .flat_map(sources_of)
+        .filter(|source| source.text.contains("#[test]") || source.text.contains("#[tokio::test"))
+        .map(|source| source.path)
+        .collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
 #[test]
 fn every_file_has_a_header() {
     let missing: Vec<String> = tracked_files(&[".rs"])

@@ -29,7 +29,7 @@ pub struct AnsweringServer {
 #[derive(Clone, Debug)]
 enum Reply {
     Body(Document),
-    /// A header that claims so many bytes, and the beginning of the message.
+    /// A header with this message length, and the beginning of the message.
     Claim(i32),
 }
 

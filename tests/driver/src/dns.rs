@@ -1,4 +1,4 @@
-//! A DNS server on loopback, whose answers a test can change at any time; and one that is no server at all.
+//! A DNS server on loopback whose answers a test can change at any time, and an address where no server answers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ pub enum Answer {
     Records(Vec<Vec<u8>>),
     /// The name does not exist.
     NoSuchDomain,
-    /// The server cannot tell.
+    /// The server fails (SERVFAIL).
     Failure,
     /// Nothing.
     Silence,

@@ -2,12 +2,12 @@
 
 use std::{
     fmt::Debug,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
 use marula_driver::bson::{Bson, Document};
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Dispatch, Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     span,
 };
@@ -34,6 +34,7 @@ impl Messages {
     /// Listens on this thread, as long as the guard lives. The tests' runtimes have one thread.
     #[must_use]
     pub fn listen(level: Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        LazyLock::force(&SECOND);
         let messages = Self {
             level,
             kept: Arc::default(),
@@ -63,6 +64,15 @@ impl Messages {
         found.remove(0)
     }
 }
+
+/// A subscriber that no thread uses. While a process has only one, `tracing` asks the thread that reaches an event first
+/// whether anyone subscribes to it, and a thread without a subscriber would turn the event off for all threads.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| {
+    Dispatch::new(Messages {
+        level: Level::TRACE,
+        kept: Arc::default(),
+    })
+});
 
 impl Subscriber for Messages {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {

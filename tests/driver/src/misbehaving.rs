@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{read_request, reply_to, wire::frame};
 
-/// What goes wrong, once per connection, on the first command that is no hello.
+/// What goes wrong, once per connection, on the first command other than hello.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The first bytes of a proper reply, then the end of the stream.

@@ -1,4 +1,4 @@
-//! A name server that says what a script tells it to, true or not: over UDP and TCP, on one port of loopback.
+//! A name server with scripted answers, over UDP and TCP on one port of loopback.
 
 use std::{
     net::SocketAddr,

@@ -11,7 +11,7 @@ use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
 use crate::tls::{Authority, Identity};
-pub use responder::{NOBODY, Reply, Responder};
+pub use responder::{Reply, Responder, UNREACHABLE};
 
 /// Which keys certificates have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +231,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&head, content].concat()
 }
 
-/// So many seconds from now.
+/// The time this many seconds from now.
 fn time(offset: i64) -> Vec<u8> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

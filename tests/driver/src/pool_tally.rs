@@ -81,7 +81,7 @@ impl PoolTally {
         options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| own.count(event)));
     }
 
-    /// The counts by now.
+    /// The current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counts.borrow().clone()

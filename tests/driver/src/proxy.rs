@@ -1,4 +1,4 @@
-//! A TCP proxy between a client and a server that does to replies what it is told, exchange by exchange.
+//! A TCP proxy between a client and a server. A rule decides for each exchange what happens to the reply.
 //!
 //! It knows message boundaries, command names and which replies go on by themselves, and nothing else of the protocol. Nothing
 //! in it depends on time: what is held back is let go by a command of the test, by the end of the connection, or by the next
@@ -79,7 +79,7 @@ pub struct Proxy {
 }
 
 struct Shared {
-    /// Nobody is passed on before there is one.
+    /// No connection is relayed before it is set.
     target: OnceLock<SocketAddr>,
     rule: Mutex<Rule>,
     /// Pieces that wait for [`Proxy::release`], the oldest first.
@@ -302,7 +302,7 @@ impl Proxy {
             .expect("the sender is in the proxy");
     }
 
-    /// Waits until so many connections were refused.
+    /// Waits until this many connections were refused.
     ///
     /// # Panics
     /// Never: the proxy outlives its borrow.

@@ -17,7 +17,7 @@ use crate::Target;
 /// A deployment with a client whose commands are kept.
 #[derive(Debug)]
 pub struct Watched {
-    /// The deployment, with a client that nobody watches.
+    /// The deployment, with a client that has no listeners.
     pub deployment: Target,
     /// The client that is watched.
     pub client: Client,
@@ -90,7 +90,7 @@ impl CommandRecorder {
     /// The commands started so far. All events are forgotten.
     ///
     /// # Panics
-    /// When the driver reports a command that is no document.
+    /// When the driver reports a command that is not a document.
     #[must_use]
     pub fn commands(&self) -> Vec<Document> {
         let started = |event: CommandEvent| match event {

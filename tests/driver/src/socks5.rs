@@ -46,10 +46,10 @@ pub enum Mischief {
     Method(u8),
 }
 
-/// What the proxy is told.
+/// What the proxy receives from its clients.
 #[derive(Clone, Debug, Default)]
 pub struct Socks5Settings {
-    /// User name and password, without which nobody gets through.
+    /// The required user name and password.
     pub login: Option<(String, String)>,
     /// Where destinations by name and port really are.
     pub mapped: BTreeMap<(String, u16), SocketAddr>,

@@ -228,7 +228,7 @@ async fn requests(
             let compression = tapped.body.get_array("compression");
             asked.offered |= compression.is_ok_and(|names| !names.is_empty());
         }
-        // Kept before it is passed on, so that whoever has the reply finds the request.
+        // Kept before it is passed on: a test that has the reply finds the request.
         lock(&shared.requests).push(tapped);
         server.write_all(&bytes).await?;
     }

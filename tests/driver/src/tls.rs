@@ -198,7 +198,7 @@ fn identity_params(names: &[&str]) -> (CertificateParams, Vec<u8>) {
 }
 
 impl Identity {
-    /// A certificate that nobody else vouches for.
+    /// A self-signed certificate.
     ///
     /// # Panics
     /// When no key can be made.

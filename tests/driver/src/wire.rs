@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// Reads one OP_MSG and returns its request id and body.
 ///
 /// # Errors
-/// When the stream ends, or the bytes are no OP_MSG with a body of kind 0.
+/// When the stream ends, or the bytes are not an OP_MSG with a body of kind 0.
 pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(i32, Document)> {
     let length = stream.read_i32_le().await?;
     let length = usize::try_from(length).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! An HTTP server that answers every request with what it was told to.
+//! An HTTP server that answers every request with a configured OCSP response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ pub enum Reply {
     Chunks(Vec<u8>),
     /// Another status.
     Status(u16),
-    /// These bytes, which are no HTTP.
+    /// These bytes, which are not HTTP.
     Raw(Vec<u8>),
     /// Nothing, until the client goes or another reply is set.
     Nothing,
@@ -35,8 +35,8 @@ pub struct Responder {
     task: JoinHandle<()>,
 }
 
-/// A responder that is not there: nobody listens on this port.
-pub const NOBODY: &str = "http://127.0.0.1:1/";
+/// The URL of a responder that cannot be reached: nothing listens on this port.
+pub const UNREACHABLE: &str = "http://127.0.0.1:1/";
 
 impl Responder {
     /// Says nothing as yet.
@@ -56,7 +56,7 @@ impl Responder {
                 let reply = own_reply.subscribe();
                 let (requests, last) = (Arc::clone(&own_requests), Arc::clone(&own_last));
                 tokio::spawn(async move {
-                    // A client that goes away is no failure.
+                    // A client may disconnect at any time.
                     let _ = answer(stream, reply, &requests, &last).await;
                 });
             }

@@ -41,14 +41,14 @@ pub enum Fate {
     /// Another fate, which begins with the next [`Proxy::end_waits`](super::Proxy::end_waits); the request is not passed on
     /// before.
     Later(Box<Fate>),
-    /// Another fate; somebody hears when it begins.
-    Told(Box<Fate>, Done),
+    /// Another fate; the callback runs when it begins.
+    Observed(Box<Fate>, Done),
 }
 
 /// Where a byte lies in a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// So many bytes after the first.
+    /// This many bytes after the first.
     FromStart(usize),
     /// The last one.
     Last,
@@ -59,12 +59,12 @@ pub enum Place {
 pub struct Done(Arc<dyn Fn() + Send + Sync>);
 
 impl Done {
-    /// To be told.
+    /// A callback.
     pub fn new(call: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(call))
     }
 
-    pub(super) fn tell(&self) {
+    pub(super) fn call(&self) {
         (self.0)();
     }
 }

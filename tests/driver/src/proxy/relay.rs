@@ -141,7 +141,7 @@ impl Relay<'_> {
         Ok(goes_on)
     }
 
-    /// Lets a request arrive that nobody waits for any more. The server's reply shows that it was executed.
+    /// Passes on a request that the client no longer waits for. The server's reply shows that it was executed.
     async fn pass_late(&mut self, request: &[u8]) -> io::Result<bool> {
         let gone: io::Result<()> = unless_gone(&self.client, std::future::pending()).await;
         if gone.is_err() {
@@ -189,8 +189,8 @@ impl Relay<'_> {
                         .map_err(io::Error::other)?;
                     *fate
                 }
-                Fate::Told(fate, done) => {
-                    done.tell();
+                Fate::Observed(fate, done) => {
+                    done.call();
                     *fate
                 }
                 fate => return Ok((fate, waits)),

@@ -160,8 +160,8 @@ fn malformed_bytes_are_refused_by_every_reader() {
 /// levels through it need more than a test thread's 2 MiB.
 #[test]
 fn nesting_ends_at_the_limit_in_both_directions() {
-    let roomy = std::thread::Builder::new().stack_size(8 << 20);
-    roomy.spawn(nest_to_the_limit).unwrap().join().unwrap();
+    let builder = std::thread::Builder::new().stack_size(8 << 20);
+    builder.spawn(nest_to_the_limit).unwrap().join().unwrap();
 }
 
 fn nest_to_the_limit() {

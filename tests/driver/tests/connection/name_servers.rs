@@ -137,7 +137,7 @@ async fn the_longest_message_is_read() {
 }
 
 #[tokio::test]
-async fn failures_of_all_servers_are_told() {
+async fn failures_of_all_servers_are_reported() {
     let servers = [with_code(SERVFAIL).await, with_code(REFUSED).await];
     let error = ask(&[&servers[0], &servers[1]], LONG, 2)
         .await
@@ -162,13 +162,13 @@ async fn a_silent_server_is_passed_over() {
     let (silent, good) = (NameServer::silent().await, good(27017).await);
     // In the time of the first one.
     assert_eq!(ports(&[&silent, &good]).await, [27017]);
-    // Whoever answers may miss so short a time, and is asked again.
+    // A server that answers may miss so short a time, and is asked again.
     let records = ask(&[&silent, &good], SHORT, 10_000).await.expect("records");
     assert_eq!(records.len(), 1);
 }
 
 #[tokio::test]
-async fn silence_of_all_servers_is_told() {
+async fn timeouts_of_all_servers_are_reported() {
     let silent = NameServer::silent().await;
     let error = ask(&[&silent], SHORT, 2).await.expect_err("no answer");
     assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
@@ -307,7 +307,7 @@ mod own {
         };
         let good = good(27017).await;
         let resolver = Resolver::of_name_servers(vec![closed, good.address], LONG, 1);
-        // Where the system tells of closed ports. Elsewhere this takes a minute.
+        // Where the system reports closed ports. Elsewhere this takes a minute.
         assert_eq!(resolver.srv(NAME).await.expect("records").len(), 1);
     }
 

@@ -18,14 +18,14 @@ use tokio::sync::Notify;
 
 const QUERY: &str = "maxPoolSize=7&minPoolSize=2&maxIdleTimeMS=60000&maxConnecting=3&waitQueueTimeoutMS=5000";
 
-/// What a listener heard, and a signal when there is more.
+/// What a listener received, and a signal when there is more.
 #[derive(Default)]
-struct Heard {
+struct ReceivedEvents {
     events: Mutex<Vec<PoolEvent>>,
     more: Notify,
 }
 
-impl Heard {
+impl ReceivedEvents {
     fn listener(self: &Arc<Self>) -> EventListener<PoolEvent> {
         let own = Arc::clone(self);
         EventListener::new(move |event: &PoolEvent| {
@@ -85,16 +85,16 @@ fn check(options: &PoolOptions) {
 /// Databases and collections have no such options: they cannot be named there.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_1() {
-    let heard = Arc::<Heard>::default();
+    let received = Arc::<ReceivedEvents>::default();
     let mut options = ClientOptions::parse("mongodb://localhost").unwrap();
     options.max_pool_size = 7;
     options.min_pool_size = 2;
     options.max_connecting = 3;
     options.max_idle_time = Some(Duration::from_secs(60));
     options.wait_queue_timeout = Some(Duration::from_secs(5));
-    options.pool_listener = Some(heard.listener());
+    options.pool_listener = Some(received.listener());
     let _client = Client::with_options(options).unwrap();
-    let created = heard.created();
+    let created = received.created();
     assert_eq!(created.len(), 1);
     check(&created[0]);
 }
@@ -102,13 +102,13 @@ async fn connection_monitoring_and_pooling_prose_1() {
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_2() {
     let deployment = replica_set().await;
-    let heard = Arc::<Heard>::default();
+    let received = Arc::<ReceivedEvents>::default();
     let uri = deployment.server.uri();
     let mut options = ClientOptions::parse(&format!("{uri}&{QUERY}")).unwrap();
-    options.pool_listener = Some(heard.listener());
+    options.pool_listener = Some(received.listener());
     let _client = Client::with_options(options).unwrap();
-    heard.until(|heard| heard.created().len() == 3).await;
-    heard.created().iter().for_each(check);
+    received.until(|received| received.created().len() == 3).await;
+    received.created().iter().for_each(check);
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn connection_monitoring_and_pooling_prose_3() {
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_4() {
     let deployment = standalone().await;
-    let heard = Arc::<Heard>::default();
+    let received = Arc::<ReceivedEvents>::default();
     let uri = deployment.server.uri();
     let mut options = ClientOptions::parse(&format!(
         "{uri}?retryReads=false&waitQueueTimeoutMS=20&maxPoolSize=1"
     ))
     .unwrap();
-    options.pool_listener = Some(heard.listener());
+    options.pool_listener = Some(received.listener());
     let client = Client::with_options(options).unwrap();
     let things = client.database("d").collection::<Document>("c");
     let fail = |data: Document| {
@@ -168,7 +168,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
         "ConnectionCheckedIn",
     ];
     let all: BTreeSet<String> = all.map(str::to_owned).into();
-    heard.until(|heard| heard.names() == all).await;
+    received.until(|received| received.names() == all).await;
 }
 
 #[tokio::test]
@@ -184,19 +184,21 @@ async fn connection_monitoring_and_pooling_prose_5() {
             "configureFailPoint": "failCommand", "mode": { "times": 1 },
             "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
-        let heard = Arc::<Heard>::default();
+        let received = Arc::<ReceivedEvents>::default();
         // A monitor would meet the failure of the handshake first, so here it has greeted the server before.
         let uri = format!(
             "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
             server.uri()
         );
         let mut options = ClientOptions::parse(&uri).unwrap();
-        options.pool_listener = Some(heard.listener());
+        options.pool_listener = Some(received.listener());
         let client = Client::with_options(options).unwrap();
-        heard.until(|heard| heard.names().contains("PoolReady")).await;
+        received
+            .until(|received| received.names().contains("PoolReady"))
+            .await;
         setter.database("admin").run_command(point).await.unwrap();
         client.list_database_names().await.unwrap_err();
-        let events = heard.events.lock().unwrap();
+        let events = received.events.lock().unwrap();
         let failed: Vec<_> = events
             .iter()
             .filter_map(|event| match event {

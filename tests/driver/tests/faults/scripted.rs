@@ -1,8 +1,8 @@
 //! Many tasks on one client whose connections fail in scripted ways, over a thousand of them: nothing hangs, nothing panics,
-//! every error has a type, every acknowledged write is stored exactly once, and afterwards the client is as good as new.
+//! every error has a type, every acknowledged write is stored exactly once, and afterwards the client works as before.
 //!
-//! `cargo test --test faults -- --nocapture` shows what was done to whom. The number in `MARULA_FAULT_SEED` is added to the
-//! seeds, for other orders than those of every day.
+//! `cargo test --test faults scripted -- --nocapture` prints the faults of each target. The number in `MARULA_FAULT_SEED` is
+//! added to the seeds, for other orders.
 
 mod cuts;
 mod endings;
@@ -29,7 +29,7 @@ const TASKS: i32 = 64;
 const POOL: usize = 20;
 /// A monitor's connection and one for round trips.
 const OF_MONITOR: usize = 2;
-/// What a connection with a silent server costs, and a command that nobody answers.
+/// The timeouts of connections to a server that does not answer, and of commands without a reply.
 const TIMEOUTS: &str =
     "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
 /// A user of the older hash: the handshake speculates on the newer one, so that every message of the login is sent.

@@ -20,12 +20,12 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
         .expect("the server starts");
     let commands = Arc::new(Mutex::new(Vec::new()));
     let mut options = ClientOptions::parse(&server.uri()).expect("the server's connection string");
-    let heard = Arc::clone(&commands);
+    let received = Arc::clone(&commands);
     options.command_listener = Some(EventListener::new(move |event| {
         if let CommandEvent::Started(started) = event {
             let command =
                 marula_driver::bson::decode_document(started.command.as_bytes()).expect("a command");
-            heard.lock().expect("no test panics with it").push(command);
+            received.lock().expect("no test panics with it").push(command);
         }
     }));
     (server, Client::with_options(options).expect("a client"), commands)
@@ -143,7 +143,7 @@ async fn search_indexes_are_sent_to_the_server() {
 
 #[tokio::test]
 async fn raw_data_is_told_to_servers_that_know_it() {
-    for (version, told) in [("8.2", true), ("8.0", false)] {
+    for (version, supported) in [("8.2", true), ("8.0", false)] {
         let (_server, client, commands) = listened(version).await;
         let things = client.database("test").collection::<Document>("c");
         things.find(doc! {}).raw_data(true).await.unwrap();
@@ -156,6 +156,6 @@ async fn raw_data_is_told_to_servers_that_know_it() {
             .iter()
             .map(|command| command.contains_key("rawData"))
             .collect();
-        assert_eq!(sent, [told, told, told, false]);
+        assert_eq!(sent, [supported, supported, supported, false]);
     }
 }

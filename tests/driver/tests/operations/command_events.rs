@@ -1,4 +1,4 @@
-//! What a command listener is told.
+//! Command monitoring events.
 
 use marula_driver::{
     Client,

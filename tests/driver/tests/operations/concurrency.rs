@@ -176,7 +176,7 @@ fn a_client_whose_runtime_is_gone_fails_with_an_error() {
                 let error = client
                     .list_database_names()
                     .await
-                    .expect_err("nobody does the work");
+                    .expect_err("the runtime is gone");
                 let typed = matches!(
                     error.kind(),
                     ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
@@ -202,7 +202,7 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let options = uri.parse().expect("options");
         Client::with_options(options).expect("a client")
     };
-    // Not driven any more: a server is known and a connection idle, but nobody tells when its reply arrives.
+    // Not driven any more: a server is known and a connection idle, but nothing polls its socket.
     let stopped = own.block_on(async {
         let client = deployment.client_with("socketTimeoutMS=200").await;
         client.list_database_names().await.expect("a reply");
@@ -218,7 +218,7 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let error = admin
             .run_command(doc! { "ping": 1 })
             .await
-            .expect_err("nobody reads");
+            .expect_err("no reader");
         assert!(error.is_network() && error.is_timeout(), "{error}");
     }));
 }

@@ -372,7 +372,10 @@ async fn a_document_that_does_not_fit_names_the_field() {
         .insert_one(&doc! { "_id": marula_driver::bson::Uuid::new(), "name": "x", "age": "old", "tags": [] })
         .await
         .unwrap();
-    let error = people.find_one(doc! {}).await.expect_err("the age is no number");
+    let error = people
+        .find_one(doc! {})
+        .await
+        .expect_err("the age is not a number");
     let ErrorKind::Decode(decode) = error.kind() else {
         panic!("{error}")
     };

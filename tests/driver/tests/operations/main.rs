@@ -10,6 +10,7 @@ mod command_events;
 mod concurrency;
 mod crud;
 mod cursors;
+mod future_sizes;
 mod options;
 mod sessions;
 mod sessions_prose;

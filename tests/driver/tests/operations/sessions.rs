@@ -358,7 +358,7 @@ async fn a_snapshot_session_sees_one_moment() {
         .clone();
     assert_eq!(concern.get_str("level").unwrap(), "snapshot");
     assert_eq!(concern.get_timestamp("atClusterTime").ok(), seen);
-    // Another session can be told to look at the same moment.
+    // Another session can read at the same cluster time.
     let again = server
         .client
         .start_session()

@@ -204,7 +204,7 @@ fn cursor() -> impl Strategy<Value = Bson> {
     prop_oneof![4 => cursor, 1 => value()]
 }
 
-/// Codes that do not say that the server is no primary, recovers or shuts down.
+/// Error codes other than those of state change errors.
 const CODES: [i32; 9] = [2, 11, 26, 43, 48, 59, 64, 100, 11000];
 
 fn reply() -> impl Strategy<Value = Document> {

@@ -1,4 +1,4 @@
-//! Replies made to exhaust memory or stack, or broken where nobody looks at first: each ends in a typed error, and a connection
+//! Replies made to exhaust memory or stack, or malformed deep inside: each ends in a typed error, and a connection
 //! whose bytes made no sense is not used again.
 
 use std::{sync::mpsc, thread, time::Duration};

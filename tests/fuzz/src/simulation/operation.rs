@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use marula_driver::{
     ServerAddress,
-    internals::retry::{Intent, Retries, RetryOptions},
+    internals::retry::{Intent, RetryOptions, RetryPolicy},
 };
 
 /// Timeout of server selection.
@@ -24,7 +24,7 @@ pub(crate) enum State {
 pub(crate) struct Operation {
     pub(crate) number: u64,
     pub(crate) write: bool,
-    pub(crate) retries: Retries,
+    pub(crate) retry_policy: RetryPolicy,
     pub(crate) avoid: Vec<ServerAddress>,
     pub(crate) state: State,
     /// Start of the server selection, on the virtual clock.
@@ -42,7 +42,7 @@ impl Operation {
         Self {
             number,
             write,
-            retries: Retries::new(options, intent, true),
+            retry_policy: RetryPolicy::new(options, intent, true),
             avoid: Vec::new(),
             state: State::Selecting,
             selecting_since: now,

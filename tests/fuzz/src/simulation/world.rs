@@ -18,7 +18,7 @@ use marula_driver::{
         description::{HelloReply, ServerDescription, ServerType, TopologyType},
         error, labelled, network_error,
         retry::{Next, label_write_failure},
-        sdam::{self, ApplicationError, Phase, Verdict},
+        sdam::{self, ApplicationError, ErrorAction, Phase},
         server_selection::{Criteria, choose, in_latency_window, suitable_servers},
     },
     options::{ReadPreference, ReadPreferenceMode},

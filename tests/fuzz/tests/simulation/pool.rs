@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use marula_driver::internals::cmap::{
-    Action, CheckOut, Clear, ConnectionKey, ConnectionPool, Event, Failing, PoolLimits, PoolState, WaiterId,
+    Action, CheckOut, Clear, ConnectionKey, ConnectionPool, Event, FailedEstablishment, PoolLimits,
+    PoolState, WaiterId,
 };
 use marula_fuzz_tests::simulation::{Ledger, Random, for_each_seed};
 
@@ -16,7 +17,7 @@ struct World {
     ledger: Ledger,
     now: Instant,
     pending: Vec<ConnectionKey>,
-    failing: Vec<Failing<u32>>,
+    failing: Vec<FailedEstablishment<u32>>,
     in_use: Vec<ConnectionKey>,
     waiting: Vec<(WaiterId, u32)>,
     last_request: u32,
@@ -78,8 +79,8 @@ impl World {
             }
             16 => {
                 if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
-                    let failing = self.machine.blame(key);
-                    if let Some(waiter) = failing.as_ref().and_then(Failing::waiter) {
+                    let failing = self.machine.failing_request(key);
+                    if let Some(waiter) = failing.as_ref().and_then(FailedEstablishment::waiter) {
                         assert_eq!(self.waiting.remove(0).1, *waiter, "the first request must fail");
                     }
                     self.failing.extend(failing);
@@ -165,7 +166,7 @@ impl World {
             }
         }
         let counts = self.machine.counts();
-        self.ledger.agrees_with(counts, self.failing());
+        self.ledger.agrees_with(counts, self.failing_requests());
         assert_eq!(self.in_use.len(), self.ledger.in_use());
         assert_eq!(
             counts.total,
@@ -182,7 +183,7 @@ impl World {
     }
 
     /// Number of requests whose failure has not been reported yet.
-    fn failing(&self) -> usize {
+    fn failing_requests(&self) -> usize {
         self.failing
             .iter()
             .filter(|failing| failing.waiter().is_some())

@@ -132,7 +132,7 @@ impl World {
 
     fn fail(&mut self) {
         if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
-            let failing = self.machine.blame(key).expect("it is pending");
+            let failing = self.machine.failing_request(key).expect("it is pending");
             if let Some(waiter) = failing.waiter() {
                 assert_eq!(self.waiting.remove(0).1, *waiter, "the first request must fail");
                 self.failed.push(*waiter);

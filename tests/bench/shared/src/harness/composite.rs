@@ -101,7 +101,7 @@ pub struct Averages {
 impl Composite {
     /// The averages over the tasks for which every client has a score; `None` if there are none.
     ///
-    /// `scores` returns the scores of a task, one for each of the `count` clients.
+    /// `scores` returns the scores of a task, one for each client.
     pub fn averages(&self, clients: usize, scores: impl Fn(Task) -> Vec<Option<f64>>) -> Option<Averages> {
         let complete: Vec<Vec<f64>> = self
             .tasks

@@ -21,7 +21,7 @@ pub mod statistics;
 pub mod task;
 
 pub use data::Data;
-pub use program::{Assignment, Body, PhaseFuture, Failure, Missing, Phase, serve};
+pub use program::{Assignment, Body, Failure, Missing, Phase, PhaseFuture, serve};
 pub use task::Task;
 
 /// The collection of the tasks of the driver suite.

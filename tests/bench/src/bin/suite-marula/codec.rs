@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, Task, data::Archive};
 use marula_driver::bson::{Document, IntoDocument, decode_document, from_extended_json, to_vec};
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {

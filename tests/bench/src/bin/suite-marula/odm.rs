@@ -8,7 +8,7 @@ use std::{future::Future, hint::black_box, marker::PhantomData};
 use marula::{
     Collection, Model, bson::ObjectId, driver::UpdateResult, driver::options::WriteConcern, prelude::*,
 };
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, data::Archive};
 
 use crate::{
     odm_models::{LargeModel, NestedModel, SmallModel},

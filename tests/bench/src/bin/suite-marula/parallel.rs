@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use marula_bench_shared::harness::{
-    Assignment, Body, PhaseFuture, Failure,
+    Assignment, Body, Failure, PhaseFuture,
     data::Archive,
     share::{share, workers},
 };

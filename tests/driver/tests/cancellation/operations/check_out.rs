@@ -88,7 +88,7 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     proxy.pass_everything();
     proxy.end_waits();
     for ping in ahead {
-        ping.await.expect("no panic").expect("nobody dropped this one");
+        ping.await.expect("no panic").expect("a reply");
     }
     tally.until(Counts::is_at_rest).await;
     // No place is lost: one of these needs it.

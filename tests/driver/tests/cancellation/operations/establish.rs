@@ -34,7 +34,7 @@ async fn server() -> TestServer {
         .expect("a server")
 }
 
-/// A user logs in, with keys that are made anew for each of these settings.
+/// A user authenticates. The salted password is computed for each of these settings.
 fn settings(hash: ScramHash) -> ConnectionSettings {
     let mechanism = Some(Mechanism::Scram(hash));
     let identity = Identity::new(mechanism, "admin", Some("user"), Some("secret"));
@@ -109,7 +109,7 @@ async fn a_connection_in_the_making_with_the_older_hash_leaves_nothing() {
     assert!(polls > 2 * PIECES, "{polls}");
 }
 
-/// What comes through TLS arrives in pieces of so many bytes, which split records wherever it happens.
+/// TLS data arrives in pieces of this many bytes, which split records anywhere.
 #[tokio::test]
 async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     const PIECE: usize = 100;

@@ -39,7 +39,7 @@ pub(crate) struct Harness {
     rounds: AtomicI32,
 }
 
-/// What one run of an operation works on; nobody else does.
+/// What one run of an operation works on, unshared.
 pub(crate) struct Round {
     pub(crate) database: Database,
     /// Holds five documents, whose `_id`s are 1 to 5.

@@ -114,7 +114,7 @@ async fn while_connections_are_made() {
     .await;
 }
 
-/// Keys are made on a thread that cannot be stopped; nobody waits for it. So many iterations take the better part of a
+/// Keys are computed on a blocking thread that cannot be stopped, and the client does not wait for it. This many iterations take most of a
 /// second, and far more than the end of a client.
 #[tokio::test]
 async fn while_keys_are_made() {
@@ -181,7 +181,7 @@ async fn in_the_pause_of_an_overloaded_server() {
     .await;
 }
 
-/// The pool was cleared, and is not ready before the next check, which nobody answers.
+/// The pool was cleared, and is not ready before the next check, which gets no answer.
 #[tokio::test]
 async fn while_the_pool_is_paused() {
     let way = Way::new(PATIENT, |proxy| {

@@ -55,7 +55,7 @@ async fn a_server_that_stops_reading_is_given_up() {
     let large: Vec<Document> = (1..4)
         .map(|id| doc! { "_id": id, "x": "x".repeat(15_000_000) })
         .collect();
-    let error = things.insert_many(&large).await.expect_err("nobody reads");
+    let error = things.insert_many(&large).await.expect_err("no reader");
     check(&error, NetworkPhase::Write);
     proxy.resume_requests();
 }

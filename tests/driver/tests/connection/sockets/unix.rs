@@ -183,7 +183,7 @@ async fn a_server_that_listens_at_a_path_itself_is_used() {
 }
 
 #[tokio::test]
-async fn paths_that_lead_nowhere_are_told() {
+async fn paths_without_a_listener_are_reported() {
     let absent = SocketFile::new();
     let error = attempt(absent.text(), None, LONG).await.expect_err("no file");
     assert_eq!(
@@ -198,7 +198,7 @@ async fn paths_that_lead_nowhere_are_told() {
     drop(UnixListener::bind(&left.0).expect("a socket"));
     let error = attempt(left.text(), None, LONG)
         .await
-        .expect_err("nobody listens");
+        .expect_err("nothing listens");
     assert_eq!(
         network(&error),
         (NetworkPhase::Connect, io::ErrorKind::ConnectionRefused),

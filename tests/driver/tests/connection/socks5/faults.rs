@@ -37,7 +37,7 @@ async fn failure(proxy: &Socks5Proxy, options: &str, connect_timeout: Duration) 
 }
 
 #[tokio::test]
-async fn an_end_at_every_byte_is_told() {
+async fn an_end_at_every_byte_is_reported() {
     let server = standalone().await.server;
     let address = server.addresses()[0].to_string();
     // Method and reply, with the login's answer between them.
@@ -63,7 +63,7 @@ async fn an_end_at_every_byte_is_told() {
 }
 
 #[tokio::test]
-async fn every_refusal_is_told() {
+async fn every_refusal_is_reported() {
     for (code, words, kind) in [
         (1, "general failure", io::ErrorKind::Other),
         (2, "not allowed", io::ErrorKind::PermissionDenied),
@@ -80,7 +80,7 @@ async fn every_refusal_is_told() {
         assert_eq!(found, kind, "{text}");
         assert!(text.contains(words), "{text}");
     }
-    // Nobody listens at port 9, which is what the proxy then says by itself.
+    // Nothing listens at port 9, which is what the proxy reports itself.
     let honest = Socks5Proxy::misbehaving(Mischief::None).await;
     assert_eq!(
         failure(&honest, "", LONG).await.0,
@@ -118,7 +118,7 @@ async fn logins_that_fail_are_told_without_the_password() {
 }
 
 #[tokio::test]
-async fn what_is_no_socks5_is_told() {
+async fn replies_that_are_not_socks5_are_reported() {
     for garbage in [
         b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
         vec![4, 0],
@@ -142,7 +142,7 @@ async fn what_is_no_socks5_is_told() {
 }
 
 #[tokio::test]
-async fn silence_and_resets_are_told() {
+async fn timeouts_and_resets_are_reported() {
     let silent = Socks5Proxy::misbehaving(Mischief::Hang).await;
     let (kind, text) = failure(&silent, "", Duration::from_millis(50)).await;
     assert_eq!(kind, io::ErrorKind::TimedOut);
@@ -154,9 +154,9 @@ async fn silence_and_resets_are_told() {
     );
 }
 
-struct Nobody;
+struct Ignored;
 
-impl PoolListener for Nobody {
+impl PoolListener for Ignored {
     fn handshake_failed(&self, _: &ServerAddress, _: cmap::ConnectionKey, _: &Error) {}
 }
 
@@ -166,7 +166,7 @@ async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
         proxy,
         ..ConnectionSettings::new(LONG, client_metadata(None).expect("metadata"))
     };
-    let listener: Arc<dyn PoolListener> = Arc::new(Nobody);
+    let listener: Arc<dyn PoolListener> = Arc::new(Ignored);
     let pool = Pool::new(
         server.parse().expect("an address"),
         PoolSettings::default(),
@@ -179,11 +179,11 @@ async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
 
 #[tokio::test]
 async fn a_failing_proxy_says_nothing_of_overload() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0")
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
-    let address = nobody.local_addr().expect("an address");
-    drop(nobody);
+    let address = closed.local_addr().expect("an address");
+    drop(closed);
     let labels = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
     let direct = pool_failure(&address.to_string(), None).await;
     assert!(

@@ -32,7 +32,7 @@ struct World {
 
 #[derive(Clone, Copy)]
 enum Hosts {
-    /// One member, under a name and port where nobody listens.
+    /// One member, under a name and port where nothing listens.
     Mapped,
     All,
 }

@@ -46,7 +46,7 @@ async fn operations_and_monitors_go_through_the_proxy() {
     assert_eq!(
         server.connections_created(),
         destinations.len(),
-        "nobody came another way"
+        "no connection bypasses the proxy"
     );
     assert!(proxy.offers().iter().all(|offered| *offered == [0]));
 }
@@ -115,7 +115,7 @@ async fn the_first_address_of_a_proxy_may_be_dead() {
     let server = standalone().await.server;
     let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
     let dns = DnsServer::start().await;
-    // Nobody listens on that of IPv6, which comes first.
+    // Nothing listens on that of IPv6, which comes first.
     dns.set_addresses(
         "bastion.test",
         &[[127, 0, 0, 1].into(), "::1".parse().expect("valid")],
@@ -132,11 +132,11 @@ async fn the_first_address_of_a_proxy_may_be_dead() {
 
 #[tokio::test]
 async fn a_proxy_that_is_not_there_is_told_of_by_every_server() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0")
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
-    let port = nobody.local_addr().expect("an address").port();
-    drop(nobody);
+    let port = closed.local_addr().expect("an address").port();
+    drop(closed);
     let uri = format!("mongodb://db1.test,db2.test/?proxyHost=127.0.0.1&proxyPort={port}");
     let client = Client::with_options(ClientOptions::parse(&uri).expect("options")).expect("a client");
     let text = wait_for_description(&client, |text| text.matches("(Unknown: ").count() == 2).await;

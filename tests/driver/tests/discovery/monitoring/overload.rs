@@ -22,7 +22,7 @@ use tokio::{
 
 use super::log::{Entry, Log};
 
-/// Stands in front of a server as its limit of connections does: it lets so many in, and closes the others at once.
+/// A proxy that accepts a limited number of connections, as a server does, and closes the others at once.
 struct Limiter {
     address: SocketAddr,
     places: Arc<AtomicUsize>,

@@ -18,7 +18,7 @@ async fn server_discovery_and_monitoring_prose_1_all_seeds_down() {
     // Nothing listens on port 1, and names below .invalid do not exist.
     for uri in [
         "mongodb://127.0.0.1:1",
-        "mongodb://nobody.invalid,127.0.0.1:1/?replicaSet=rs",
+        "mongodb://unknown.invalid,127.0.0.1:1/?replicaSet=rs",
         "mongodb://127.0.0.1:1/?directConnection=true",
     ] {
         assert!(Client::connect(uri).await.is_ok(), "{uri}");
@@ -56,10 +56,10 @@ fn server_discovery_and_monitoring_prose_6_error_parsing() {
             pool_generation: 0,
             service_id: None,
         };
-        let verdict = sdam::judge(&topology, &address, &failure);
+        let action = sdam::handle_application_error(&topology, &address, &failure);
         assert!(
-            verdict.mark_unknown && verdict.check_now && !verdict.clear_pool,
-            "{reply}: {verdict:?}"
+            action.mark_unknown && action.check_now && !action.clear_pool,
+            "{reply}: {action:?}"
         );
         let failed = ServerDescription::failed(address.clone(), &error, None, Instant::now());
         sdam::apply(&mut topology, failed);

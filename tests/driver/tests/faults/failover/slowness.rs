@@ -23,7 +23,7 @@ use super::load::HANG;
 /// Far more than a round trip takes on a busy machine.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// Whoever reads from the nearest member does not read from one beyond the latency window. Its slowness is a stimulus: how
+/// Reads with `nearest` do not go to a member beyond the latency window. Its slowness is a stimulus: how
 /// long exactly it lasts does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_member_is_left_alone() {

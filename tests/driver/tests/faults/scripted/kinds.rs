@@ -40,11 +40,11 @@ impl Mode {
 pub(crate) enum Kind {
     /// The connection is closed as soon as it is accepted.
     Refuse,
-    /// The connection is accepted, and nobody ever answers.
+    /// The connection is accepted, and no request is answered.
     Ignore,
-    /// The request is executed, and nobody answers.
+    /// The request is executed, and there is no reply.
     Hang,
-    /// Nobody answers, and the request is executed when the client has given up, perhaps after it was sent again.
+    /// There is no reply, and the request is executed after the client has given up, perhaps after it was sent again.
     LateRequest,
     /// The request is not passed on, and the connection ends.
     LoseRequest,

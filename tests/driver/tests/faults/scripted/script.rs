@@ -28,7 +28,7 @@ use super::{
 const BURST: usize = 10;
 /// Most exchanges between two bursts.
 const GAP: usize = 300;
-/// How many faults of a target that is set up anew after a burst come before the next one.
+/// How many faults of a target that is set up again after a burst come before the next one.
 const BETWEEN: usize = 2;
 
 /// Shared by the proxies of a deployment and those who work.
@@ -132,7 +132,7 @@ impl Script {
         self.0.done.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many faults have happened.
+    /// Waits until this many faults have happened.
     pub(crate) async fn wait_for(&self, count: usize) {
         let mut happened = self.0.happened.subscribe();
         happened
@@ -146,7 +146,7 @@ impl Script {
         self.lock().table.tried()
     }
 
-    /// An operation succeeded that began after so many faults.
+    /// An operation succeeded that began after this many faults.
     pub(crate) fn worked_after(&self, faults: usize) {
         self.lock().table.worked_after(faults);
     }
@@ -219,7 +219,7 @@ impl State {
             happened: AtomicBool::new(false),
         };
         let fate = kind.fate(&mut self.random);
-        Fate::Told(Box::new(fate), Done::new(move || ticket.happen()))
+        Fate::Observed(Box::new(fate), Done::new(move || ticket.happen()))
     }
 
     fn decide_other(&mut self, script: &Script, target: Target) -> Fate {

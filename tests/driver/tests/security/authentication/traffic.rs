@@ -198,8 +198,8 @@ async fn a_login_that_may_be_retried_is() {
 #[tokio::test]
 async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
     let server = started(guarded()).await;
-    let told = Arc::<Mutex<Vec<String>>>::default();
-    let (pool, sdam) = (Arc::clone(&told), Arc::clone(&told));
+    let events = Arc::<Mutex<Vec<String>>>::default();
+    let (pool, sdam) = (Arc::clone(&events), Arc::clone(&events));
     let mut options = ClientOptions::parse(&uri_of(&server, "root:hunter3", "")).unwrap();
     options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
         if let PoolEvent::PoolCleared { .. } | PoolEvent::ConnectionClosed { .. } = event {
@@ -215,18 +215,18 @@ async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
     }));
     let client = Client::with_options(options).unwrap();
     assert_refused(&try_out(&client).await.unwrap_err(), 18);
-    let told = told.lock().unwrap().clone();
+    let events = events.lock().unwrap().clone();
     let place = |part: &str| {
-        let found = told.iter().position(|event| event.starts_with(part));
-        found.unwrap_or_else(|| panic!("no {part} in {told:#?}"))
+        let found = events.iter().position(|event| event.starts_with(part));
+        found.unwrap_or_else(|| panic!("no {part} in {events:#?}"))
     };
     assert!(place("Standalone") < place("Unknown"));
     assert!(place("PoolCleared") < place("ConnectionClosed"));
     assert!(
-        told[place("Unknown")].contains("AuthenticationFailed"),
-        "{told:#?}"
+        events[place("Unknown")].contains("AuthenticationFailed"),
+        "{events:#?}"
     );
-    assert!(!format!("{told:?}").contains("hunter"), "{told:#?}");
+    assert!(!format!("{events:?}").contains("hunter"), "{events:#?}");
 }
 
 #[tokio::test]

@@ -33,13 +33,13 @@ async fn the_owner_of_a_certificate_logs_in_on_every_deployment() {
         let uri = deployment.uri_with_certificate(X509);
         log_in(&uri).await.unwrap();
         log_in(&named(&uri, Encrypted::CLIENT_SUBJECT)).await.unwrap();
-        let error = log_in(&named(&uri, "CN=somebody,O=else")).await.unwrap_err();
+        let error = log_in(&named(&uri, "CN=other,O=else")).await.unwrap_err();
         assert_refused(&error, 18);
         let error = log_in(&deployment.uri_with_certificate("")).await.unwrap_err();
         assert_eq!(
             error.code(),
             Some(13),
-            "the certificate alone logs nobody in: {error}"
+            "a certificate without credentials does not authenticate: {error}"
         );
     }
 }
@@ -68,7 +68,7 @@ async fn the_server_sees_whose_certificate_it_is() {
     );
 }
 
-/// Whose certificate it is says the certificate, not the server's settings: this one is of nobody the server knows.
+/// The user is the subject of the certificate: this one is not a user of the server.
 #[tokio::test]
 async fn the_owner_of_a_certificate_must_be_a_user() {
     let deployment = Encrypted::start(guarded()).await;
@@ -87,12 +87,12 @@ async fn the_owner_of_a_certificate_must_be_a_user() {
 
 #[tokio::test]
 async fn who_shows_no_certificate_is_refused() {
-    // Where it may be left out, the server has nobody to log in.
+    // Where the certificate is optional, there is no user to authenticate.
     let deployment = Encrypted::start(of_owner()).await;
     let error = log_in(&deployment.uri(X509)).await.unwrap_err();
     assert_refused(&error, 18);
     assert!(error.to_string().contains("No verified subject name"), "{error}");
-    // Where it must be shown, nobody gets as far as a command.
+    // Where it is required, the handshake fails before any command.
     let deployment = Encrypted::demanding(of_owner()).await;
     let brief = format!("{X509}&serverSelectionTimeoutMS=300");
     let error = log_in(&deployment.uri(&brief)).await.unwrap_err();
@@ -174,7 +174,7 @@ async fn encrypted_connections_are_compressed() {
     }
 }
 
-/// A certificate is no password: it cannot be combined with one.
+/// MONGODB-X509 cannot be combined with a password.
 #[tokio::test]
 async fn a_certificate_goes_with_no_password_and_no_other_source() {
     for uri in [
@@ -187,7 +187,7 @@ async fn a_certificate_goes_with_no_password_and_no_other_source() {
     let options = ClientOptions::parse("mongodb://h/db?tls=true&authMechanism=MONGODB-X509").unwrap();
     assert!(
         options.credential.is_some(),
-        "the database in the path is no source"
+        "the database in the path is not the authentication source"
     );
 }
 

@@ -1,6 +1,6 @@
 //! What responders say, and what they fail to say.
 
-use marula_driver_tests::ocsp::{NOBODY, Reply, Responder, Signer, failure};
+use marula_driver_tests::ocsp::{Reply, Responder, Signer, UNREACHABLE, failure};
 
 use super::*;
 
@@ -32,7 +32,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
     let (authority, identity) = certified(&[&responder.url]);
     let stranger = Authority::new();
     let impostor = authority.impostor();
-    let no_delegate = authority.issue(&["somebody"]);
+    let no_delegate = authority.issue(&["other"]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let mut asked = 0;
     for reply in [
@@ -99,7 +99,7 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
     let urls = [
         "https://localhost/",
         "ldap://localhost/",
-        NOBODY,
+        UNREACHABLE,
         &silent.url,
         &ignorant.url,
         &knowing.url,
@@ -145,7 +145,7 @@ async fn a_responder_that_hangs_delays_one_connection_and_refuses_none() {
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", Duration::from_secs(4));
     encrypted.connect(&settings).await.expect("a connection in time");
-    // It is known now that it is no use to ask.
+    // The failure is cached: the responder is not asked again.
     encrypted.connect(&settings).await.expect("another");
     assert_eq!(responder.requests(), 1);
 }

@@ -2,7 +2,7 @@
 //! every connection string.
 
 use marula_driver::internals::wait_for_description;
-use marula_driver_tests::ocsp::{NOBODY, Responder, Signer};
+use marula_driver_tests::ocsp::{Responder, Signer, UNREACHABLE};
 
 use super::*;
 
@@ -42,7 +42,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
     let responder = Responder::start().await;
     let url = match column.responder {
         Some(_) => responder.url.as_str(),
-        None => NOBODY,
+        None => UNREACHABLE,
     };
     let identity = keys.server(&authority, &[url], column.must_staple);
     let mut staple = Vec::new();
@@ -73,7 +73,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
             );
         }
     }
-    // Where the staple decides, nobody else is asked.
+    // Where the staple decides, no responder is asked.
     if column.staples || column.must_staple {
         assert_eq!(responder.requests(), 0, "{run}");
     } else if column.responder.is_some() {

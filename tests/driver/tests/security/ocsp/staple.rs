@@ -16,7 +16,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
     let impostors_delegate = Keys::Ecdsa.delegate(&impostor);
     let delegate = Keys::Ecdsa.delegate(&authority);
     let strangers_delegate = Keys::Ecdsa.delegate(&stranger);
-    let no_delegate = authority.issue(&["somebody"]);
+    let no_delegate = authority.issue(&["other"]);
     for (staple, expected) in [
         (
             response(&authority, &identity, Status::Good, |r| r.next_update = Some(-1)),

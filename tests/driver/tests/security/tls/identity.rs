@@ -33,7 +33,7 @@ async fn an_address_in_the_certificate_is_as_good_as_a_name() {
     assert_eq!(
         encrypted.front.met().server_name,
         None,
-        "an address is no name to ask for"
+        "no server name is sent for an IP address"
     );
 }
 

@@ -85,7 +85,7 @@ async fn an_idle_connection_knows_that_it_was_cut_and_nothing_else() {
     let mut connection = Connection::establish(&options.hosts[0], &settings)
         .await
         .expect("a connection");
-    // Tickets, which servers send after the handshake, are no news.
+    // Tickets, which servers send after the handshake, are not unexpected data.
     for _ in 0..100 {
         assert!(!connection.has_perished());
         tokio::task::yield_now().await;

@@ -40,7 +40,7 @@ impl World {
             }
             Err(error) => {
                 times.reset();
-                self.execute(handle, sdam::judge_check(&error), &error);
+                self.execute(handle, sdam::handle_check_error(&error), &error);
             }
         }
         self.schedule_check(handle, HEARTBEAT);
@@ -105,28 +105,34 @@ impl World {
         self.select_waiting();
     }
 
-    pub(super) fn execute(&mut self, handle: usize, verdict: Verdict, error: &Error) {
+    pub(super) fn execute(&mut self, handle: usize, action: ErrorAction, error: &Error) {
         let address = self.client.handles[handle].address.clone();
         let now = self.instant();
-        if verdict.mark_unknown {
-            let version = verdict.topology_version;
+        if action.mark_unknown {
+            let version = action.topology_version;
             self.take(ServerDescription::failed(address, error, version, now));
         }
-        if verdict.clear_pool {
+        if action.clear_pool {
             let clear = Clear {
                 cause: error.clone(),
                 service_id: None,
-                interrupt_in_use: verdict.interrupt_in_use,
+                interrupt_in_use: action.interrupt_in_use,
             };
             self.client.handles[handle].pool.clear(clear, now);
             self.execute_actions(handle);
         }
-        if verdict.check_now && self.is_current(handle) {
+        if action.check_now && self.is_current(handle) {
             self.schedule_check(handle, Duration::ZERO);
         }
     }
 
-    pub(super) fn judge(&mut self, handle: usize, key: ConnectionKey, phase: Phase, error: &Error) {
+    pub(super) fn handle_application_error(
+        &mut self,
+        handle: usize,
+        key: ConnectionKey,
+        phase: Phase,
+        error: &Error,
+    ) {
         if !self.is_current(handle) {
             return;
         }
@@ -138,7 +144,7 @@ impl World {
             pool_generation: own.pool.generation(key.service_id),
             service_id: key.service_id,
         };
-        let verdict = sdam::judge(&self.client.topology, &own.address, &failure);
-        self.execute(handle, verdict, error);
+        let action = sdam::handle_application_error(&self.client.topology, &own.address, &failure);
+        self.execute(handle, action, error);
     }
 }

@@ -121,7 +121,7 @@ impl World {
             return;
         };
         if let Err(error) = &outcome {
-            self.judge(handle, key, Phase::AfterHandshakeCompletes, error);
+            self.handle_application_error(handle, key, Phase::AfterHandshakeCompletes, error);
         }
         let condition = match &outcome {
             Err(error) if error.is_network() => Err(Some(error.clone())),
@@ -155,7 +155,7 @@ impl World {
             true => label_write_failure(error),
             false => error,
         };
-        match operation.retries.next(error, jitter) {
+        match operation.retry_policy.next(error, jitter) {
             Next::Again { pause } => {
                 if pause.is_some() {
                     operation.avoid.push(avoided);

@@ -78,10 +78,10 @@ impl World {
         match outcome {
             Ok(link) => drop(self.client.handles[handle].pool.established(key, link, now)),
             Err(error) => {
-                let Some(failing) = self.client.handles[handle].pool.blame(key) else {
+                let Some(failing) = self.client.handles[handle].pool.failing_request(key) else {
                     return;
                 };
-                self.judge(handle, failing.key(), Phase::BeforeHandshakeCompletes, &error);
+                self.handle_application_error(handle, failing.key(), Phase::BeforeHandshakeCompletes, &error);
                 let own = &mut self.client.handles[handle];
                 own.pool.establish_failed(failing, &error, now);
             }

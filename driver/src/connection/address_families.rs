@@ -1,4 +1,4 @@
-//! The addresses of a host in both families, asked for at the same time.
+//! The addresses of a host in both address families, looked up at the same time.
 //!
 //! The answer that comes second is waited for a moment only (RFC 8305, section 3), so that a name server that does not answer
 //! for IPv6 does not hold up connections.
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_before_an_absence() {
+    async fn a_failure_is_reported_before_an_absence() {
         let failed = || LookupError::Failed("broken".into());
         let none = || LookupError::NoRecords("none".into());
         let ask = async |first, second| ask_for_both("db", ready(first), ready(second)).await;

@@ -4,7 +4,7 @@ use crate::bson::ObjectId;
 
 /// A later lookup had no answer, or a record in it cannot be used. The deployment stays as it is, that record apart.
 #[derive(Clone, Debug)]
-pub struct RescanProblem {
+pub struct SrvPollingProblem {
     /// Names the client's view of the deployment.
     pub topology_id: ObjectId,
     /// The name whose SRV records were asked for.

@@ -54,7 +54,7 @@ pub enum Next {
 
 /// The tries of one operation so far.
 #[derive(Debug)]
-pub struct Retries {
+pub struct RetryPolicy {
     options: RetryOptions,
     intent: Intent,
     /// Whether the specifications of retryable reads and writes are about this operation at all.
@@ -64,7 +64,7 @@ pub struct Retries {
     saved: Option<Error>,
 }
 
-impl Retries {
+impl RetryPolicy {
     /// Before the first try. `repeatable` operations may be sent again after an election or a lost socket.
     pub fn new(options: RetryOptions, intent: Intent, repeatable: bool) -> Self {
         Self {

@@ -7,7 +7,10 @@ use std::{
 };
 
 /// Runs `work` unless `stop` comes first.
-pub async fn unless<T>(stop: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+pub async fn run_until_cancelled<T>(
+    stop: impl Future<Output = ()>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut stop = pin!(stop);
     let mut work = pin!(work);
     poll_fn(|cx| {

@@ -7,7 +7,7 @@ use crate::{
 
 /// Where the application runs, as far as it shows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Surroundings {
+pub struct ClientEnvironment {
     faas: Option<Faas>,
     docker: bool,
     kubernetes: bool,
@@ -27,7 +27,7 @@ const AZURE: &str = "azure.func";
 const GCP: &str = "gcp.func";
 const VERCEL: &str = "vercel";
 
-impl Surroundings {
+impl ClientEnvironment {
     /// Looks around. `docker`: whether the file is there by which its containers are known.
     pub fn detect(variables: &Variables, docker: bool) -> Self {
         Self {
@@ -137,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_of_beside_functions() {
+    fn containers_are_reported_beside_functions() {
         let variables = Variables::fixed([LAMBDA, ("KUBERNETES_SERVICE_HOST", "1")]);
-        let env = Surroundings::detect(&variables, true).document().unwrap();
+        let env = ClientEnvironment::detect(&variables, true).document().unwrap();
         assert_eq!(
             env,
             doc! { "name": AWS, "container": { "runtime": "docker", "orchestrator": "kubernetes" } }
         );
         assert_eq!(
-            Surroundings::detect(&Variables::fixed([]), false).document(),
+            ClientEnvironment::detect(&Variables::fixed([]), false).document(),
             None
         );
     }

@@ -37,10 +37,10 @@ fn nowhere() -> Error {
 }
 
 /// The pauses in milliseconds (`None`: at once), and the code of the error that is reported.
-fn run(mut retries: Retries, errors: Vec<Error>) -> (Vec<Option<u128>>, Option<Error>) {
+fn run(mut retry_policy: RetryPolicy, errors: Vec<Error>) -> (Vec<Option<u128>>, Option<Error>) {
     let mut pauses = Vec::new();
     for error in errors {
-        match retries.next(error, 0.5) {
+        match retry_policy.next(error, 0.5) {
             Next::Again { pause } => pauses.push(pause.map(|pause| pause.as_millis())),
             Next::Report(error) => return (pauses, Some(error)),
         }
@@ -54,11 +54,11 @@ fn code(outcome: (Vec<Option<u128>>, Option<Error>)) -> (Vec<Option<u128>>, i32)
 
 #[test]
 fn an_election_is_worth_one_more_try_of_a_repeatable_operation() {
-    let read = |repeatable| Retries::new(ALLOWED, Intent::Read, repeatable);
+    let read = |repeatable| RetryPolicy::new(ALLOWED, Intent::Read, repeatable);
     let errors = || vec![command(91, &[]), command(10107, &[])];
     assert_eq!(code(run(read(true), errors())), (vec![None], 10107));
     assert_eq!(code(run(read(false), errors())), (vec![], 91));
-    let write = Retries::new(ALLOWED, Intent::Write, true);
+    let write = RetryPolicy::new(ALLOWED, Intent::Write, true);
     let errors = vec![
         command(91, &[RETRYABLE_WRITE_ERROR]),
         command(189, &[RETRYABLE_WRITE_ERROR]),
@@ -69,23 +69,23 @@ fn an_election_is_worth_one_more_try_of_a_repeatable_operation() {
 #[test]
 fn overload_is_worth_two_more_tries_of_anything() {
     for intent in [Intent::Read, Intent::Write, Intent::Any] {
-        let retries = Retries::new(ALLOWED, intent, false);
+        let retry_policy = RetryPolicy::new(ALLOWED, intent, false);
         let errors = vec![overload(1), overload(2), overload(3)];
-        assert_eq!(code(run(retries, errors)), (vec![Some(100), Some(200)], 3));
+        assert_eq!(code(run(retry_policy, errors)), (vec![Some(100), Some(200)], 3));
     }
 }
 
 #[test]
 fn one_label_alone_is_not_enough() {
     for label in [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR] {
-        let retries = Retries::new(ALLOWED, Intent::Write, true);
-        assert_eq!(code(run(retries, vec![command(1, &[label])])), (vec![], 1));
+        let retry_policy = RetryPolicy::new(ALLOWED, Intent::Write, true);
+        assert_eq!(code(run(retry_policy, vec![command(1, &[label])])), (vec![], 1));
     }
 }
 
 #[test]
 fn the_budget_of_overload_holds_for_later_errors() {
-    let read = || Retries::new(ALLOWED, Intent::Read, true);
+    let read = || RetryPolicy::new(ALLOWED, Intent::Read, true);
     let errors = vec![overload(1), command(91, &[]), command(91, &[])];
     assert_eq!(code(run(read(), errors)), (vec![Some(100), None], 91));
     // A plain retry counts: the first pause is already the second one.
@@ -101,7 +101,7 @@ fn each_kind_needs_its_own_permission() {
         max_adaptive_retries: 2,
     };
     let tries = |options, intent| {
-        run(Retries::new(options, intent, true), vec![overload(1)])
+        run(RetryPolicy::new(options, intent, true), vec![overload(1)])
             .0
             .len()
     };
@@ -120,16 +120,16 @@ fn zero_adaptive_retries_end_at_the_first_overload() {
         max_adaptive_retries: 0,
         ..ALLOWED
     };
-    let retries = Retries::new(options, Intent::Read, true);
-    assert_eq!(code(run(retries, vec![overload(1)])), (vec![], 1));
+    let retry_policy = RetryPolicy::new(options, Intent::Read, true);
+    assert_eq!(code(run(retry_policy, vec![overload(1)])), (vec![], 1));
 }
 
 #[test]
-fn the_error_that_tells_most_is_reported() {
+fn the_most_informative_error_is_reported() {
     let label = RETRYABLE_WRITE_ERROR;
     let nothing = |code| command(code, &[label, NO_WRITES_PERFORMED]);
     let something = |code| command(code, &[label]);
-    let write = || Retries::new(ALLOWED, Intent::Write, true);
+    let write = || RetryPolicy::new(ALLOWED, Intent::Write, true);
     let reported = |errors| code(run(write(), errors)).1;
     assert_eq!(reported(vec![something(1), something(2)]), 2);
     assert_eq!(reported(vec![nothing(1), nothing(2)]), 1);
@@ -165,8 +165,8 @@ fn a_retry_that_sent_nothing_does_not_hide_the_first_error() {
     for intent in [Intent::Read, Intent::Write] {
         for second in not_sent() {
             let first = network(NetworkPhase::Read).with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
-            let retries = Retries::new(ALLOWED, intent, true);
-            let (pauses, reported) = run(retries, vec![first, second.clone()]);
+            let retry_policy = RetryPolicy::new(ALLOWED, intent, true);
+            let (pauses, reported) = run(retry_policy, vec![first, second.clone()]);
             let reported = reported.unwrap();
             assert_eq!(pauses.len(), 1);
             let is_first = matches!(reported.kind(), ErrorKind::Network(network) if network.phase() == NetworkPhase::Read);
@@ -201,10 +201,10 @@ proptest! {
             errors.push(not_sent()[last].clone());
         }
         let options = RetryOptions { max_adaptive_retries: 10, ..ALLOWED };
-        let mut retries = Retries::new(options, intent, true);
+        let mut retry_policy = RetryPolicy::new(options, intent, true);
         let mut reported = None;
         for error in errors {
-            match retries.next(error, 0.5) {
+            match retry_policy.next(error, 0.5) {
                 Next::Again { .. } => {}
                 Next::Report(error) => reported = Some(error),
             }

@@ -10,7 +10,7 @@ pub const MIN_RESCAN_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The repeated lookups of one client.
 #[derive(Clone, Debug)]
-pub struct Rescan {
+pub struct SrvPolling {
     name: SrvName,
     max_hosts: u32,
     heartbeat_frequency: Duration,
@@ -27,7 +27,7 @@ pub struct Scan {
     pub problems: Vec<String>,
 }
 
-impl Rescan {
+impl SrvPolling {
     /// After the first answer, whose records hold for `ttl`. `min_interval` is [`MIN_RESCAN_INTERVAL`] but in tests.
     pub fn new(
         name: SrvName,
@@ -112,7 +112,7 @@ impl Rescan {
             return valid.into_iter().collect();
         }
         let (kept, new): (Vec<_>, Vec<_>) = valid.into_iter().partition(|host| current.contains(host));
-        let room = limit.saturating_sub(kept.len());
-        kept.into_iter().chain(choose(new, room, random)).collect()
+        let free = limit.saturating_sub(kept.len());
+        kept.into_iter().chain(choose(new, free, random)).collect()
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// What to do about a server after an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ErrorAction {
     /// Mark the server unknown, at this state of it.
     pub mark_unknown: bool,
     /// The state of the server that the error reports.
@@ -52,29 +52,29 @@ pub struct ApplicationError<'a> {
 ///
 /// Nothing is concluded from an error of a connection that was given up already, or that tells of a state which the server
 /// is known to have left.
-pub fn judge(
+pub fn handle_application_error(
     topology: &TopologyDescription,
     address: &ServerAddress,
     failure: &ApplicationError<'_>,
-) -> Verdict {
+) -> ErrorAction {
     let Some(server) = topology.servers.get(address) else {
-        return Verdict::default();
+        return ErrorAction::default();
     };
     let reported = reported_version(failure.error);
     if failure.generation < failure.pool_generation || is_stale(server.topology_version, reported) {
-        return Verdict::default();
+        return ErrorAction::default();
     }
-    let verdict = match failure.phase {
-        Phase::BeforeHandshakeCompletes => judge_handshake(failure.error, reported),
-        Phase::AfterHandshakeCompletes => judge_operation(failure.error, reported),
+    let action = match failure.phase {
+        Phase::BeforeHandshakeCompletes => handshake_error_action(failure.error, reported),
+        Phase::AfterHandshakeCompletes => operation_error_action(failure.error, reported),
     };
     if topology.kind != TopologyType::LoadBalanced {
-        return verdict;
+        return action;
     }
     // The load balancer stays what it is, and the services behind it do not answer for one another.
-    Verdict {
-        clear_pool: verdict.clear_pool && failure.service_id.is_some(),
-        ..Verdict::default()
+    ErrorAction {
+        clear_pool: action.clear_pool && failure.service_id.is_some(),
+        ..ErrorAction::default()
     }
 }
 
@@ -84,14 +84,14 @@ pub fn concerns_server(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Network(_) | ErrorKind::Protocol(_)) || error.is_state_change()
 }
 
-fn judge_operation(error: &Error, reported: Option<TopologyVersion>) -> Verdict {
+fn operation_error_action(error: &Error, reported: Option<TopologyVersion>) -> ErrorAction {
     if error.is_state_change() {
-        return Verdict {
+        return ErrorAction {
             mark_unknown: true,
             topology_version: reported,
             clear_pool: error.is_server_shutdown(),
             check_now: true,
-            ..Verdict::default()
+            ..ErrorAction::default()
         };
     }
     match error.kind() {
@@ -100,17 +100,17 @@ fn judge_operation(error: &Error, reported: Option<TopologyVersion>) -> Verdict 
         ErrorKind::Network(e) if !e.is_timeout() => LOST,
         // Bytes that make no sense: whatever answers there, it is no server to be trusted with more.
         ErrorKind::Protocol(_) => LOST,
-        _ => Verdict::default(),
+        _ => ErrorAction::default(),
     }
 }
 
 /// An error that may come from overload passes: the server is there, and fewer connections to it are no remedy (Client
 /// Backpressure specification). Any other means that operations cannot use the server.
-fn judge_handshake(error: &Error, reported: Option<TopologyVersion>) -> Verdict {
+fn handshake_error_action(error: &Error, reported: Option<TopologyVersion>) -> ErrorAction {
     if error.contains_label(SYSTEM_OVERLOADED_ERROR) {
-        return Verdict::default();
+        return ErrorAction::default();
     }
-    Verdict {
+    ErrorAction {
         topology_version: reported,
         check_now: error.is_state_change(),
         cancel_check: error.is_network(),
@@ -119,15 +119,15 @@ fn judge_handshake(error: &Error, reported: Option<TopologyVersion>) -> Verdict 
 }
 
 /// Judges the error of a check. If the server stopped answering, those who wait for it are released.
-pub fn judge_check(error: &Error) -> Verdict {
-    Verdict {
+pub fn handle_check_error(error: &Error) -> ErrorAction {
+    ErrorAction {
         interrupt_in_use: matches!(error.kind(), ErrorKind::Network(e) if e.io_kind() == io::ErrorKind::TimedOut),
         cancel_check: false,
         ..LOST
     }
 }
 
-const LOST: Verdict = Verdict {
+const LOST: ErrorAction = ErrorAction {
     mark_unknown: true,
     topology_version: None,
     clear_pool: true,
@@ -188,14 +188,14 @@ mod tests {
         }
     }
 
-    fn used(error: &Error, counter: Option<i64>) -> Verdict {
+    fn used(error: &Error, counter: Option<i64>) -> ErrorAction {
         let failure = failure(error, Phase::AfterHandshakeCompletes);
-        judge(&topology(counter), &ADDRESS(), &failure)
+        handle_application_error(&topology(counter), &ADDRESS(), &failure)
     }
 
-    fn opened(error: &Error) -> Verdict {
+    fn opened(error: &Error) -> ErrorAction {
         let failure = failure(error, Phase::BeforeHandshakeCompletes);
-        judge(&topology(None), &ADDRESS(), &failure)
+        handle_application_error(&topology(None), &ADDRESS(), &failure)
     }
 
     fn not_primary(code: i32, counter: i64) -> Error {
@@ -213,9 +213,9 @@ mod tests {
 
     #[test]
     fn a_stepped_down_primary_is_unknown_and_keeps_its_pool() {
-        let verdict = used(&not_primary(10107, 2), Some(1));
-        assert!(verdict.mark_unknown && verdict.check_now && !verdict.clear_pool);
-        assert_eq!(verdict.topology_version.unwrap().counter, 2);
+        let action = used(&not_primary(10107, 2), Some(1));
+        assert!(action.mark_unknown && action.check_now && !action.clear_pool);
+        assert_eq!(action.topology_version.unwrap().counter, 2);
     }
 
     #[test]
@@ -242,23 +242,26 @@ mod tests {
             ..crate::BulkWriteError::default()
         }));
         for kind in [single, both, many] {
-            let verdict = used(&Error::new(kind), None);
-            assert!(verdict.mark_unknown && verdict.clear_pool && verdict.check_now);
+            let action = used(&Error::new(kind), None);
+            assert!(action.mark_unknown && action.clear_pool && action.check_now);
         }
     }
 
     #[test]
     fn news_already_known_changes_nothing() {
         for known in [2, 3] {
-            assert_eq!(used(&not_primary(10107, 2), Some(known)), Verdict::default());
+            assert_eq!(used(&not_primary(10107, 2), Some(known)), ErrorAction::default());
         }
     }
 
     #[test]
     fn lost_sockets_count_and_slow_replies_do_not() {
-        let verdict = used(&network(io::ErrorKind::ConnectionReset), None);
-        assert!(verdict.mark_unknown && verdict.clear_pool && verdict.cancel_check && !verdict.check_now);
-        assert_eq!(used(&network(io::ErrorKind::TimedOut), None), Verdict::default());
+        let action = used(&network(io::ErrorKind::ConnectionReset), None);
+        assert!(action.mark_unknown && action.clear_pool && action.cancel_check && !action.check_now);
+        assert_eq!(
+            used(&network(io::ErrorKind::TimedOut), None),
+            ErrorAction::default()
+        );
         let dead = Error::network(NetworkPhase::Read, io::Error::from_raw_os_error(110));
         if cfg!(target_os = "linux") {
             assert!(used(&dead, None).mark_unknown, "ETIMEDOUT comes from a dead peer");
@@ -267,7 +270,7 @@ mod tests {
             code: 11000,
             ..CommandError::default()
         }));
-        assert_eq!(used(&other, None), Verdict::default());
+        assert_eq!(used(&other, None), ErrorAction::default());
     }
 
     #[test]
@@ -276,7 +279,7 @@ mod tests {
             let unlabelled = opened(&network(kind));
             assert!(unlabelled.mark_unknown && unlabelled.clear_pool);
             let labelled = network(kind).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
-            assert_eq!(opened(&labelled), Verdict::default());
+            assert_eq!(opened(&labelled), ErrorAction::default());
         }
         let refused = Error::new(ErrorKind::Command(CommandError {
             code: 18,
@@ -294,7 +297,10 @@ mod tests {
                 pool_generation: 1,
                 ..failure(&error, phase)
             };
-            assert_eq!(judge(&topology(None), &ADDRESS(), &failure), Verdict::default());
+            assert_eq!(
+                handle_application_error(&topology(None), &ADDRESS(), &failure),
+                ErrorAction::default()
+            );
         }
     }
 
@@ -304,23 +310,29 @@ mod tests {
         let topology = TopologyDescription::load_balanced(ADDRESS());
         for phase in [Phase::BeforeHandshakeCompletes, Phase::AfterHandshakeCompletes] {
             let unidentified = failure(&error, phase);
-            assert_eq!(judge(&topology, &ADDRESS(), &unidentified), Verdict::default());
+            assert_eq!(
+                handle_application_error(&topology, &ADDRESS(), &unidentified),
+                ErrorAction::default()
+            );
             let identified = ApplicationError {
                 service_id: Some(ObjectId::from_bytes([1; 12])),
                 ..unidentified
             };
-            let cleared = Verdict {
+            let cleared = ErrorAction {
                 clear_pool: true,
-                ..Verdict::default()
+                ..ErrorAction::default()
             };
-            assert_eq!(judge(&topology, &ADDRESS(), &identified), cleared);
+            assert_eq!(
+                handle_application_error(&topology, &ADDRESS(), &identified),
+                cleared
+            );
         }
     }
 
     #[test]
     fn a_check_that_times_out_releases_those_who_wait() {
-        assert!(judge_check(&network(io::ErrorKind::TimedOut)).interrupt_in_use);
-        let refused = judge_check(&network(io::ErrorKind::ConnectionRefused));
+        assert!(handle_check_error(&network(io::ErrorKind::TimedOut)).interrupt_in_use);
+        let refused = handle_check_error(&network(io::ErrorKind::ConnectionRefused));
         assert!(refused.mark_unknown && refused.clear_pool && !refused.interrupt_in_use);
     }
 }
