@@ -206,7 +206,7 @@ mod tests {
     fn a_program_that_is_not_there_has_failed() {
         let target = Target {
             client: BenchClient {
-                name: "nobody".into(),
+                name: "missing".into(),
                 program: "no-such-program".into(),
             },
             uri: None,
