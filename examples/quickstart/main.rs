@@ -76,7 +76,7 @@ async fn insert(books: &Collection<Book>) -> marula::Result<()> {
     };
     match books.insert_one(&copy).await {
         Err(error @ Error::Duplicate { .. }) => {
-            println!("a second book with ISBN {} is rejected: {error}", copy.isbn)
+            println!("a second book with ISBN {} is rejected: {error}", copy.isbn);
         }
         other => println!("unexpected: {other:?}"),
     }

@@ -319,10 +319,10 @@ mod tests {
     #[test]
     fn results_are_cut_as_servers_cut_them() {
         let documents = vec![vec![0; 4 * 1024 * 1024]; 110];
-        let sizes: Vec<usize> = cut(&documents).into_iter().map(<[_]>::len).collect();
+        let sizes: Vec<usize> = batches(&documents).into_iter().map(<[_]>::len).collect();
         assert_eq!(sizes, [101, 4, 4, 1]);
-        assert_eq!(cut(&documents[..1]).len(), 1);
-        assert_eq!(cut(&[]).len(), 1);
+        assert_eq!(batches(&documents[..1]).len(), 1);
+        assert_eq!(batches(&[]).len(), 1);
     }
 
     #[test]

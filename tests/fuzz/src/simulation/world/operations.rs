@@ -136,7 +136,7 @@ impl World {
                 self.operations
                     .get_mut(&number)
                     .expect("a started operation")
-                    .state = State::Succeeded
+                    .state = State::Succeeded;
             }
             Err(error) => self.failed(number, error, handle),
         }
