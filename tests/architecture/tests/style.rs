@@ -45,7 +45,12 @@ fn allowed_lints(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn lints_for_unused_items_are_not_allowed() {
     let mut wrong = Vec::new();
-    for file in tracked_files(&[".rs"]) {
+    // This file contains the attributes that it looks for.
+    let files = tracked_files(&[".rs"]);
+    for file in files
+        .iter()
+        .filter(|file| !file.path.ends_with("architecture/tests/style.rs"))
+    {
         for (line, lint) in allowed_lints(&file.text) {
             if NEVER_ALLOWED.contains(&lint.as_str()) {
                 wrong.push(format!(

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn members_tell_the_time_of_the_cluster() {
+    fn members_reply_with_a_cluster_time() {
         let data = Data {
             collections: vec![("c", vec![encode::document(&doc! { "_id": 1 })])],
         };

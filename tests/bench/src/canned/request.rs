@@ -93,7 +93,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn commands_are_told_apart() {
+    fn requests_are_parsed() {
         let parsed = |command| parse(&encode::message(&command, &[])).map(|request| format!("{request:?}"));
         let expected = |request: Request<'_>| Some(format!("{request:?}"));
         assert_eq!(parsed(doc! { "hello": 1 }), expected(Request::Hello));

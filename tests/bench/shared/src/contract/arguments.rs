@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 /// A task: the operation to run. See the table in [`contract`](crate::contract).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "documented in the table of the module")]
+#[expect(missing_docs, reason = "documented in the table of the module")]
 pub enum Task {
     Ping,
     PingRaw,

@@ -20,7 +20,7 @@ pub const MANY: usize = 10_000;
 
 /// 267 bytes as BSON: an id, seven strings, six numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of an order")]
+#[expect(missing_docs, reason = "an example of an order")]
 pub struct Small {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -41,7 +41,7 @@ pub struct Small {
 
 /// [`Small`] with borrowed strings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[allow(missing_docs, reason = "as in Small")]
+#[expect(missing_docs, reason = "as in Small")]
 pub struct SmallRef<'a> {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -62,7 +62,7 @@ pub struct SmallRef<'a> {
 
 /// About 27 kB as BSON: a list of [`Line`]s.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of an order with many lines")]
+#[expect(missing_docs, reason = "an example of an order with many lines")]
 pub struct Large {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -71,7 +71,7 @@ pub struct Large {
 
 /// A part of [`Large`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of a line of an order")]
+#[expect(missing_docs, reason = "an example of a line of an order")]
 pub struct Line {
     pub article: String,
     pub category: String,

@@ -72,7 +72,7 @@ pub trait Body: Send {
 
 /// A phase of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "documented in Body")]
+#[expect(missing_docs, reason = "documented in Body")]
 pub enum Phase {
     Setup,
     Before,

@@ -17,7 +17,7 @@ macro_rules! tasks {
     ($($task:ident $name:literal $suite:ident $archive:ident $units:literal x $bytes:literal;)*) => {
         /// A task. Its *unit* is an operation, or a file for tasks with files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "named as in the specifications")]
+        #[expect(missing_docs, reason = "named as in the specifications")]
         pub enum Task { $($task,)* }
 
         impl Task {
