@@ -1,4 +1,4 @@
-//! The client programs: how they are built and run.
+//! Builds and runs the client programs.
 
 use std::{
     ffi::OsString,
@@ -9,23 +9,23 @@ use std::{
 use marula_bench_shared::contract::{Arguments, Figures};
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Places};
+use super::{Failure, Paths};
 
-/// What a client program stands for.
+/// The kind of a client program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Role {
-    /// Bytes on blocking sockets.
+    /// Lower bound: precomputed requests on blocking sockets.
     Blocking,
-    /// Bytes on tokio's sockets.
+    /// Lower bound: precomputed requests on tokio's sockets.
     Floor,
-    /// Our driver.
+    /// The driver of this project.
     Marula,
-    /// Our ODM.
+    /// The ODM of this project.
     Odm,
-    /// MongoDB's driver for Rust.
+    /// The official Rust driver.
     Official,
-    /// MongoDB's driver for C.
+    /// The official C driver.
     Libmongoc,
 }
 
@@ -44,14 +44,14 @@ impl Role {
 
 /// A client program.
 #[derive(Clone, Debug)]
-pub(super) struct Contestant {
+pub(super) struct BenchClient {
     pub(super) role: Role,
-    /// The version that was built, where it is not this project's.
+    /// The version; empty for programs of this project.
     pub(super) version: String,
     pub(super) program: PathBuf,
 }
 
-/// Runs a command to its end, its messages on this terminal.
+/// Runs a command with inherited output.
 pub(super) fn succeed(command: &mut Command) -> Result<(), Failure> {
     let status = command
         .status()
@@ -63,7 +63,7 @@ pub(super) fn succeed(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// What a command printed, when it has succeeded.
+/// The standard output of a command.
 pub(super) fn succeeded(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .output()
@@ -71,12 +71,12 @@ pub(super) fn succeeded(command: &mut Command) -> Result<String, Failure> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{command:?}: {}: {}", output.status, said.trim()).into())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?}: {}: {}", output.status, stderr.trim()).into())
 }
 
-/// The cargo that runs this program, or the one on the path. The variables that cargo sets for a program it
-/// runs are removed for the cargo that the program runs: build scripts would read them as their own and everything would be rebuilt.
+/// The cargo that runs this program, or the one in `PATH`. Variables that cargo sets for the running program are removed: build
+/// scripts depend on them, so everything would be rebuilt.
 pub(super) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     for (name, _) in std::env::vars_os() {
@@ -88,44 +88,44 @@ pub(super) fn cargo() -> Command {
     cargo
 }
 
-/// What this project has: programs built in its workspace.
+/// The client programs of this workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Ours {
-    pub(super) blocking: Contestant,
-    pub(super) floor: Contestant,
-    pub(super) driver: Contestant,
-    pub(super) odm: Contestant,
+    pub(super) blocking: BenchClient,
+    pub(super) floor: BenchClient,
+    pub(super) driver: BenchClient,
+    pub(super) odm: BenchClient,
 }
 
-/// The floors, our driver and our ODM, with the settings of `cargo build --release`.
-pub(super) fn build_ours(places: &Places) -> Result<Ours, Failure> {
+/// Builds the lower bounds, the driver and the ODM with the release profile.
+pub(super) fn build_ours(paths: &Paths) -> Result<Ours, Failure> {
     let mut build = cargo();
     build
-        .current_dir(&places.root)
+        .current_dir(&paths.root)
         .args(["build", "--release", "--quiet", "--locked"])
         .args(["--package", "marula-bench"]);
-    let mut contestant = |role, program: &str| {
+    let mut client = |role, program: &str| {
         build.args(["--bin", program]);
-        Contestant {
+        BenchClient {
             role,
             version: String::new(),
-            program: places.target.join("release").join(program),
+            program: paths.target.join("release").join(program),
         }
     };
     let ours = Ours {
-        blocking: contestant(Role::Blocking, "client-blocking"),
-        floor: contestant(Role::Floor, "client-floor"),
-        driver: contestant(Role::Marula, "client-marula"),
-        odm: contestant(Role::Odm, "client-odm"),
+        blocking: client(Role::Blocking, "client-blocking"),
+        floor: client(Role::Floor, "client-floor"),
+        driver: client(Role::Marula, "client-marula"),
+        odm: client(Role::Odm, "client-odm"),
     };
-    succeed(build.arg("--target-dir").arg(&places.target))?;
+    succeed(build.arg("--target-dir").arg(&paths.target))?;
     Ok(ours)
 }
 
-/// The official crate's client.
-pub(super) fn build_official(places: &Places) -> Result<Contestant, Failure> {
-    let target = places.out.join("official");
-    let manifest = places.package().join("official/Cargo.toml");
+/// Builds the client of the official Rust driver.
+pub(super) fn build_official(paths: &Paths) -> Result<BenchClient, Failure> {
+    let target = paths.out.join("official");
+    let manifest = paths.package().join("official/Cargo.toml");
     let mut build = cargo();
     build
         .args([
@@ -140,7 +140,7 @@ pub(super) fn build_official(places: &Places) -> Result<Contestant, Failure> {
         .arg(&manifest);
     succeed(build.arg("--target-dir").arg(&target))?;
     let lock = std::fs::read_to_string(manifest.with_file_name("Cargo.lock"))?;
-    Ok(Contestant {
+    Ok(BenchClient {
         role: Role::Official,
         version: locked_version(&lock, "mongodb").ok_or("the lock file has no crate mongodb")?,
         program: target.join("release/client-official"),
@@ -155,9 +155,9 @@ fn locked_version(lock: &str, name: &str) -> Option<String> {
     Some(version.trim_end_matches('"').to_owned())
 }
 
-/// libmongoc's client, or why there is none.
-pub(super) fn build_libmongoc(places: &Places) -> Result<Contestant, String> {
-    let ask = |library: &str, what: &[&str]| {
+/// Builds the client of libmongoc. The error is the reason why it cannot be built.
+pub(super) fn build_libmongoc(paths: &Paths) -> Result<BenchClient, String> {
+    let pkg_config = |library: &str, what: &[&str]| {
         let output = Command::new("pkg-config").args(what).arg(library).output().ok()?;
         output
             .status
@@ -166,33 +166,33 @@ pub(super) fn build_libmongoc(places: &Places) -> Result<Contestant, String> {
     };
     let library = ["mongoc2", "libmongoc-1.0"]
         .into_iter()
-        .find(|name| ask(name, &["--exists"]).is_some());
-    let library = library.ok_or("pkg-config knows no libmongoc (Debian: libmongoc-dev)")?;
-    let flags = ask(library, &["--cflags", "--libs"]).unwrap_or_default();
-    let program = places.out.join("client-libmongoc");
+        .find(|name| pkg_config(name, &["--exists"]).is_some());
+    let library = library.ok_or("pkg-config does not find libmongoc (Debian: libmongoc-dev)")?;
+    let flags = pkg_config(library, &["--cflags", "--libs"]).unwrap_or_default();
+    let program = paths.out.join("client-libmongoc");
     let mut compile = Command::new("cc");
     compile.args(["-O2", "-std=gnu11", "-Wall", "-o"]).arg(&program);
     compile
-        .arg(places.package().join("libmongoc/client.c"))
+        .arg(paths.package().join("libmongoc/client.c"))
         .args(flags.split_whitespace())
         .arg("-pthread");
     succeed(&mut compile).map_err(|error| error.to_string())?;
-    Ok(Contestant {
+    Ok(BenchClient {
         role: Role::Libmongoc,
-        version: ask(library, &["--modversion"]).unwrap_or_default(),
+        version: pkg_config(library, &["--modversion"]).unwrap_or_default(),
         program,
     })
 }
 
-impl Contestant {
-    /// With the version, where it is not this project's.
+impl BenchClient {
+    /// The name and the version.
     pub(super) fn title(&self) -> String {
         format!("{} {}", self.role.name(), self.version)
             .trim_end()
             .to_owned()
     }
 
-    /// Runs the program. `None` when it has no means for the task.
+    /// Runs the program. `None` if it does not support the task.
     pub(super) fn run(&self, arguments: &Arguments) -> Result<Option<Figures>, Failure> {
         let output = command(&self.program, arguments).output()?;
         let Some(line) = self.accepted(&output)? else {
@@ -201,20 +201,20 @@ impl Contestant {
         Ok(Some(parse(&line)?))
     }
 
-    /// What the program printed, `None` when it has no means for the task.
+    /// The standard output of the program. `None` if it does not support the task (exit code 3).
     pub(super) fn accepted(&self, output: &Output) -> Result<Option<String>, Failure> {
         match output.status.code() {
             Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
             Some(3) => Ok(None),
             _ => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                Err(format!("{}: {}: {}", self.role.name(), output.status, said.trim()).into())
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                Err(format!("{}: {}: {}", self.role.name(), output.status, stderr.trim()).into())
             }
         }
     }
 }
 
-/// The line of JSON of a program.
+/// Parses the JSON line of a program.
 fn parse(line: &str) -> Result<Figures, Failure> {
     #[derive(Deserialize)]
     struct Line {
@@ -232,7 +232,7 @@ fn parse(line: &str) -> Result<Figures, Failure> {
     })
 }
 
-/// The command, with the arguments of the contract behind it.
+/// A command with the arguments of the contract.
 pub(super) fn command(program: impl Into<OsString>, arguments: &Arguments) -> Command {
     let mut command = Command::new(program.into());
     append(&mut command, arguments);
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_printed_line_is_read_back() {
+    fn a_line_of_output_is_parsed() {
         let figures = Figures {
             ops: 1,
             wall_ns: 2,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_found_in_lock_files() {
+    fn versions_are_read_from_lock_files() {
         let lock = "[[package]]\nname = \"mongo\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"mongodb\"\nversion = \"3.9.1\"\n";
         assert_eq!(locked_version(lock, "mongodb").as_deref(), Some("3.9.1"));
         assert_eq!(locked_version(lock, "other"), None);

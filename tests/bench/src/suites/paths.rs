@@ -1,4 +1,4 @@
-//! Where things are, and how the programs are built.
+//! The folders of a run, and the builds of the programs.
 
 use std::{
     ffi::OsString,
@@ -7,35 +7,35 @@ use std::{
     process::Command,
 };
 
-use crate::suites::{Failure, contestant::Contestant};
+use crate::suites::{Failure, client::BenchClient};
 
 /// The folders of a run.
 #[derive(Clone, Debug)]
-pub struct Places {
-    /// The checkout.
+pub struct Paths {
+    /// The workspace root.
     pub root: PathBuf,
-    /// The target folder that this program was built into.
+    /// The target folder of this executable.
     target: PathBuf,
-    /// For what is written.
+    /// The output folder.
     pub out: PathBuf,
 }
 
-impl Places {
-    /// Finds them from where this program is.
+impl Paths {
+    /// Determines the folders from the path of this executable.
     ///
     /// # Errors
-    /// When it is not where cargo puts programs, or a folder can't be made.
+    /// If the executable is not in a target folder, or a folder cannot be created.
     pub fn find() -> Result<Self, Failure> {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package
             .ancestors()
             .nth(2)
-            .ok_or("the package is not in its workspace")?;
+            .ok_or("CARGO_MANIFEST_DIR is not in the workspace")?;
         let program = std::env::current_exe()?;
         let target = program
             .ancestors()
             .nth(2)
-            .ok_or("the program is not in a target folder")?;
+            .ok_or("the executable is not in a target folder")?;
         let out = target.join("bench");
         fs::create_dir_all(&out)?;
         Ok(Self {
@@ -45,11 +45,11 @@ impl Places {
         })
     }
 
-    /// Builds our contestant and the server; returns the contestant and the server's program.
+    /// Builds marula's client and the test server; returns the client and the path of the server.
     ///
     /// # Errors
-    /// When cargo fails.
-    pub fn build_ours(&self) -> Result<(Contestant, PathBuf), Failure> {
+    /// If cargo fails.
+    pub fn build_ours(&self) -> Result<(BenchClient, PathBuf), Failure> {
         self.build(
             &self.root.join("Cargo.toml"),
             &self.target,
@@ -58,24 +58,24 @@ impl Places {
         )?;
         let server = "marula-test-server";
         let server = self.build(&self.root.join("Cargo.toml"), &self.target, server, server)?;
-        let contestant = Contestant {
+        let client = BenchClient {
             name: "marula".to_owned(),
             program: self.target.join("release/suite-marula"),
         };
-        Ok((contestant, server))
+        Ok((client, server))
     }
 
-    /// Builds the official driver's contestant.
+    /// Builds the client of the official driver.
     ///
     /// # Errors
-    /// When cargo fails.
-    pub fn build_official(&self) -> Result<Contestant, Failure> {
+    /// If cargo fails.
+    pub fn build_official(&self) -> Result<BenchClient, Failure> {
         let manifest = self.root.join("tests/bench/official/Cargo.toml");
         let target = self.out.join("official");
         let program = self.build(&manifest, &target, "marula-bench-official", "suite-official")?;
         let lock = fs::read_to_string(manifest.with_file_name("Cargo.lock"))?;
         let version = locked_version(&lock, "mongodb").ok_or("the lock file has no crate mongodb")?;
-        Ok(Contestant {
+        Ok(BenchClient {
             name: format!("official {version}"),
             program,
         })
@@ -89,7 +89,7 @@ impl Places {
         program: &str,
     ) -> Result<PathBuf, Failure> {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-        // The variables that cargo sets for a program it runs: build scripts of another cargo would read them as their own and run again.
+        // Variables that cargo sets for the running program are removed: build scripts depend on them and would run again.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("CARGO_MANIFEST_") || text.starts_with("CARGO_PKG_") {

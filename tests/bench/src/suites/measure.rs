@@ -1,4 +1,4 @@
-//! One task, all contestants: their iterations take turns.
+//! Measures one task for all clients, in alternating iterations.
 
 use std::time::Duration;
 
@@ -7,61 +7,61 @@ use serde::Serialize;
 
 use crate::suites::{
     Failure,
-    contestant::{Contestant, Running, Start},
+    client::{BenchClient, Running, Start},
     cpu,
 };
 
-/// A contestant and the server that it uses.
+/// A client and the server that it uses.
 #[derive(Clone, Debug)]
-pub struct Lane {
-    /// Who.
-    pub contestant: Contestant,
-    /// The connection string; tasks of the codec need none.
+pub struct Target {
+    /// The client.
+    pub client: BenchClient,
+    /// The connection string; `None` for codec tasks.
     pub uri: Option<String>,
-    /// The database, no one else's.
+    /// The database, which no other client uses.
     pub database: String,
-    /// The number of the server's process, where it runs on this machine for this contestant alone.
+    /// The process id of the server, if it runs on this machine and no other client uses it.
     pub server: Option<u32>,
 }
 
-/// The task and how long it is measured.
+/// A task and the rule for its iterations.
 #[derive(Clone, Debug)]
-pub struct Heat {
+pub struct TaskRun {
     /// The task.
     pub task: Task,
-    /// How many units an iteration has.
+    /// Number of units of an iteration.
     pub units: u64,
-    /// How many iterations.
+    /// The rule for the number of iterations.
     pub rule: Rule,
     /// The unpacked data.
     pub data: Data,
 }
 
-/// What came of it for a contestant.
+/// The result of a task for a client.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was measured.
+    /// The measurement.
     Measured(Measured),
-    /// The contestant has no means for the task, and why.
+    /// The client does not support the task: the reason.
     Missing(String),
-    /// Something failed.
+    /// The task failed: the error.
     Failed(String),
 }
 
-/// Times, and CPU seconds of all measured phases together.
+/// The times, and the total CPU time of the measured phases in seconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// What the measured phases took.
+    /// The durations of the measured phases.
     pub times: Times,
-    /// CPU time of the contestant, where `/proc` exists.
+    /// CPU time of the client, if it can be read.
     pub client_cpu: Option<f64>,
-    /// CPU time of its server, where that is known.
+    /// CPU time of the server, if it can be read.
     pub server_cpu: Option<f64>,
 }
 
 impl Measured {
-    /// The server's share of all CPU time; `None` where it isn't known, or too little CPU time was used.
+    /// The server's share of the CPU time; `None` if it is unknown, or the CPU time is too small to measure.
     #[must_use]
     pub fn server_share(&self) -> Option<f64> {
         let (client, server) = (self.client_cpu?, self.server_cpu?);
@@ -71,7 +71,7 @@ impl Measured {
 }
 
 impl Outcome {
-    /// What was measured.
+    /// The measurement, if there is one.
     #[must_use]
     pub fn measured(&self) -> Option<&Measured> {
         match self {
@@ -94,18 +94,22 @@ enum State {
     Over(Outcome),
 }
 
-/// Runs the task; the outcomes stand in the order of the lanes.
+/// Runs the task. The outcomes are in the order of the clients.
 #[must_use]
-pub fn race(lanes: &[Lane], heat: &Heat) -> Vec<Outcome> {
-    let mut states: Vec<State> = lanes.iter().map(|lane| begin(lane, heat)).collect();
+pub fn measure(targets: &[Target], task_run: &TaskRun) -> Vec<Outcome> {
+    let mut states: Vec<State> = targets.iter().map(|target| begin(target, task_run)).collect();
     loop {
         let mut more = false;
         for state in &mut states {
             let State::Running(runner) = state else { continue };
             match runner.iterate() {
                 Err(error) => *state = State::Over(Outcome::Failed(error.to_string())),
-                Ok(()) if heat.rule.is_enough(runner.times.len(), runner.times.iter().sum()) => {
-                    let outcome = runner.finish(heat);
+                Ok(())
+                    if task_run
+                        .rule
+                        .is_enough(runner.times.len(), runner.times.iter().sum()) =>
+                {
+                    let outcome = runner.finish(task_run);
                     *state = State::Over(outcome.unwrap_or_else(|error| Outcome::Failed(error.to_string())));
                 }
                 Ok(()) => more = true,
@@ -117,26 +121,26 @@ pub fn race(lanes: &[Lane], heat: &Heat) -> Vec<Outcome> {
     }
     let outcomes = states.into_iter().map(|state| match state {
         State::Over(outcome) => outcome,
-        State::Running(_) => Outcome::Failed("it did not end".to_owned()),
+        State::Running(_) => Outcome::Failed("the program did not stop".to_owned()),
     });
     outcomes.collect()
 }
 
-fn begin(lane: &Lane, heat: &Heat) -> State {
+fn begin(target: &Target, task_run: &TaskRun) -> State {
     let assignment = Assignment {
-        task: heat.task,
-        units: heat.units,
-        uri: lane.uri.clone(),
-        database: lane.database.clone(),
-        data: heat.data.clone(),
+        task: task_run.task,
+        units: task_run.units,
+        uri: target.uri.clone(),
+        database: target.database.clone(),
+        data: task_run.data.clone(),
     };
-    let started = lane.contestant.start(&assignment).and_then(|start| match start {
+    let started = target.client.start(&assignment).and_then(|start| match start {
         Start::Missing(why) => Ok(State::Over(Outcome::Missing(why))),
         Start::Ready(mut running) => {
             running.phase(Phase::Setup)?;
             Ok(State::Running(Box::new(Runner {
                 running,
-                server: lane.server,
+                server: target.server,
                 times: Vec::new(),
                 client_cpu: Some(Duration::ZERO),
                 server_cpu: Some(Duration::ZERO),
@@ -159,9 +163,10 @@ impl Runner {
         Ok(())
     }
 
-    fn finish(&mut self, heat: &Heat) -> Result<Outcome, Failure> {
+    fn finish(&mut self, task_run: &TaskRun) -> Result<Outcome, Failure> {
         self.running.phase(Phase::Teardown)?;
-        let times = Times::of(&self.times, heat.task.bytes(heat.units)).ok_or("nothing was measured")?;
+        let times =
+            Times::of(&self.times, task_run.task.bytes(task_run.units)).ok_or("there are no iterations")?;
         Ok(Outcome::Measured(Measured {
             times,
             client_cpu: self.client_cpu.map(|time| time.as_secs_f64()),
@@ -193,28 +198,28 @@ mod tests {
         assert_eq!(
             measured(Some(0.01), Some(0.01)).server_share(),
             None,
-            "too little CPU time"
+            "too small to measure"
         );
     }
 
     #[test]
     fn a_program_that_is_not_there_has_failed() {
-        let lane = Lane {
-            contestant: Contestant {
-                name: "none".into(),
+        let target = Target {
+            client: BenchClient {
+                name: "missing".into(),
                 program: "no-such-program".into(),
             },
             uri: None,
             database: "d".into(),
             server: None,
         };
-        let heat = Heat {
+        let task_run = TaskRun {
             task: Task::FlatEncode,
             units: 1,
             rule: Rule::quick(),
             data: Data::new("f".into()),
         };
-        let outcomes = race(&[lane], &heat);
+        let outcomes = measure(&[target], &task_run);
         assert!(matches!(&outcomes[..], [Outcome::Failed(why)] if why.starts_with("no-such-program: ")));
     }
 }
