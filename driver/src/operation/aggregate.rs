@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, Retry, cursor, find::ReadScope, write_result};
+use super::{Operation, ReadScope, ReplyContext, Retry, cursor, write_result};
 use crate::{
     Result,
     bson::{Bson, RawDocumentBuf},

@@ -9,7 +9,6 @@ pub(crate) mod cursor;
 pub(crate) mod delete;
 pub(crate) mod distinct;
 pub(crate) mod drop;
-pub(crate) mod find;
 pub(crate) mod find_and_modify;
 pub(crate) mod get_more;
 pub(crate) mod insert;
@@ -26,7 +25,7 @@ use std::{any::Any, fmt};
 use cursor::CursorReply;
 
 use crate::{
-    Result, ServerAddress,
+    Namespace, Result, ServerAddress,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -35,8 +34,20 @@ use crate::{
         session::ServerSession,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter, ReplyBuffer},
     },
-    types::{concern::WriteConcern, hint::Hint},
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        hint::Hint,
+        read_preference::ReadPreference,
+    },
 };
+
+/// Where and how a read runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadScope<'a> {
+    pub(crate) namespace: &'a Namespace,
+    pub(crate) read_concern: &'a ReadConcern,
+    pub(crate) read_preference: &'a ReadPreference,
+}
 
 /// Whether an operation may be sent a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
