@@ -102,47 +102,4 @@ impl Database {
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
     }
-
-    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
-    ///
-    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it here too. What servers do with a command that
-    /// names `apiVersion` and its companions besides is undefined.
-    pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
-        RunCommand::new(self, command)
-    }
-
-    /// Runs a command that opens a cursor, as it is given. Further batches come from the same server, in the same session.
-    pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
-        RunCursorCommand::new(self, command)
-    }
-
-    /// Creates a collection with options. One that exists with other options is error 48 (NamespaceExists).
-    pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
-        CreateCollection::new(self, name)
-    }
-
-    /// Changes the options of a collection or view, or of one of its indexes (`collMod`).
-    pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
-        ModifyCollection::new(self, name)
-    }
-
-    /// Lists collections and views.
-    pub fn list_collections(&self) -> ListCollections<'_> {
-        ListCollections::new(self)
-    }
-
-    /// Lists the names of collections and views.
-    pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
-        ListCollectionNames::new(self)
-    }
-
-    /// Runs an aggregation that reads no collection, such as one that begins with `$documents`.
-    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
-        Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
-    }
-
-    /// Drops the database with all its collections. One that does not exist is no error.
-    pub fn drop(&self) -> DropDatabase<'_> {
-        DropDatabase::new(self)
-    }
 }

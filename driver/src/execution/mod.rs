@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    operation::{Operation, Pinned, Retry},
+    operation::{Operation, Pinned, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
         event::{CommandEvent, EventListener, ServerSelectionEvent},
@@ -114,7 +114,7 @@ impl Executor {
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> Result<O::Output> {
-        if let Some(concern) = operation.write_concern() {
+        if let Some(concern) = operation.properties().write_concern {
             concern.validate().map_err(Error::invalid_argument)?;
         }
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
@@ -122,7 +122,7 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
-                    match O::open_cursor(&mut output) {
+                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
                         Some(cursor) => {
                             cursor.session = state.session.take();
                             cursor.operation_id = operation_id;
@@ -139,8 +139,9 @@ impl Executor {
             // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
             // when its connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
-                let repeatable = operation.retry() != Retry::No;
-                RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
+                let properties = operation.properties();
+                let repeatable = properties.retry != Retry::No;
+                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
             });
             match retry_policy.next(failure.error, self.jitter()) {
                 Next::Again { pause } => {
@@ -166,13 +167,14 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.target(), &state.avoid) {
+        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
             Some(server) => server,
             None => {
+                let properties = operation.properties();
                 let wanted = Wanted {
-                    operation: operation.command_name(),
+                    operation: properties.name,
                     operation_id: state.operation_id,
-                    criteria: operation.target(),
+                    criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
                 // Boxed, so that operations which need not wait are no larger for those which must.
@@ -232,7 +234,8 @@ impl Executor {
         }
         let mut output = result?;
         if server.is_load_balancer()
-            && let Some(cursor) = O::open_cursor(&mut output)
+            && operation.pin().is_none()
+            && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
         {
             connection.set_check_out_reason(CheckOutReason::Cursor);
             cursor.pin = Some(Pinned(Box::new(connection)));
@@ -246,9 +249,10 @@ impl Executor {
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
         // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
-            && operation.retry() == Retry::Write
-            && operation.expects_reply()
+            && properties.retry == Retry::Write
+            && properties.expects_reply
             && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = match is_retryable {

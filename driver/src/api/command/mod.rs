@@ -3,25 +3,98 @@
 //! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are encoded when they are given; a value
 //! that cannot be encoded is reported when the action is awaited. Nothing is sent before.
 
+pub(crate) mod common;
 pub(crate) mod declare;
 mod deferred;
 pub(crate) mod wire;
 
+mod aggregate;
+mod coll_mod;
+mod count;
 mod count_documents;
+mod create;
+mod create_indexes;
+mod create_search_indexes;
+mod distinct;
+mod drop;
+mod drop_database;
+mod drop_indexes;
+mod drop_search_index;
+mod end_sessions;
 mod find;
+mod get_more;
+mod kill_cursors;
+mod list_collections;
+mod list_databases;
+mod list_indexes;
+mod list_search_indexes;
+mod rename_collection;
+mod run_command;
+mod run_cursor_command;
+mod update_search_index;
 
 /// Actions, re-exported at `marula_driver::action`.
 pub(crate) mod action {
     pub use super::{
+        aggregate::Aggregate,
+        coll_mod::ModifyCollection,
+        count::EstimatedDocumentCount,
         count_documents::CountDocuments,
+        create::CreateCollection,
+        create_indexes::{CreateIndex, CreateIndexes},
+        create_search_indexes::{CreateSearchIndex, CreateSearchIndexes},
+        distinct::Distinct,
+        drop::DropCollection,
+        drop_database::DropDatabase,
+        drop_indexes::DropIndex,
+        drop_search_index::DropSearchIndex,
         find::{Find, FindOne},
+        list_collections::{ListCollectionNames, ListCollections},
+        list_databases::{ListDatabaseNames, ListDatabases},
+        list_indexes::{ListIndexNames, ListIndexes},
+        rename_collection::RenameCollection,
+        run_command::RunCommand,
+        run_cursor_command::RunCursorCommand,
+        update_search_index::UpdateSearchIndex,
     };
 }
 
 /// Options of commands, re-exported at `marula_driver::options`.
 pub(crate) mod options {
-    pub use super::{count_documents::CountDocumentsOptions, find::FindOptions};
+    pub use super::{
+        aggregate::AggregateOptions,
+        coll_mod::ModifyCollectionOptions,
+        count::EstimatedDocumentCountOptions,
+        count_documents::CountDocumentsOptions,
+        create::CreateCollectionOptions,
+        create_indexes::CreateIndexesOptions,
+        distinct::DistinctOptions,
+        drop::DropCollectionOptions,
+        drop_database::DropDatabaseOptions,
+        drop_indexes::DropIndexOptions,
+        find::FindOptions,
+        list_collections::ListCollectionsOptions,
+        list_databases::ListDatabasesOptions,
+        list_indexes::ListIndexesOptions,
+        rename_collection::RenameCollectionOptions,
+        run_command::RunCommandOptions,
+        run_cursor_command::RunCursorCommandOptions,
+    };
 }
+
+/// What commands take and return, re-exported at the root of the crate.
+pub(crate) mod model {
+    pub use super::{
+        create_indexes::{IndexModel, IndexOptions},
+        create_search_indexes::SearchIndexModel,
+        list_collections::CollectionSpecification,
+        list_databases::DatabaseSpecification,
+    };
+}
+
+pub(super) use end_sessions::EndSessions;
+pub(super) use get_more::GetMore;
+pub(super) use kill_cursors::KillCursors;
 
 pub(crate) use deferred::Deferred;
 

@@ -1,19 +1,14 @@
-//! `createIndexes`, and the index model (Index Management specification).
+//! The index model ([Index Management], "Index" and "Common API Components").
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Operation, ReplyContext, write_result};
 use crate::{
-    Namespace, Result,
     bson::{Bson, Document},
-    proto::{
-        command::{CommandBuilder, Reply},
-        description::HelloReply,
-        server_selection::Criteria,
-    },
-    types::{collation::Collation, concern::WriteConcern},
+    types::collation::Collation,
 };
 
 /// An index: its keys in order, and its options.
@@ -184,73 +179,6 @@ index_setters! {
     language_override: String;
     /// Sets [`IndexOptions::wildcard_projection`].
     wildcard_projection: Document;
-}
-
-/// Options of the command.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CreateIndexesOptions {
-    pub(crate) raw_data: Option<bool>,
-    pub(crate) max_time: Option<Duration>,
-    pub(crate) commit_quorum: Option<Bson>,
-    pub(crate) comment: Option<Bson>,
-}
-
-/// Creates indexes and returns their names.
-pub(crate) struct CreateIndexes<'a> {
-    pub(crate) namespace: &'a Namespace,
-    pub(crate) models: &'a [IndexModel],
-    pub(crate) options: &'a CreateIndexesOptions,
-    pub(crate) write_concern: &'a WriteConcern,
-}
-
-impl Operation for CreateIndexes<'_> {
-    type Output = Vec<String>;
-    const NAME: &'static str = "createIndexes";
-
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Writable
-    }
-
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        Some(self.write_concern)
-    }
-
-    fn expects_reply(&self) -> bool {
-        true
-    }
-
-    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        if self.options.commit_quorum.is_some() && !server.is_4_4() {
-            return Err(crate::Error::unsupported("commit_quorum needs server 4.4"));
-        }
-        if self.models.is_empty() {
-            return Err(crate::Error::invalid_argument(
-                "create_indexes needs at least one index",
-            ));
-        }
-        command.str("createIndexes", &self.namespace.collection);
-        let named: Vec<IndexModel> = self
-            .models
-            .iter()
-            .map(|model| model.clone().name(model.index_name()))
-            .collect();
-        command.serialize("indexes", &named);
-        command.optional_bson("commitQuorum", self.options.commit_quorum.as_ref());
-        super::write_raw_data(command, self.options.raw_data, server);
-        command.max_time(self.options.max_time);
-        command.optional_bson("comment", self.options.comment.as_ref());
-        command.write_concern(self.write_concern);
-        Ok(())
-    }
-
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<String>> {
-        write_result::check_single(reply)?;
-        Ok(self.models.iter().map(IndexModel::index_name).collect())
-    }
 }
 
 #[cfg(test)]

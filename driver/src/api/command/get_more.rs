@@ -1,63 +1,48 @@
-//! `getMore`: the next batch of a cursor.
+//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
 
 use std::time::Duration;
 
-use super::{Operation, Pinned, ReplyContext, cursor};
 use crate::{
     Error, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
-    operation::cursor::CursorReply,
+    operation::{
+        Operation, Pinned, Properties, ReplyContext,
+        cursor::{self, CursorReply},
+    },
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
-        retry::Intent,
-        server_selection::Criteria,
         session::ServerSession,
-        wire::ReplyBuffer,
     },
 };
 
-/// Asks the server that holds the cursor for more.
-pub(crate) struct GetMore<'a> {
-    pub(crate) id: i64,
-    pub(crate) namespace: &'a Namespace,
-    pub(crate) address: &'a ServerAddress,
-    pub(crate) session: Option<&'a ServerSession>,
-    pub(crate) pin: &'a mut Option<Pinned>,
-    pub(crate) batch_size: Option<u32>,
-    pub(crate) max_await_time: Option<Duration>,
-    pub(crate) comment: Option<&'a Bson>,
+/// Fetches the next batch from the server that holds the cursor.
+pub(in crate::api) struct GetMore<'a> {
+    pub(in crate::api) id: i64,
+    pub(in crate::api) namespace: &'a Namespace,
+    pub(in crate::api) address: &'a ServerAddress,
+    pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) pin: &'a mut Option<Pinned>,
+    pub(in crate::api) batch_size: Option<u32>,
+    pub(in crate::api) max_await_time: Option<Duration>,
+    pub(in crate::api) comment: Option<&'a Bson>,
     /// Whether the server freed the cursor with its error reply; `None` before there is one. A refusal with the label
     /// `RetryableError` leaves the cursor open: nothing of the command was executed.
-    pub(crate) is_freed: Option<bool>,
+    pub(in crate::api) is_freed: Option<bool>,
 }
 
 impl Operation for GetMore<'_> {
     type Output = CursorReply;
-    const NAME: &'static str = "getMore";
 
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Address(self.address)
-    }
-
-    fn session(&self) -> Option<&ServerSession> {
-        self.session
+    fn properties(&self) -> Properties<'_> {
+        Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
     }
 
     fn pin(&mut self) -> Option<&mut Option<Pinned>> {
         Some(self.pin)
-    }
-
-    fn uses_session(&self) -> bool {
-        self.session.is_some()
-    }
-
-    fn intent(&self) -> Intent {
-        Intent::Read
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
@@ -80,8 +65,8 @@ impl Operation for GetMore<'_> {
         self.is_freed = Some(!error.contains_label(RETRYABLE_ERROR));
     }
 
-    fn attach_reply(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
-        cursor::attach(output, take);
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
     }
 }
 
