@@ -1,17 +1,11 @@
-//! `delete`, of one statement.
+//! The statements of `delete`.
 
-use super::{Operation, ReplyContext, Retry, write_result};
+use super::write_command::{Statements, WriteKind};
 use crate::{
-    Namespace, Result,
+    Result,
     bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
-    operation::write_result::DeleteResult,
-    proto::{
-        command::{CommandBuilder, Reply},
-        description::HelloReply,
-        server_selection::Criteria,
-        wire::MessageWriter,
-    },
-    types::{collation::Collation, concern::WriteConcern, hint::Hint},
+    proto::{command::CommandBuilder, description::HelloReply},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// Options of a delete.
@@ -24,49 +18,19 @@ pub(crate) struct DeleteOptions {
     pub(crate) comment: Option<Box<Bson>>,
 }
 
-/// Deletes one document or all that match.
-pub(crate) struct Delete<'a> {
-    pub(crate) namespace: &'a Namespace,
+/// An element of `deletes`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeleteStatement<'a> {
     pub(crate) filter: &'a RawDocument,
+    /// Whether it applies to all documents that match.
     pub(crate) multi: bool,
     pub(crate) options: &'a DeleteOptions,
-    pub(crate) write_concern: &'a WriteConcern,
 }
 
-impl Operation for Delete<'_> {
-    type Output = DeleteResult;
-    const NAME: &'static str = "delete";
-
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Writable
-    }
-
-    fn retry(&self) -> Retry {
-        if self.multi { Retry::No } else { Retry::Write }
-    }
-
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        Some(self.write_concern)
-    }
-
-    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        super::check_hint(self.options.hint.as_deref(), self.write_concern, server)?;
-        command.str("delete", &self.namespace.collection);
-        command.bool("ordered", true);
-        super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_deref());
-        command.optional_document("let", self.options.let_vars.as_deref());
-        command.write_concern(self.write_concern);
-        Ok(())
-    }
-
-    fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
-        let sequence = message.begin_sequence("deletes");
-        let mut writer = DocumentWriter::new(message.buffer);
+impl DeleteStatement<'_> {
+    /// Appends the statement to a buffer.
+    pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<()> {
+        let mut writer = DocumentWriter::new(buffer);
         let statement = writer.begin();
         writer.document("q", self.filter);
         writer.i32("limit", i32::from(!self.multi));
@@ -78,18 +42,42 @@ impl Operation for Delete<'_> {
         }
         writer.end(statement);
         writer.finish()?;
-        message.end_sequence(sequence)?;
         Ok(())
     }
+}
 
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<DeleteResult> {
-        write_result::check_single(reply)?;
-        Ok(DeleteResult {
-            deleted_count: reply.n(),
-        })
+/// A call of one statement.
+impl Statements for DeleteStatement<'_> {
+    const KIND: WriteKind = WriteKind::Delete;
+
+    fn remaining(&self) -> usize {
+        1
     }
 
-    fn unacknowledged(&mut self) -> Result<DeleteResult> {
-        Ok(DeleteResult::default())
+    fn position(&self, index: usize) -> usize {
+        index
+    }
+
+    fn is_multi(&self, _index: usize) -> bool {
+        self.multi
+    }
+
+    fn needs_4_4(&self, _index: usize) -> bool {
+        self.options.hint.is_some()
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
+        command.bool("ordered", true);
+        super::write_raw_data(command, self.options.raw_data, server);
+        command.optional_bson("comment", self.options.comment.as_deref());
+        command.optional_document("let", self.options.let_vars.as_deref());
+    }
+
+    fn append(&mut self, _index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.encode(buffer)
+    }
+
+    fn advance(&mut self, _count: usize) -> Vec<(usize, Bson)> {
+        Vec::new()
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod modify_collection;
 pub(crate) mod run_command;
 pub(crate) mod search_indexes;
 pub(crate) mod update;
+pub(crate) mod write_command;
 pub(crate) mod write_result;
 
 use std::{any::Any, fmt};

@@ -1,17 +1,14 @@
-//! `update`, of one statement.
+//! The statements of `update`.
 
-use super::{Operation, ReplyContext, Retry, write_result};
+use super::write_command::{Statements, WriteKind};
 use crate::{
-    Namespace, Result,
+    Result,
     bson::{Bson, DocumentWriter, RawDocument, RawDocumentBuf},
-    operation::write_result::UpdateResult,
     proto::{
-        command::{CommandBuilder, Reply, write_documents},
+        command::{CommandBuilder, write_documents},
         description::HelloReply,
-        server_selection::Criteria,
-        wire::MessageWriter,
     },
-    types::{collation::Collation, concern::WriteConcern, hint::Hint},
+    types::{collation::Collation, hint::Hint},
 };
 
 /// What an update does to the documents it matches.
@@ -83,53 +80,20 @@ pub(crate) struct UpdateOptions {
     pub(crate) comment: Option<Box<Bson>>,
 }
 
-/// Updates one document or many.
-pub(crate) struct Update<'a> {
-    pub(crate) namespace: &'a Namespace,
+/// An element of `updates`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UpdateStatement<'a> {
     pub(crate) filter: &'a RawDocument,
     pub(crate) modification: &'a Modification,
+    /// Whether it applies to all documents that match.
     pub(crate) multi: bool,
     pub(crate) options: &'a UpdateOptions,
-    pub(crate) write_concern: &'a WriteConcern,
 }
 
-impl Operation for Update<'_> {
-    type Output = UpdateResult;
-    const NAME: &'static str = "update";
-
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Writable
-    }
-
-    fn retry(&self) -> Retry {
-        if self.multi { Retry::No } else { Retry::Write }
-    }
-
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        Some(self.write_concern)
-    }
-
-    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        command.str("update", &self.namespace.collection);
-        command.bool("ordered", true);
-        command.optional_bool(
-            "bypassDocumentValidation",
-            self.options.bypass_document_validation,
-        );
-        super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_deref());
-        command.optional_document("let", self.options.let_vars.as_deref());
-        command.write_concern(self.write_concern);
-        Ok(())
-    }
-
-    fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
-        let sequence = message.begin_sequence("updates");
-        let mut writer = DocumentWriter::new(message.buffer);
+impl UpdateStatement<'_> {
+    /// Appends the statement to a buffer.
+    pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<()> {
+        let mut writer = DocumentWriter::new(buffer);
         let statement = writer.begin();
         writer.document("q", self.filter);
         self.modification.write(&mut writer, "u");
@@ -157,22 +121,42 @@ impl Operation for Update<'_> {
         }
         writer.end(statement);
         writer.finish()?;
-        message.end_sequence(sequence)?;
         Ok(())
     }
+}
 
-    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<UpdateResult> {
-        write_result::check_single(reply)?;
-        let upserted_id = write_result::upserted_id(reply)?;
-        Ok(UpdateResult {
-            // An upsert counts as matched in the reply's `n`, but matched nothing.
-            matched_count: if upserted_id.is_some() { 0 } else { reply.n() },
-            modified_count: reply.n_modified(),
-            upserted_id,
-        })
+/// A call of one statement.
+impl Statements for UpdateStatement<'_> {
+    const KIND: WriteKind = WriteKind::Update;
+
+    fn remaining(&self) -> usize {
+        1
     }
 
-    fn unacknowledged(&mut self) -> Result<UpdateResult> {
-        Ok(UpdateResult::default())
+    fn position(&self, index: usize) -> usize {
+        index
+    }
+
+    fn is_multi(&self, _index: usize) -> bool {
+        self.multi
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
+        command.bool("ordered", true);
+        command.optional_bool(
+            "bypassDocumentValidation",
+            self.options.bypass_document_validation,
+        );
+        super::write_raw_data(command, self.options.raw_data, server);
+        command.optional_bson("comment", self.options.comment.as_deref());
+        command.optional_document("let", self.options.let_vars.as_deref());
+    }
+
+    fn append(&mut self, _index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.encode(buffer)
+    }
+
+    fn advance(&mut self, _count: usize) -> Vec<(usize, Bson)> {
+        Vec::new()
     }
 }

@@ -1,15 +1,13 @@
 //! `bulk_write` on a collection.
 
-use super::{Deferred, InSession, awaitable, session_setter, setters};
+use super::{Deferred, InSession, awaitable, batcher::Batcher, session_setter, setters};
 use crate::{
     Error, ErrorKind, Result,
     api::{collection::CollectionInner, write_model::WriteModel},
     bson::Bson,
-    error::BulkWriteError,
     operation::{
-        bulk_write::{
-            Batch, BulkWriteBatch, BulkWriteOptions, Command, Deletes, Inserts, Kind, Statement, Updates,
-        },
+        bulk_write::{BulkWriteOptions, Deletes, EncodedStatement, EncodedStatements, Inserts, Updates},
+        write_command::WriteKind,
         write_result::BulkWriteResult,
     },
 };
@@ -57,179 +55,65 @@ impl<'a> BulkWrite<'a> {
         if self.models.is_empty() {
             return Err(Error::invalid_argument("bulk_write needs at least one model"));
         }
-        let statements: Vec<Statement> = self
+        let statements: Vec<EncodedStatement> = self
             .models
             .into_iter()
             .map(WriteModel::into_statement)
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
-        let operation_id = self.collection.executor().next_operation_id();
-        let mut progress = Progress::default();
-        for (kind, places) in groups(&statements, ordered) {
-            let mut rest = places.as_slice();
-            while !rest.is_empty() {
-                let sender = Sender {
-                    collection: self.collection,
-                    statements: &statements,
-                    options: &self.options,
-                    session: self.session,
-                    operation_id,
-                };
-                let sent = match kind {
-                    Kind::Insert => sender.send::<Inserts>(rest).await,
-                    Kind::Update => sender.send::<Updates>(rest).await,
-                    Kind::Delete => sender.send::<Deletes>(rest).await,
-                };
-                let batch = match sent {
-                    Ok(batch) => batch,
-                    // Nothing is known of this command, but what was written before it must not be lost.
-                    Err(error) => return Err(progress.into_error(error)),
-                };
-                // A command holds at least one statement, else the loop would never end.
-                let (done, others) = rest.split_at(batch.sent.clamp(1, rest.len()));
-                rest = others;
-                if progress.record(kind, done, &statements, batch, ordered) {
-                    return progress.into_result();
+        let write_concern = self.collection.write_concern();
+        let mut batcher = Batcher::new(self.collection, write_concern, self.session, ordered);
+        for (kind, positions) in groups(&statements, ordered) {
+            let (all, options) = (&statements, &self.options);
+            let sent = match kind {
+                WriteKind::Insert => {
+                    let mut statements = EncodedStatements::<Inserts>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
                 }
+                WriteKind::Update => {
+                    let mut statements = EncodedStatements::<Updates>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
+                }
+                WriteKind::Delete => {
+                    let mut statements = EncodedStatements::<Deletes>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
+                }
+            };
+            match sent {
+                Ok(true) => {}
+                Ok(false) => break,
+                // The first command was not sent, so that there is nothing to report beside the error.
+                Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
+                Err(error) => return Err(batcher.into_error(error)),
             }
         }
-        progress.into_result()
+        batcher.into_result()
     }
 }
 
-/// What the commands of one call have in common.
-struct Sender<'a> {
-    collection: &'a CollectionInner,
-    statements: &'a [Statement],
-    options: &'a BulkWriteOptions,
-    session: InSession<'a>,
-    operation_id: i64,
+/// Whether the driver refused to send a command.
+fn is_refused(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::InvalidArgument(_) | ErrorKind::Encode(_) | ErrorKind::Unsupported(_)
+    )
 }
 
-impl Sender<'_> {
-    async fn send<C: Command>(&self, places: &[usize]) -> Result<Batch> {
-        let mut operation = BulkWriteBatch::<C>::new(
-            self.collection.namespace(),
-            self.statements,
-            places,
-            self.options,
-            self.collection.write_concern(),
-        );
-        self.collection
-            .executor()
-            .run_with_id(self.operation_id, self.session, &mut operation)
-            .await
-    }
-}
-
-/// The places of statements that can share commands: neighbours of one kind, or with any order all of one kind.
-fn groups(statements: &[Statement], ordered: bool) -> Vec<(Kind, Vec<usize>)> {
-    let mut groups: Vec<(Kind, Vec<usize>)> = Vec::new();
-    for (place, statement) in statements.iter().enumerate() {
+/// The positions of the statements that can share commands: in an ordered call neighbours of one kind, otherwise all of one kind.
+fn groups(statements: &[EncodedStatement], ordered: bool) -> Vec<(WriteKind, Vec<usize>)> {
+    let mut groups: Vec<(WriteKind, Vec<usize>)> = Vec::new();
+    for (position, statement) in statements.iter().enumerate() {
         let group = if ordered {
             groups.last_mut().filter(|(kind, _)| *kind == statement.kind)
         } else {
             groups.iter_mut().find(|(kind, _)| *kind == statement.kind)
         };
         match group {
-            Some((_, places)) => places.push(place),
-            None => groups.push((statement.kind, vec![place])),
+            Some((_, positions)) => positions.push(position),
+            None => groups.push((statement.kind, vec![position])),
         }
     }
     groups
-}
-
-/// What the commands of one call have done so far.
-#[derive(Default)]
-struct Progress {
-    result: BulkWriteResult,
-    failures: Option<(BulkWriteError, Error)>,
-    /// Whether a command was run.
-    begun: bool,
-}
-
-impl Progress {
-    /// Adds one command's outcome; true when the call must stop.
-    fn record(
-        &mut self,
-        kind: Kind,
-        places: &[usize],
-        statements: &[Statement],
-        batch: Batch,
-        ordered: bool,
-    ) -> bool {
-        self.begun = true;
-        let mut failed: Vec<usize> = batch
-            .failures
-            .iter()
-            .flat_map(|failures| failures.write_errors.iter().map(|error| error.index))
-            .collect();
-        failed.sort_unstable();
-        let stopped_at = failed.first().copied().filter(|_| ordered);
-        let upserted = batch.upserted.len() as u64;
-        match kind {
-            Kind::Insert => {
-                self.result.inserted_count += batch.n;
-                let done = |place: &&usize| {
-                    stopped_at.is_none_or(|at| **place < at) && failed.binary_search(place).is_err()
-                };
-                for place in places.iter().filter(done) {
-                    if let Some(id) = statements.get(*place).and_then(|statement| statement.id.clone()) {
-                        self.result.inserted_ids.insert(*place, id);
-                    }
-                }
-            }
-            Kind::Update => {
-                // An upsert counts as matched in the reply's `n`, but matched nothing.
-                self.result.matched_count += batch.n.saturating_sub(upserted);
-                self.result.modified_count += batch.n_modified;
-                self.result.upserted_ids.extend(batch.upserted);
-            }
-            Kind::Delete => self.result.deleted_count += batch.n,
-        }
-        if let (Some(failures), Some(error)) = (batch.failures, batch.error) {
-            let (all, _) = self
-                .failures
-                .get_or_insert_with(|| (BulkWriteError::default(), error));
-            all.write_errors.extend(failures.write_errors);
-            if failures.write_concern_error.is_some() {
-                all.write_concern_error = failures.write_concern_error;
-            }
-        }
-        stopped_at.is_some()
-    }
-
-    fn into_result(self) -> Result<BulkWriteResult> {
-        match self.failures {
-            None => Ok(self.result),
-            Some((failures, error)) => Err(with_failures(error, failures, self.result)),
-        }
-    }
-
-    /// The error of a command that failed as a whole, with what the commands before it did. One that the driver refused
-    /// to send as the first stays as it is.
-    fn into_error(self, error: Error) -> Error {
-        let refused = matches!(
-            error.kind(),
-            ErrorKind::InvalidArgument(_) | ErrorKind::Encode(_) | ErrorKind::Unsupported(_)
-        );
-        if refused && !self.begun {
-            return error;
-        }
-        let mut failures = self.failures.map_or_else(BulkWriteError::default, |(all, _)| all);
-        failures.interrupted_by = Some(error.clone());
-        with_failures(error, failures, self.result)
-    }
-}
-
-fn with_failures(error: Error, mut failures: BulkWriteError, done: BulkWriteResult) -> Error {
-    failures.write_errors.sort_by_key(|failed| failed.index);
-    failures.inserted_ids = done.inserted_ids;
-    failures.upserted_ids = done.upserted_ids;
-    failures.matched_count = done.matched_count;
-    failures.modified_count = done.modified_count;
-    failures.deleted_count = done.deleted_count;
-    error.with_kind(ErrorKind::BulkWrite(Box::new(failures)))
 }
 
 awaitable!(['a] BulkWrite<'a> => BulkWriteResult);
@@ -239,8 +123,8 @@ mod tests {
     use super::*;
     use crate::bson::doc;
 
-    fn places(ordered: bool) -> Vec<Vec<usize>> {
-        let statements: Vec<Statement> = [
+    fn positions(ordered: bool) -> Vec<Vec<usize>> {
+        let statements: Vec<EncodedStatement> = [
             WriteModel::insert_one(&doc! {}),
             WriteModel::insert_one(&doc! {}),
             WriteModel::delete_one(doc! {}),
@@ -251,13 +135,13 @@ mod tests {
         .collect();
         groups(&statements, ordered)
             .into_iter()
-            .map(|(_, places)| places)
+            .map(|(_, positions)| positions)
             .collect()
     }
 
     #[test]
     fn statements_of_one_kind_share_commands() {
-        assert_eq!(places(true), [vec![0, 1], vec![2], vec![3]]);
-        assert_eq!(places(false), [vec![0, 1, 3], vec![2]]);
+        assert_eq!(positions(true), [vec![0, 1], vec![2], vec![3]]);
+        assert_eq!(positions(false), [vec![0, 1, 3], vec![2]]);
     }
 }

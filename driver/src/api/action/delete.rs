@@ -6,7 +6,8 @@ use crate::{
     api::collection::CollectionInner,
     bson::{Bson, IntoDocument, RawDocumentBuf},
     operation::{
-        delete::{self, DeleteOptions},
+        delete::{DeleteOptions, DeleteStatement},
+        write_command::WriteCommand,
         write_result::DeleteResult,
     },
     types::{collation::Collation, hint::Hint},
@@ -55,17 +56,18 @@ impl<'a> Delete<'a> {
 
     async fn run(&mut self) -> Result<DeleteResult> {
         self.deferred.take_result()?;
-        let mut operation = delete::Delete {
-            namespace: self.collection.namespace(),
+        let mut statement = DeleteStatement {
             filter: &self.filter,
             multi: self.multi,
             options: &self.options,
-            write_concern: self.collection.write_concern(),
         };
-        self.collection
-            .executor()
-            .run_in(self.session, &mut operation)
-            .await
+        let inner = self.collection;
+        let mut command = WriteCommand::new(inner.namespace(), &mut statement, inner.write_concern());
+        inner.executor().run_in(self.session, &mut command).await?;
+        let (_, outcome) = command.into_outcome();
+        Ok(DeleteResult {
+            deleted_count: outcome.into_single()?.n,
+        })
     }
 }
 

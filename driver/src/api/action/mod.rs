@@ -4,6 +4,7 @@
 //! awaited. Nothing is sent before.
 
 pub(super) mod aggregate;
+mod batcher;
 pub(super) mod bulk_write;
 pub(super) mod count;
 pub(super) mod create;

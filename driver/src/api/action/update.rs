@@ -6,7 +6,8 @@ use crate::{
     api::collection::CollectionInner,
     bson::{Bson, Document, IntoDocument, RawDocument, RawDocumentBuf},
     operation::{
-        update::{self, Modification, UpdateOptions},
+        update::{Modification, UpdateOptions, UpdateStatement},
+        write_command::WriteCommand,
         write_result::UpdateResult,
     },
     types::{collation::Collation, hint::Hint},
@@ -116,18 +117,24 @@ impl<'a> Update<'a> {
     async fn run(&mut self) -> Result<UpdateResult> {
         self.deferred.take_result()?;
         self.modification.validate()?;
-        let mut operation = update::Update {
-            namespace: self.collection.namespace(),
+        let mut statement = UpdateStatement {
             filter: &self.filter,
             modification: &self.modification,
             multi: self.multi,
             options: &self.options,
-            write_concern: self.collection.write_concern(),
         };
-        self.collection
-            .executor()
-            .run_in(self.session, &mut operation)
-            .await
+        let inner = self.collection;
+        let mut command = WriteCommand::new(inner.namespace(), &mut statement, inner.write_concern());
+        inner.executor().run_in(self.session, &mut command).await?;
+        let (_, outcome) = command.into_outcome();
+        let mut outcome = outcome.into_single()?;
+        let upserted_id = outcome.upserted.pop().map(|(_, id)| id);
+        Ok(UpdateResult {
+            // An upsert counts as matched in the reply's `n`, but matched nothing.
+            matched_count: if upserted_id.is_some() { 0 } else { outcome.n },
+            modified_count: outcome.n_modified,
+            upserted_id,
+        })
     }
 }
 
