@@ -1,24 +1,19 @@
 //! One file per server command: its options, how it is written, how its reply is read.
 
 pub(crate) mod aggregate;
-pub(crate) mod bulk_write;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod create_indexes;
 pub(crate) mod cursor;
-pub(crate) mod delete;
 pub(crate) mod distinct;
 pub(crate) mod drop;
 pub(crate) mod find;
-pub(crate) mod find_and_modify;
 pub(crate) mod get_more;
-pub(crate) mod insert;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
 pub(crate) mod modify_collection;
 pub(crate) mod run_command;
 pub(crate) mod search_indexes;
-pub(crate) mod update;
 pub(crate) mod write_command;
 pub(crate) mod write_result;
 
@@ -36,7 +31,7 @@ use crate::{
         session::ServerSession,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter, ReplyBuffer},
     },
-    types::{concern::WriteConcern, hint::Hint},
+    types::concern::WriteConcern,
 };
 
 /// Whether an operation may be sent a second time.
@@ -162,16 +157,6 @@ impl fmt::Debug for Pinned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pinned")
     }
-}
-
-/// Refuses a hint that a server before 4.4 would not understand, where its refusal would never be heard.
-fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
-    if hint.is_some() && !write_concern.is_acknowledged() && !server.is_4_4() {
-        return Err(crate::Error::unsupported(
-            "a hint on this unacknowledged write needs server 4.4",
-        ));
-    }
-    Ok(())
 }
 
 /// Writes `rawData`, which servers before 8.2 do not know and need not be told.

@@ -75,7 +75,7 @@ pub(crate) trait Statements {
         false
     }
 
-    /// Whether a statement has an option that servers before 4.4 ignore in unacknowledged writes.
+    /// Whether a statement has a hint that servers before 4.4 do not know.
     fn needs_4_4(&self, _index: usize) -> bool {
         false
     }
@@ -270,14 +270,8 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        if !self.write_concern.is_acknowledged()
-            && !server.is_4_4()
-            && (0..self.count).any(|index| self.statements.needs_4_4(index))
-        {
-            return Err(Error::unsupported(
-                "a hint on this unacknowledged write needs server 4.4",
-            ));
-        }
+        let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
+        check_hint(has_hint, self.write_concern, server)?;
         command.str(Self::NAME, &self.namespace.collection);
         self.statements.write_options(command, server);
         command.write_concern(self.write_concern);
@@ -359,6 +353,17 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     fn unacknowledged(&mut self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Refuses a hint in an unacknowledged write that a server before 4.4 would refuse without a reply (CRUD specification, "Hint",
+/// of `delete` and `findAndModify`).
+pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
+    if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
+        return Err(Error::unsupported(
+            "a hint on this unacknowledged write needs server 4.4",
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,20 +4,62 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    bson::rawdoc,
-    operation::bulk_write::{BulkWriteOptions, EncodedStatement, EncodedStatements, Updates},
+    bson::{RawDocumentBuf, rawdoc},
     types::server_api::{ServerApi, ServerApiVersion},
 };
 
 const SMALL_BATCHES: usize = 3;
 
-fn statement(multi: bool, size: usize) -> EncodedStatement {
-    EncodedStatement {
-        kind: WriteKind::Update,
+struct Statement {
+    bytes: RawDocumentBuf,
+    multi: bool,
+}
+
+fn statement(multi: bool, size: usize) -> Statement {
+    Statement {
         bytes: rawdoc! { "q": {}, "u": { "$set": { "filler": "x".repeat(size) } } },
-        id: None,
         multi,
-        needs_4_4: false,
+    }
+}
+
+/// Statements of known sizes, as those of bulk writes, or of unknown sizes, as documents that are encoded when they are sent.
+struct Updates<'a> {
+    all: &'a [Statement],
+    is_measured: bool,
+}
+
+impl Statements for Updates<'_> {
+    const KIND: WriteKind = WriteKind::Update;
+
+    fn remaining(&self) -> usize {
+        self.all.len()
+    }
+
+    fn position(&self, index: usize) -> usize {
+        index
+    }
+
+    fn encoded_size(&self, index: usize) -> Option<usize> {
+        self.is_measured
+            .then(|| self.all.get(index).map(|statement| statement.bytes.as_bytes().len()))?
+    }
+
+    fn is_multi(&self, index: usize) -> bool {
+        self.all[index].multi
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        command.str("comment", "why");
+    }
+
+    fn append(&mut self, index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.extend_from_slice(self.all[index].bytes.as_bytes());
+        Ok(())
+    }
+
+    fn advance(&mut self, count: usize) -> Vec<(usize, Bson)> {
+        self.all = &self.all[count..];
+        Vec::new()
     }
 }
 
@@ -29,17 +71,12 @@ fn server(max_message_size: i64, max_batch_size: usize) -> HelloReply {
     }
 }
 
-type Command<'c, 'a> = WriteCommand<'c, EncodedStatements<'a, Updates>>;
+type Command<'c, 'a> = WriteCommand<'c, Updates<'a>>;
 
-fn with_command<R>(statements: &[EncodedStatement], run: impl FnOnce(Command<'_, '_>) -> R) -> R {
-    let positions: Vec<usize> = (0..statements.len()).collect();
+fn with_command(all: &[Statement], is_measured: bool, run: impl FnOnce(Command<'_, '_>)) {
     let namespace = Namespace::new("d", "c");
-    let options = BulkWriteOptions {
-        comment: Some("why".into()),
-        ..BulkWriteOptions::default()
-    };
     let concern = WriteConcern::default();
-    let mut statements = EncodedStatements::new(statements, &positions, &options);
+    let mut statements = Updates { all, is_measured };
     run(WriteCommand::new(&namespace, &mut statements, &concern))
 }
 
@@ -65,7 +102,7 @@ fn write(command: &mut Command<'_, '_>, server: &HelloReply, own_fields: bool) -
 #[test]
 fn only_what_the_command_holds_decides_about_its_retry() {
     let statements = [statement(false, 1), statement(false, 1), statement(true, 1)];
-    with_command(&statements, |mut command| {
+    with_command(&statements, true, |mut command| {
         assert_eq!(command.retry(), Retry::No, "one command holds all three");
         command.prepare(&server(48_000_000, 2));
         assert_eq!((command.retry(), command.count), (Retry::Write, 2));
@@ -82,10 +119,10 @@ fn only_what_the_command_holds_decides_about_its_retry() {
 
 #[test]
 fn a_retry_holds_the_same_however_long_the_fields_of_the_driver_are() {
-    let statements: Vec<EncodedStatement> = (0..20).map(|_| statement(false, 80)).collect();
-    for limit in 2_000..2_300 {
+    let statements: Vec<Statement> = (0..20).map(|_| statement(false, 80)).collect();
+    for (limit, is_measured) in (2_000..2_300).flat_map(|limit| [(limit, true), (limit, false)]) {
         let server = server(limit, 100);
-        with_command(&statements, |mut command| {
+        with_command(&statements, is_measured, |mut command| {
             let first = write(&mut command, &server, false);
             let held = command.count;
             assert!(held > 1 && held < 20);
@@ -107,14 +144,15 @@ fn a_retry_holds_the_same_however_long_the_fields_of_the_driver_are() {
 proptest! {
     #[test]
     fn a_command_holds_the_longest_prefix_that_the_limits_allow(
+        is_measured: bool,
         models in prop::collection::vec((any::<bool>(), 0_usize..400), 1..30),
         max_message_size in 1_500_i64..4_000,
         max_batch_size in 1_usize..12,
     ) {
-        let statements: Vec<EncodedStatement> =
-            models.iter().map(|(multi, size)| statement(*multi, *size)).collect();
+        let statements: Vec<Statement> =
+            models.iter().map(|(multi, size)| statement(*multi && is_measured, *size)).collect();
         let server = server(max_message_size, max_batch_size);
-        with_command(&statements, |mut command| {
+        with_command(&statements, is_measured, |mut command| {
             let bytes = write(&mut command, &server, true);
             let held = &statements[..command.count];
             assert!(!held.is_empty() && held.len() <= max_batch_size);

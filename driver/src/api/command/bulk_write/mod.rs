@@ -1,18 +1,84 @@
-//! `bulk_write` on a collection.
+//! [`Collection::bulk_write`]: `insert`, `update` and `delete` with the statements of many models ([CRUD specification], "Bulk
+//! Write").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
-use super::{Deferred, InSession, awaitable, batcher::Batcher, session_setter, setters};
-use crate::{
-    Error, ErrorKind, Result,
-    api::{collection::CollectionInner, write_model::WriteModel},
-    bson::Bson,
-    operation::{
-        bulk_write::{BulkWriteOptions, Deletes, EncodedStatement, EncodedStatements, Inserts, Updates},
-        write_command::WriteKind,
-        write_result::BulkWriteResult,
-    },
+mod encoded;
+mod model;
+
+use super::{
+    InSession, awaitable,
+    batcher::Batcher,
+    declare::{define_options, option_setters},
+    session_setter,
 };
+use crate::{
+    Collection, Error, ErrorKind, Result,
+    api::collection::CollectionInner,
+    operation::{write_command::WriteKind, write_result::BulkWriteResult},
+};
+use encoded::{Deletes, EncodedStatement, EncodedStatements, Inserts, Updates};
+pub use model::WriteModel;
 
-/// Runs many writes. Await it; see [`Collection::bulk_write`](crate::Collection::bulk_write).
+/// The options of `bulk_write`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bulk_write_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// Run the writes in order and stop at the first that fails. If false, run all writes in any order. Default: true.
+            ordered: plain bool;
+            /// Skip the collection's schema validation. Default: false.
+            bypass_document_validation: plain bool;
+            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed $crate::bson::Bson = "comment";
+            /// Variables for expressions in updates and deletes, available as `$$name`. Default: none.
+            let_vars: document;
+            /// The write concern of this operation. Default: the collection's.
+            write_concern: write_concern;
+        }
+    };
+}
+
+crate::__bulk_write_options! { define_options {
+    /// Options of [`Collection::bulk_write`].
+    pub struct BulkWriteOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
+    ///
+    /// An error carries the positions of the models that failed, and what the others did. A command with a write that can change
+    /// several documents (`update_many`, `delete_many`) is not retried.
+    ///
+    /// ```no_run
+    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{WriteModel, bson::doc};
+    /// let done = stock
+    ///     .bulk_write([
+    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
+    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
+    ///         WriteModel::delete_many(doc! { "left": 0 }),
+    ///     ])
+    ///     .ordered(false)
+    ///     .await?;
+    /// println!("{} deleted", done.deleted_count);
+    /// # Ok(()) }
+    /// ```
+    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
+        BulkWrite {
+            collection: self.inner(),
+            models: models.into_iter().collect(),
+            options: BulkWriteOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Runs many writes. Await it; see [`Collection::bulk_write`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct BulkWrite<'a> {
@@ -20,38 +86,15 @@ pub struct BulkWrite<'a> {
     models: Vec<WriteModel>,
     options: BulkWriteOptions,
     session: InSession<'a>,
-    deferred: Deferred,
 }
 
 impl<'a> BulkWrite<'a> {
-    pub(crate) fn new(collection: &'a CollectionInner, models: Vec<WriteModel>) -> Self {
-        Self {
-            collection,
-            models,
-            options: BulkWriteOptions::default(),
-            session: None,
-            deferred: Deferred::default(),
-        }
-    }
-
-    setters! {
-        /// For MongoDB's own tools: work on the collection's storage as it is (server 8.2). Older servers are not told.
-        #[doc(hidden)]
-        raw_data: plain = bool;
-        /// Run the writes in order and stop at the first that fails (the default), or run all in any order.
-        ordered: plain = bool;
-        /// Skip the collection's schema validation.
-        bypass_document_validation: plain = bool;
-        /// A note that shows up in the server's logs and profiler.
-        comment: value = Bson;
-        /// Variables for `$expr` and pipelines, read as `$$name`.
-        let_vars: document;
-    }
+    crate::__bulk_write_options! { option_setters { BulkWriteOptions } }
 
     session_setter!();
 
-    async fn run(self) -> Result<BulkWriteResult> {
-        self.deferred.into_result()?;
+    async fn run(mut self) -> Result<BulkWriteResult> {
+        self.options.deferred.take_result()?;
         if self.models.is_empty() {
             return Err(Error::invalid_argument("bulk_write needs at least one model"));
         }
@@ -61,7 +104,7 @@ impl<'a> BulkWrite<'a> {
             .map(WriteModel::into_statement)
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
-        let write_concern = self.collection.write_concern();
+        let write_concern = self.options.write_concern.as_deref();
         let mut batcher = Batcher::new(self.collection, write_concern, self.session, ordered);
         for (kind, positions) in groups(&statements, ordered) {
             let (all, options) = (&statements, &self.options);

@@ -2,49 +2,40 @@
 
 use std::marker::PhantomData;
 
-use super::write_command::{Statements, WriteKind};
+use super::BulkWriteOptions;
 use crate::{
     Result,
+    api::command::wire::WriteOptions,
     bson::{Bson, RawDocumentBuf},
+    operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
 };
 
 /// A statement as it is sent.
 #[derive(Clone, Debug)]
-pub(crate) struct EncodedStatement {
-    pub(crate) kind: WriteKind,
+pub(super) struct EncodedStatement {
+    pub(super) kind: WriteKind,
     /// The document to insert, or the element of `updates` or `deletes`.
-    pub(crate) bytes: RawDocumentBuf,
+    pub(super) bytes: RawDocumentBuf,
     /// The `_id` of the document to insert.
-    pub(crate) id: Option<Bson>,
+    pub(super) id: Option<Bson>,
     /// Whether it can write several documents.
-    pub(crate) multi: bool,
-    /// Whether it has an option that servers before 4.4 ignore in unacknowledged writes.
-    pub(crate) needs_4_4: bool,
-}
-
-/// Options of a bulk write.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BulkWriteOptions {
-    pub(crate) raw_data: Option<bool>,
-    /// `None` means ordered.
-    pub(crate) ordered: Option<bool>,
-    pub(crate) bypass_document_validation: Option<bool>,
-    pub(crate) comment: Option<Bson>,
-    pub(crate) let_vars: Option<RawDocumentBuf>,
+    pub(super) multi: bool,
+    /// Whether it has a hint that servers before 4.4 do not know.
+    pub(super) needs_4_4: bool,
 }
 
 /// A [`WriteKind`] as a type.
-pub(crate) trait Kind {
+pub(super) trait Kind {
     const KIND: WriteKind;
 }
 
 #[derive(Debug)]
-pub(crate) struct Inserts;
+pub(super) struct Inserts;
 #[derive(Debug)]
-pub(crate) struct Updates;
+pub(super) struct Updates;
 #[derive(Debug)]
-pub(crate) struct Deletes;
+pub(super) struct Deletes;
 
 impl Kind for Inserts {
     const KIND: WriteKind = WriteKind::Insert;
@@ -60,7 +51,7 @@ impl Kind for Deletes {
 
 /// Statements of one kind. They need not be neighbours in the call.
 #[derive(Debug)]
-pub(crate) struct EncodedStatements<'a, K> {
+pub(super) struct EncodedStatements<'a, K> {
     /// All statements of the call.
     all: &'a [EncodedStatement],
     /// The positions of those of this kind that have not been sent.
@@ -70,7 +61,7 @@ pub(crate) struct EncodedStatements<'a, K> {
 }
 
 impl<'a, K: Kind> EncodedStatements<'a, K> {
-    pub(crate) fn new(
+    pub(super) fn new(
         all: &'a [EncodedStatement],
         positions: &'a [usize],
         options: &'a BulkWriteOptions,
@@ -119,8 +110,7 @@ impl<K: Kind> Statements for EncodedStatements<'_, K> {
                 self.options.bypass_document_validation,
             );
         }
-        super::write_raw_data(command, self.options.raw_data, server);
-        command.optional_bson("comment", self.options.comment.as_ref());
+        self.options.write(command, server);
         if K::KIND != WriteKind::Insert {
             command.optional_document("let", self.options.let_vars.as_deref());
         }

@@ -2,17 +2,21 @@
 
 use serde::Serialize;
 
-use super::action::{Deferred, update::IntoUpdate, update::UpdateModification};
+use super::{
+    super::{
+        Deferred,
+        delete::{DeleteOptions, DeleteStatement},
+        insert::prepend_id,
+        update::{
+            IntoUpdate, Modification, UpdateModification, UpdateOneOptions, UpdateStatement, replacement_of,
+        },
+    },
+    encoded::EncodedStatement,
+};
 use crate::{
     Error, Result,
     bson::{self, Bson, IntoDocument, ObjectId, RawDocumentBuf, find_element},
-    operation::{
-        bulk_write::EncodedStatement,
-        delete::{DeleteOptions, DeleteStatement},
-        insert::prepend_id,
-        update::{Modification, UpdateOptions, UpdateStatement},
-        write_command::WriteKind,
-    },
+    operation::write_command::WriteKind,
     types::{collation::Collation, hint::Hint},
 };
 
@@ -44,7 +48,8 @@ enum Write {
         filter: RawDocumentBuf,
         modification: Modification,
         multi: bool,
-        options: UpdateOptions,
+        /// Those of `update_one`, which has all options of the others.
+        options: UpdateOneOptions,
     },
     Delete {
         filter: RawDocumentBuf,
@@ -82,7 +87,7 @@ impl WriteModel {
 
     /// Replaces the first document that matches; its `_id` stays.
     pub fn replace_one<T: Serialize>(filter: impl IntoDocument, replacement: &T) -> Self {
-        Self::update(filter, super::collection::replacement_of(replacement), false)
+        Self::update(filter, replacement_of(replacement), false)
     }
 
     fn update(
@@ -95,7 +100,7 @@ impl WriteModel {
                 filter: deferred.document("filter", filter),
                 modification,
                 multi,
-                options: UpdateOptions::default(),
+                options: UpdateOneOptions::default(),
             },
             deferred,
         }

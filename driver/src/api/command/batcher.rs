@@ -13,6 +13,22 @@ use crate::{
     types::concern::WriteConcern,
 };
 
+/// Sends the only statement of a call. Returns how many statements the command held, and what its reply says.
+///
+/// The write concern is the collection's if `None` is given. Failures are errors of kind [`ErrorKind::Write`].
+pub(super) async fn send_single(
+    collection: &CollectionInner,
+    write_concern: Option<&WriteConcern>,
+    session: InSession<'_>,
+    statements: &mut impl Statements,
+) -> Result<(usize, WriteOutcome)> {
+    let write_concern = write_concern.unwrap_or(collection.write_concern());
+    let mut command = WriteCommand::new(collection.namespace(), statements, write_concern);
+    collection.executor().run_in(session, &mut command).await?;
+    let (count, outcome) = command.into_outcome();
+    Ok((count, outcome.into_single()?))
+}
+
 /// The commands of one `insert_many` or `bulk_write`, and what they have done so far.
 pub(super) struct Batcher<'a> {
     collection: &'a CollectionInner,
@@ -32,15 +48,16 @@ pub(super) struct Batcher<'a> {
 }
 
 impl<'a> Batcher<'a> {
+    /// The write concern is the collection's if `None` is given.
     pub(super) fn new(
         collection: &'a CollectionInner,
-        write_concern: &'a WriteConcern,
+        write_concern: Option<&'a WriteConcern>,
         session: InSession<'a>,
         ordered: bool,
     ) -> Self {
         Self {
             collection,
-            write_concern,
+            write_concern: write_concern.unwrap_or(collection.write_concern()),
             session,
             operation_id: collection.executor().next_operation_id(),
             ordered,
