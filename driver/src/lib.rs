@@ -46,7 +46,33 @@ mod execution;
 #[doc(hidden)]
 pub mod internals;
 mod operation;
-pub mod options;
+pub mod options {
+    //! Options of the client and of its operations.
+
+    mod client;
+    mod connection_string;
+    mod credential;
+    mod proxy;
+    mod resolve;
+    mod tls;
+
+    pub use crate::api::command::options::*;
+    pub use crate::types::{
+        collation::Collation,
+        compressor::Compressor,
+        concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        driver_info::DriverInfo,
+        hint::Hint,
+        read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
+        return_document::ReturnDocument,
+        server_api::{ServerApi, ServerApiVersion},
+    };
+    pub(crate) use client::SrvOrigin;
+    pub use client::{ClientOptions, ServerMonitoringMode};
+    pub use credential::{AuthMechanism, Credential};
+    pub use proxy::Proxy;
+    pub use tls::TlsOptions;
+}
 #[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
 #[cfg_attr(
     not(feature = "internals"),
@@ -90,13 +116,13 @@ pub use types::{
 
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
+    pub use crate::api::command::action::*;
     pub use crate::api::{
-        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes,
-        CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
-        DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
-        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
-        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, Update,
-        UpdateSearchIndex,
+        Aggregate, BulkWrite, CreateCollection, CreateIndex, CreateIndexes, CreateSearchIndex,
+        CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex, DropSearchIndex,
+        EstimatedDocumentCount, FindOneAnd, InsertMany, InsertOne, ListCollectionNames, ListCollections,
+        ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes, ModifyCollection, RenameCollection,
+        RunCommand, RunCursorCommand, StartSession, Update, UpdateSearchIndex,
     };
 }
 

@@ -6,17 +6,17 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::action::search_indexes::list_search_indexes;
 use super::{
-    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
-    Delete, Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, Find, FindOne,
-    FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update,
-    UpdateModification, UpdateSearchIndex, WriteModel,
+    Aggregate, BulkWrite, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes, Delete,
+    Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, FindOneAnd, InsertMany,
+    InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update, UpdateModification,
+    UpdateSearchIndex, WriteModel,
     database::{Concerns, Database},
 };
 use crate::{
     Client, IndexModel, Namespace, SearchIndexModel,
     bson::IntoDocument,
     execution::Executor,
-    operation::{find::ReadScope, update::Modification},
+    operation::{ReadScope, update::Modification},
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -98,12 +98,21 @@ impl CollectionInner {
         &self.concerns.write_concern
     }
 
-    pub(crate) fn read_scope(&self) -> ReadScope<'_> {
+    /// How a read runs: as its options say, otherwise as the collection says.
+    pub(crate) fn read_scope_with<'a>(
+        &'a self,
+        read_concern: Option<&'a ReadConcern>,
+        read_preference: Option<&'a ReadPreference>,
+    ) -> ReadScope<'a> {
         ReadScope {
             namespace: &self.namespace,
-            read_concern: &self.concerns.read_concern,
-            read_preference: &self.concerns.read_preference,
+            read_concern: read_concern.unwrap_or(&self.concerns.read_concern),
+            read_preference: read_preference.unwrap_or(&self.concerns.read_preference),
         }
+    }
+
+    pub(crate) fn read_scope(&self) -> ReadScope<'_> {
+        self.read_scope_with(None, None)
     }
 }
 
@@ -186,11 +195,6 @@ impl<T> Collection<T> {
         self.with(|concerns| concerns.read_preference = preference)
     }
 
-    /// Finds documents; awaited, it gives a [`Cursor`](crate::Cursor). `doc! {}` matches all.
-    pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
-        Find::new(self, filter)
-    }
-
     /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
         Update::new(&self.inner, filter, update.into_update(), false)
@@ -238,12 +242,6 @@ impl<T> Collection<T> {
     /// [`with_type`](Aggregate::with_type).
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
-    }
-
-    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
-    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
-    pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
-        CountDocuments::new(&self.inner, filter)
     }
 
     /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
@@ -332,11 +330,6 @@ impl<T> Collection<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Finds one document; awaited, it gives `None` when nothing matches.
-    pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
-        FindOne::new(self, filter)
-    }
-
     /// Updates one document and returns it, as it was before unless
     /// [`return_document`](FindOneAnd::return_document) says otherwise.
     pub fn find_one_and_update(

@@ -3,6 +3,7 @@
 mod action;
 mod client;
 mod collection;
+pub(crate) mod command;
 mod cursor;
 mod database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
@@ -18,12 +19,11 @@ mod write_model;
 pub use action::{
     aggregate::Aggregate,
     bulk_write::BulkWrite,
-    count::{CountDocuments, EstimatedDocumentCount},
+    count::EstimatedDocumentCount,
     create::CreateCollection,
     delete::Delete,
     distinct::Distinct,
     drop::{DropCollection, DropDatabase, DropIndex},
-    find::{Find, FindOne},
     find_and_modify::FindOneAnd,
     indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
     insert::{InsertMany, InsertOne},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, Retry, cursor, find::ReadScope, write_result};
+use super::{Operation, ReadScope, ReplyContext, Retry, cursor, write_result};
 use crate::{
     Result,
     bson::{Bson, RawDocumentBuf},
@@ -59,7 +59,7 @@ impl Operation for Aggregate<'_> {
 
     fn target(&self) -> Criteria<'_> {
         if self.options.writes() {
-            Criteria::WritingRead(self.scope.read_preference)
+            Criteria::AggregateWithWrite(self.scope.read_preference)
         } else {
             Criteria::Read(self.scope.read_preference)
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Operation, ReplyContext, Retry, find::ReadScope};
+use super::{Operation, ReadScope, ReplyContext, Retry};
 use crate::{
     Error, Result,
     bson::{Bson, RawDocumentBuf, find_element, from_slice},

@@ -7,7 +7,6 @@ pub(crate) mod create_indexes;
 pub(crate) mod cursor;
 pub(crate) mod distinct;
 pub(crate) mod drop;
-pub(crate) mod find;
 pub(crate) mod get_more;
 pub(crate) mod kill_cursors;
 pub(crate) mod list;
@@ -22,7 +21,7 @@ use std::{any::Any, fmt};
 use cursor::CursorReply;
 
 use crate::{
-    Result, ServerAddress,
+    Namespace, Result, ServerAddress,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -31,8 +30,19 @@ use crate::{
         session::ServerSession,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter, ReplyBuffer},
     },
-    types::concern::WriteConcern,
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
+    },
 };
+
+/// Where and how a read runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadScope<'a> {
+    pub(crate) namespace: &'a Namespace,
+    pub(crate) read_concern: &'a ReadConcern,
+    pub(crate) read_preference: &'a ReadPreference,
+}
 
 /// Whether an operation may be sent a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

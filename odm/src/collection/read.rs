@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::bson::{Bson, Document, RawDocumentBuf, from_bson};
+use crate::bson::{Bson, RawDocumentBuf, from_bson};
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward};
+use crate::collection::action::{awaitable, forward, forward_options};
 use crate::collection::decode::Found;
 use crate::driver::action;
-use crate::driver::options::{Collation, Hint};
+use crate::driver::options::{Collation, CountDocumentsOptions, FindOptions};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
@@ -34,31 +34,13 @@ impl<'a, D: Model> FindOne<'a, D> {
         }
     }
 
-    forward! {
-        /// How many documents are skipped first.
-        skip: [u64];
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
+    crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
     /// Which of several matching documents is found.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
             .map(|action| action.sort(keys(D::fields()).into_sort()));
-        self
-    }
-
-    /// Variables for `$expr`, read as `$$name`.
-    pub fn let_vars(mut self, variables: Document) -> Self {
-        self.action = self.action.map(|action| action.let_vars(variables));
         self
     }
 
@@ -136,27 +118,7 @@ impl<'a, D: Model> Count<'a, D> {
         }
     }
 
-    forward! {
-        /// How many documents are skipped first.
-        skip: [u64];
-        /// The number to stop at.
-        limit: [u64];
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
-
-    /// Variables for `$expr`, read as `$$name`.
-    pub fn let_vars(mut self, variables: Document) -> Self {
-        self.action = self.action.map(|action| action.let_vars(variables));
-        self
-    }
+    crate::driver::__count_documents_options! { forward_options { action: CountDocumentsOptions } }
 
     fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
         let sending = self.action.map(IntoFuture::into_future);

@@ -70,7 +70,7 @@ impl<'a, T> Aggregate<'a, T> {
         let_vars: document;
     }
 
-    pub(super) fn in_session(mut self, session: InSession<'a>) -> Self {
+    pub(crate) fn in_session(mut self, session: InSession<'a>) -> Self {
         self.session = session;
         self
     }
