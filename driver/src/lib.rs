@@ -118,11 +118,10 @@ pub use types::{
 pub mod action {
     pub use crate::api::command::action::*;
     pub use crate::api::{
-        Aggregate, BulkWrite, CreateCollection, CreateIndex, CreateIndexes, CreateSearchIndex,
-        CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex, DropSearchIndex,
-        EstimatedDocumentCount, FindOneAnd, InsertMany, InsertOne, ListCollectionNames, ListCollections,
-        ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes, ModifyCollection, RenameCollection,
-        RunCommand, RunCursorCommand, StartSession, Update, UpdateSearchIndex,
+        Aggregate, CreateCollection, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
+        Distinct, DropCollection, DropDatabase, DropIndex, DropSearchIndex, EstimatedDocumentCount,
+        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
+        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, UpdateSearchIndex,
     };
 }
 

@@ -2,21 +2,18 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 
-use serde::{Serialize, de::DeserializeOwned};
-
 use super::action::search_indexes::list_search_indexes;
 use super::{
-    Aggregate, BulkWrite, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes, Delete,
-    Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, FindOneAnd, InsertMany,
-    InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update, UpdateModification,
-    UpdateSearchIndex, WriteModel,
+    Aggregate, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes, Distinct, DropCollection,
+    DropIndex, DropSearchIndex, EstimatedDocumentCount, ListIndexNames, ListIndexes, RenameCollection,
+    UpdateSearchIndex,
     database::{Concerns, Database},
 };
 use crate::{
     Client, IndexModel, Namespace, SearchIndexModel,
     bson::IntoDocument,
     execution::Executor,
-    operation::{ReadScope, update::Modification},
+    operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -195,49 +192,6 @@ impl<T> Collection<T> {
         self.with(|concerns| concerns.read_preference = preference)
     }
 
-    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
-    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), false)
-    }
-
-    /// Updates all documents that match.
-    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), true)
-    }
-
-    /// Deletes the first document that matches.
-    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, false)
-    }
-
-    /// Deletes all documents that match.
-    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, true)
-    }
-
-    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
-    ///
-    /// Errors carry the places of the models that failed, and what the others did. A write that changes several documents
-    /// (`update_many`, `delete_many`) keeps the command it is in from being retried.
-    ///
-    /// ```no_run
-    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
-    /// use marula_driver::{WriteModel, bson::doc};
-    /// let done = stock
-    ///     .bulk_write([
-    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
-    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
-    ///         WriteModel::delete_many(doc! { "left": 0 }),
-    ///     ])
-    ///     .ordered(false)
-    ///     .await?;
-    /// println!("{} deleted", done.deleted_count);
-    /// # Ok(()) }
-    /// ```
-    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
-        BulkWrite::new(&self.inner, models.into_iter().collect())
-    }
-
     /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
     /// [`with_type`](Aggregate::with_type).
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
@@ -327,56 +281,6 @@ impl<T> Collection<T> {
     pub fn drop(&self) -> DropCollection<'_> {
         DropCollection::new(&self.inner)
     }
-}
-
-impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Updates one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_update(
-        &self,
-        filter: impl IntoDocument,
-        update: impl IntoUpdate,
-    ) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(update.into_update()))
-    }
-
-    /// Deletes one document and returns it.
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, None)
-    }
-}
-
-impl<T: Serialize> Collection<T> {
-    /// Inserts one document, written straight into the connection's buffer. One without `_id` gets an ObjectId.
-    pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
-        InsertOne::new(self, document)
-    }
-
-    /// Inserts documents, in as few commands as the server's limits allow.
-    ///
-    /// Errors carry the places of the documents that failed, and the ids of those that were stored.
-    pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
-        InsertMany::new(self, documents)
-    }
-
-    /// Replaces the first document that matches; its `_id` stays.
-    pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> Update<'_> {
-        Update::new(&self.inner, filter, replacement_of(replacement), false)
-    }
-}
-
-impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
-    /// Replaces one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(replacement_of(replacement)))
-    }
-}
-
-pub(super) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
-    let mut deferred = super::action::Deferred::default();
-    let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
-    UpdateModification(Modification::Replacement(document), deferred)
 }
 
 impl<T> Clone for Collection<T> {

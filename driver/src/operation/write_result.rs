@@ -64,7 +64,7 @@ pub struct BulkWriteResult {
 }
 
 /// The error of a write of one statement, if its reply reports one.
-pub(super) fn check_single(reply: &Reply<'_>) -> Result<()> {
+pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {
         return Ok(());
     }

@@ -14,11 +14,11 @@ use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::update::Update;
 
-/// An action that returns one document; `change` is what it takes beside the filter.
+/// An action that returns one document.
 macro_rules! find_and_modify {
     (
         $(#[$doc:meta])*
-        $name:ident, $Options:ident, $list:ident, change: $Change:ty,
+        $name:ident, $Options:ident, $list:ident $(, $change:ident: $Change:ty)?;
         $(#[$required:meta])*
         required
     ) => {
@@ -27,16 +27,20 @@ macro_rules! find_and_modify {
         pub struct $name<'a, D> {
             collection: &'a Collection<D>,
             filter: Result<Conditions>,
-            change: $Change,
+            $($change: $Change,)?
             options: $Options,
         }
 
         impl<'a, D: Model> $name<'a, D> {
-            fn with_change(collection: &'a Collection<D>, filter: Result<Conditions>, change: $Change) -> Self {
+            pub(super) fn new(
+                collection: &'a Collection<D>,
+                filter: Result<Conditions>,
+                $($change: $Change)?
+            ) -> Self {
                 $name {
                     collection,
                     filter,
-                    change,
+                    $($change,)?
                     options: $Options::default(),
                 }
             }
@@ -80,7 +84,7 @@ macro_rules! find_and_modify {
 find_and_modify! {
     /// Updates one document and returns it; awaited, it returns `None` if no document matches. See
     /// [`Collection::find_one_and_update`].
-    FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, change: Update<D>,
+    FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change, and fails with this error although it had its effect:
     /// ask for the document after it with [`return_document`](Self::return_document).
     ///
@@ -90,7 +94,7 @@ find_and_modify! {
 find_and_modify! {
     /// Replaces one document and returns it; awaited, it returns `None` if no document matches. See
     /// [`Collection::find_one_and_replace`].
-    FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, change: Replacement,
+    FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change, and fails with this error although it had its effect:
     /// ask for the document after it with [`return_document`](Self::return_document).
     ///
@@ -100,21 +104,26 @@ find_and_modify! {
 find_and_modify! {
     /// Deletes one document and returns it; awaited, it returns `None` if no document matches. See
     /// [`Collection::find_one_and_delete`].
-    FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options, change: (),
+    FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options;
     required
 }
 
 /// The document that takes the place of another.
-struct Replacement {
+pub(super) struct Replacement {
     document: Result<RawDocumentBuf>,
     lacks_id: bool,
 }
 
-impl<'a, D: Model> FindOneAndUpdate<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, update: Update<D>) -> Self {
-        Self::with_change(collection, filter, update)
+impl<D: Model> From<&D> for Replacement {
+    fn from(document: &D) -> Self {
+        Replacement {
+            document: replacement(document),
+            lacks_id: document.lacks_id(),
+        }
     }
+}
 
+impl<'a, D: Model> FindOneAndUpdate<'a, D> {
     /// Insert a document if none matches. Default: false.
     ///
     /// Its id is that of the filter or of the update, otherwise a new one by the model's source of ids.
@@ -135,7 +144,7 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
     /// The driver's action with all options.
     fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
         let mut options = self.options;
-        let prepared = prepare(self.collection, self.filter, self.change, options.is_upsert())?;
+        let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
         if !prepared.array_filters.is_empty() {
             options = options.add_array_filters(prepared.array_filters);
         }
@@ -147,14 +156,6 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
 }
 
 impl<'a, D: Model> FindOneAndReplace<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, document: &D) -> Self {
-        let change = Replacement {
-            document: replacement(document),
-            lacks_id: document.lacks_id(),
-        };
-        Self::with_change(collection, filter, change)
-    }
-
     /// Insert the replacement if no document matches. Default: false.
     ///
     /// Its id is that of the replacement or of the filter. [`Error::MissingId`](crate::Error::MissingId) if neither has one.
@@ -166,21 +167,17 @@ impl<'a, D: Model> FindOneAndReplace<'a, D> {
     /// The driver's action with all options.
     fn action(self) -> Result<action::FindOneAndReplace<'a, RawDocumentBuf>> {
         let filter = checked(self.filter?)?;
-        if self.options.is_upsert() && self.change.lacks_id {
+        if self.options.is_upsert() && self.replacement.lacks_id {
             check_upsert_without_id(self.collection, &filter)?;
         }
         let inner = &self.collection.inner;
         Ok(inner
-            .find_one_and_replace(filter, &self.change.document?)
+            .find_one_and_replace(filter, &self.replacement.document?)
             .with_options(self.options))
     }
 }
 
 impl<'a, D: Model> FindOneAndDelete<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
-        Self::with_change(collection, filter, ())
-    }
-
     /// The driver's action with all options.
     fn action(self) -> Result<action::FindOneAndDelete<'a, RawDocumentBuf>> {
         let filter = checked(self.filter?)?;

@@ -57,12 +57,15 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 }
 
-fn send_one<T: Serialize + Send + Sync>(
-    collection: &driver::Collection<T>,
-    document: &T,
+fn send_one<'a, T: Serialize + Send + Sync>(
+    collection: &'a driver::Collection<T>,
+    document: &'a T,
     options: InsertOneOptions,
 ) -> impl Future<Output = Result<InsertOneResult>> + Send {
-    let sending = collection.insert_one(document).with_options(options).into_future();
+    let sending = collection
+        .insert_one(document)
+        .with_options(options)
+        .into_future();
     async move { Ok(sending.await?) }
 }
 
@@ -91,18 +94,13 @@ impl<'a, D: Model> InsertMany<'a, D> {
             .await;
         }
         let documents: Vec<Stored<'a, D>> = self.documents.iter().map(Stored::new).collect();
-        send_many(
-            &self.collection.inner.clone_with_type(),
-            &documents,
-            self.options,
-        )
-        .await
+        send_many(&self.collection.inner.clone_with_type(), &documents, self.options).await
     }
 }
 
-fn send_many<T: Serialize + Send + Sync>(
-    collection: &driver::Collection<T>,
-    documents: &[T],
+fn send_many<'a, T: Serialize + Send + Sync>(
+    collection: &'a driver::Collection<T>,
+    documents: &'a [T],
     options: InsertManyOptions,
 ) -> impl Future<Output = Result<InsertManyResult>> + Send {
     let sending = collection

@@ -404,6 +404,6 @@ impl<D: Model> Collection<D> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         document: &D,
     ) -> FindOneAndReplace<'_, D> {
-        FindOneAndReplace::new(self, filter_of(filter), document)
+        FindOneAndReplace::new(self, filter_of(filter), document.into())
     }
 }

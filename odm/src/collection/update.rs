@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::bson::Document;
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
-use crate::collection::write::{Prepared, check_upsert_without_id, checked, prepare, replacement};
+use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::Result;

@@ -4,22 +4,16 @@
 //! awaited. Nothing is sent before.
 
 pub(super) mod aggregate;
-mod batcher;
-pub(super) mod bulk_write;
 pub(super) mod count;
 pub(super) mod create;
-pub(super) mod delete;
 pub(super) mod distinct;
 pub(super) mod drop;
-pub(super) mod find_and_modify;
 pub(super) mod indexes;
-pub(super) mod insert;
 pub(super) mod list;
 pub(super) mod modify;
 pub(super) mod run_command;
 pub(super) mod run_cursor_command;
 pub(super) mod search_indexes;
-pub(super) mod update;
 
 pub(crate) use super::command::{Deferred, InSession, awaitable, session_setter};
 

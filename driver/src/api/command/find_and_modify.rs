@@ -11,7 +11,9 @@ use super::{
     Deferred, InSession, awaitable,
     declare::{define_options, option_setters},
     session_setter,
-    update::{IntoUpdate, Modification, UpdateModification, replacement_of},
+    update::{
+        IntoUpdate, Modification, UpdateModification, array_filter_options, replacement_of, upsert_options,
+    },
     wire::WriteOptions,
 };
 use crate::{
@@ -101,6 +103,9 @@ crate::__find_one_and_update_options! { define_options {
     /// Options of [`Collection::find_one_and_update`].
     pub struct FindOneAndUpdateOptions;
 } }
+
+upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
+array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Updates one document and returns it, as it was before the update unless

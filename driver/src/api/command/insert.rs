@@ -118,8 +118,13 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
         self.options.deferred.take_result()?;
         let mut documents = Documents::single(self.document, &self.options);
         let write_concern = self.options.write_concern.as_deref();
-        let (count, _) =
-            send_single(self.collection.inner(), write_concern, self.session, &mut documents).await?;
+        let (count, _) = send_single(
+            self.collection.inner(),
+            write_concern,
+            self.session,
+            &mut documents,
+        )
+        .await?;
         Ok(InsertOneResult {
             inserted_id: documents.advance(count).pop().map_or(Bson::Null, |(_, id)| id),
         })

@@ -3,24 +3,43 @@
 //! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are encoded when they are given; a value
 //! that cannot be encoded is reported when the action is awaited. Nothing is sent before.
 
+mod batcher;
 pub(crate) mod declare;
 mod deferred;
 pub(crate) mod wire;
 
+pub(crate) mod bulk_write;
 mod count_documents;
+mod delete;
 mod find;
+mod find_and_modify;
+mod insert;
+pub(crate) mod update;
 
 /// Actions, re-exported at `marula_driver::action`.
 pub(crate) mod action {
     pub use super::{
+        bulk_write::BulkWrite,
         count_documents::CountDocuments,
+        delete::Delete,
         find::{Find, FindOne},
+        find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
+        insert::{InsertMany, InsertOne},
+        update::{ReplaceOne, UpdateMany, UpdateOne},
     };
 }
 
 /// Options of commands, re-exported at `marula_driver::options`.
 pub(crate) mod options {
-    pub use super::{count_documents::CountDocumentsOptions, find::FindOptions};
+    pub use super::{
+        bulk_write::BulkWriteOptions,
+        count_documents::CountDocumentsOptions,
+        delete::DeleteOptions,
+        find::FindOptions,
+        find_and_modify::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions},
+        insert::{InsertManyOptions, InsertOneOptions},
+        update::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions},
+    };
 }
 
 pub(crate) use deferred::Deferred;

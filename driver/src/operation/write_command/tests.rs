@@ -40,8 +40,11 @@ impl Statements for Updates<'_> {
     }
 
     fn encoded_size(&self, index: usize) -> Option<usize> {
-        self.is_measured
-            .then(|| self.all.get(index).map(|statement| statement.bytes.as_bytes().len()))?
+        self.is_measured.then(|| {
+            self.all
+                .get(index)
+                .map(|statement| statement.bytes.as_bytes().len())
+        })?
     }
 
     fn is_multi(&self, index: usize) -> bool {

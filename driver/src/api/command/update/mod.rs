@@ -109,6 +109,37 @@ crate::__replace_one_options! { define_options {
     pub struct ReplaceOneOptions;
 } }
 
+/// Reads and adds to options that another layer may have set before.
+macro_rules! upsert_options {
+    ($($Options:ident)*) => { $(
+        impl $Options {
+            /// Whether [`upsert`](Self::upsert) is set to true.
+            #[must_use]
+            pub fn is_upsert(&self) -> bool {
+                self.upsert == Some(true)
+            }
+        }
+    )* };
+}
+pub(super) use upsert_options;
+
+macro_rules! array_filter_options {
+    ($($Options:ident)*) => { $(
+        impl $Options {
+            /// Adds to the [`array_filters`](Self::array_filters) that are set.
+            pub fn add_array_filters(mut self, filters: impl IntoIterator<Item: IntoDocument>) -> Self {
+                let filters = self.deferred.documents("array_filters", filters);
+                self.array_filters.get_or_insert_default().extend(filters);
+                self
+            }
+        }
+    )* };
+}
+pub(super) use array_filter_options;
+
+upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
+array_filter_options! { UpdateOneOptions UpdateManyOptions }
+
 impl<T> Collection<T> {
     /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateOne<'_> {
