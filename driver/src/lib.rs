@@ -95,7 +95,11 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+    Client, ClientSession, Collection, Cursor, Database,
+    command::model::{
+        CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
+        SearchIndexModel, UpdateModification, WriteModel,
+    },
 };
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
@@ -103,11 +107,8 @@ pub use error::{
     SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
     WriteError, WriteFailure,
 };
-pub use operation::{
-    create_indexes::{IndexModel, IndexOptions},
-    list::{CollectionSpecification, DatabaseSpecification},
-    search_indexes::SearchIndexModel,
-    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+pub use operation::write_result::{
+    BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
 };
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -116,14 +117,7 @@ pub use types::{
 
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
-    pub use crate::api::command::action::*;
-    pub use crate::api::{
-        Aggregate, BulkWrite, CreateCollection, CreateIndex, CreateIndexes, CreateSearchIndex,
-        CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex, DropSearchIndex,
-        EstimatedDocumentCount, FindOneAnd, InsertMany, InsertOne, ListCollectionNames, ListCollections,
-        ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes, ModifyCollection, RenameCollection,
-        RunCommand, RunCursorCommand, StartSession, Update, UpdateSearchIndex,
-    };
+    pub use crate::api::{StartSession, command::action::*};
 }
 
 /// Log messages: structured events of the crate `tracing`, with the feature of that name.

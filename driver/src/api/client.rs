@@ -1,17 +1,15 @@
 //! The entry: a client of one deployment.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
-    Database, Environment, ListDatabaseNames, ListDatabases, StartSession, database::Concerns,
-    resolve::check_resolved, settings,
+    Database, Environment, StartSession, command::EndSessions, database::Concerns, resolve::check_resolved,
+    settings,
 };
 use crate::{
     Error, Result,
-    bson::{Bson, Document, doc},
     connection::SharedMetadata,
     execution::Executor,
-    operation::run_command::RunCommand,
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,

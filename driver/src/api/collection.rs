@@ -1,22 +1,12 @@
 //! A collection of documents of one type.
 
-use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use super::action::search_indexes::list_search_indexes;
-use super::{
-    Aggregate, BulkWrite, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes, Delete,
-    Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, FindOneAnd, InsertMany,
-    InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update, UpdateModification,
-    UpdateSearchIndex, WriteModel,
-    database::{Concerns, Database},
-};
+use super::database::{Concerns, Database};
 use crate::{
-    Client, IndexModel, Namespace, SearchIndexModel,
-    bson::IntoDocument,
+    Client, Namespace,
     execution::Executor,
-    operation::{ReadScope, update::Modification},
+    operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -190,99 +180,6 @@ impl<T> Collection<T> {
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
     }
-
-    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
-    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), false)
-    }
-
-    /// Updates all documents that match.
-    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), true)
-    }
-
-    /// Deletes the first document that matches.
-    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, false)
-    }
-
-    /// Deletes all documents that match.
-    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, true)
-    }
-
-    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
-    ///
-    /// Errors carry the places of the models that failed, and what the others did. A write that changes several documents
-    /// (`update_many`, `delete_many`) keeps the command it is in from being retried.
-    ///
-    /// ```no_run
-    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
-    /// use marula_driver::{WriteModel, bson::doc};
-    /// let done = stock
-    ///     .bulk_write([
-    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
-    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
-    ///         WriteModel::delete_many(doc! { "left": 0 }),
-    ///     ])
-    ///     .ordered(false)
-    ///     .await?;
-    /// println!("{} deleted", done.deleted_count);
-    /// # Ok(()) }
-    /// ```
-    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
-        BulkWrite::new(&self.inner, models.into_iter().collect())
-    }
-}
-
-impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Updates one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_update(
-        &self,
-        filter: impl IntoDocument,
-        update: impl IntoUpdate,
-    ) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(update.into_update()))
-    }
-
-    /// Deletes one document and returns it.
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, None)
-    }
-}
-
-impl<T: Serialize> Collection<T> {
-    /// Inserts one document, written straight into the connection's buffer. One without `_id` gets an ObjectId.
-    pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
-        InsertOne::new(self, document)
-    }
-
-    /// Inserts documents, in as few commands as the server's limits allow.
-    ///
-    /// Errors carry the places of the documents that failed, and the ids of those that were stored.
-    pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
-        InsertMany::new(self, documents)
-    }
-
-    /// Replaces the first document that matches; its `_id` stays.
-    pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> Update<'_> {
-        Update::new(&self.inner, filter, replacement_of(replacement), false)
-    }
-}
-
-impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
-    /// Replaces one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(replacement_of(replacement)))
-    }
-}
-
-pub(super) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
-    let mut deferred = super::action::Deferred::default();
-    let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
-    UpdateModification(Modification::Replacement(document), deferred)
 }
 
 impl<T> Clone for Collection<T> {

@@ -1,17 +1,11 @@
 //! A database: collections, and commands on the database as a whole.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use super::{
-    Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections,
-    ModifyCollection, RunCommand, RunCursorCommand, collection::CollectionInner,
-};
-use crate::{
-    bson::IntoDocument,
-    types::{
-        concern::{ReadConcern, WriteConcern},
-        read_preference::ReadPreference,
-    },
+use super::{Client, Collection};
+use crate::types::{
+    concern::{ReadConcern, WriteConcern},
+    read_preference::ReadPreference,
 };
 
 /// A database of a deployment. Cloning is cheap; nothing is sent when a handle is made.

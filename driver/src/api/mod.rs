@@ -1,6 +1,5 @@
 //! What applications call: handles and fluent actions.
 
-mod action;
 mod client;
 mod collection;
 pub(crate) mod command;
@@ -14,26 +13,7 @@ pub(crate) mod hooks;
 mod resolve;
 mod session;
 mod settings;
-mod write_model;
 
-pub use action::{
-    aggregate::Aggregate,
-    bulk_write::BulkWrite,
-    count::EstimatedDocumentCount,
-    create::CreateCollection,
-    delete::Delete,
-    distinct::Distinct,
-    drop::{DropCollection, DropDatabase, DropIndex},
-    find_and_modify::FindOneAnd,
-    indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
-    insert::{InsertMany, InsertOne},
-    list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
-    modify::{ModifyCollection, RenameCollection},
-    run_command::RunCommand,
-    run_cursor_command::RunCursorCommand,
-    search_indexes::{CreateSearchIndex, CreateSearchIndexes, DropSearchIndex, UpdateSearchIndex},
-    update::{IntoUpdate, Update, UpdateModification},
-};
 pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
@@ -41,4 +21,3 @@ pub use database::Database;
 #[allow(unreachable_pub, reason = "public to `internals` only")]
 pub use environment::Environment;
 pub use session::{ClientSession, StartSession};
-pub use write_model::WriteModel;

@@ -48,6 +48,9 @@ macro_rules! forward_options {
     (@filter $field:ident $without:tt [driver] $entry:tt $($rest:tt)*) => {
         forward_options! { @filter $field $without $($rest)* }
     };
+    (@filter $field:ident $without:tt [driver statement] $entry:tt $($rest:tt)*) => {
+        forward_options! { @filter $field $without $($rest)* }
+    };
     (@filter $field:ident $without:tt [cursor driver] $entry:tt $($rest:tt)*) => {
         forward_options! { @filter $field $without $($rest)* }
     };
@@ -81,39 +84,6 @@ macro_rules! forward_options {
     };
 }
 pub(super) use forward_options;
-
-/// Setters of options that the action keeps itself until it is sent: `name: [into Type]` takes what converts into the type,
-/// `name: [Type]` the type itself.
-macro_rules! options {
-    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
-        options!(@one $(#[$doc])* $name: $($type)+);
-    )* };
-    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: impl Into<$type>) -> Self {
-            self.$name = Some(value.into());
-            self
-        }
-    };
-    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: $type) -> Self {
-            self.$name = Some(value);
-            self
-        }
-    };
-}
-pub(super) use options;
-
-/// Passes those options on to the driver's action that are set.
-macro_rules! pass_on {
-    ($from:ident => $action:ident: $($name:ident)*) => { $(
-        if let Some(value) = $from.$name {
-            $action = $action.$name(value);
-        }
-    )* };
-}
-pub(super) use pass_on;
 
 /// `IntoFuture` of an action that has `async fn run(self)`, or a function like it, which hands over to the driver's future at
 /// once: that one is in a box of its own, and need not carry the action along. The future is boxed, which keeps the futures of

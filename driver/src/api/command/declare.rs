@@ -37,7 +37,7 @@
 //!
 //! Types are given by full paths, since the ODM expands the list too. Its actions have the setters without the mark `driver`:
 //! that mark is for options for which they have a typed setter, or none. An action that returns one document has no setters with the
-//! mark `cursor`.
+//! mark `cursor`. Options with the mark `statement` are fields of the statement in an `update` or `delete` command.
 
 /// Defines the type of a command's options: `define_options { /// Documentation. pub struct FindOptions; }`.
 macro_rules! define_options {
@@ -71,22 +71,53 @@ macro_rules! define_options {
                 command: &mut $crate::proto::command::CommandBuilder<'_>,
                 server: &$crate::proto::description::HelloReply,
             ) {
-                $(
-                    $(
-                        if let Some(value) = &self.$name
-                            $(&& server.$since())?
-                        {
-                            $crate::api::command::wire::WriteOption::write(value, $wire, command);
-                        }
-                    )?
-                    $(self.$method(command, server);)?
-                )*
-                let _ = (command, server);
+                let options = self;
+                $($crate::api::command::declare::write_option! {
+                    [$($($mark)+)?] options command server $name $(= $wire $(since $since)?)? $(=> $method)?
+                })*
+                let _ = (options, command, server);
+            }
+
+            #[inline]
+            fn write_statement(&self, statement: &mut $crate::bson::DocumentWriter<'_>) {
+                let options = self;
+                $($crate::api::command::declare::write_statement_option! {
+                    [$($($mark)+)?] options statement $name $(= $wire)?
+                })*
+                let _ = (options, statement);
             }
         }
     };
 }
 pub(crate) use define_options;
+
+/// Writes one option into the body of a command.
+macro_rules! write_option {
+    ([$(driver)? statement] $($entry:tt)*) => {};
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident) => {};
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident => $method:ident) => {
+        $options.$method($command, $server);
+    };
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident = $wire:literal $(since $since:ident)?) => {
+        if let Some(value) = &$options.$name
+            $(&& $server.$since())?
+        {
+            $crate::api::command::wire::WriteOption::write(value, $wire, $command);
+        }
+    };
+}
+pub(crate) use write_option;
+
+/// Writes one option into a statement.
+macro_rules! write_statement_option {
+    ([$(driver)? statement] $options:ident $statement:ident $name:ident = $wire:literal) => {
+        if let Some(value) = &$options.$name {
+            $crate::api::command::wire::WriteOption::write(value, $wire, $statement);
+        }
+    };
+    ($marks:tt $($entry:tt)*) => {};
+}
+pub(crate) use write_statement_option;
 
 /// Defines the setters of an action that has the options in a field `options`: `option_setters { FindOptions }`, or
 /// `option_setters { FindOptions without cursor }`.

@@ -94,22 +94,16 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// `maxTimeMS` as the application gave it: in whole milliseconds, at least 1. A duration of zero is sent as 0, which means
-    /// "no limit" and takes precedence over the cluster parameter `defaultMaxTimeMS`.
+    /// `maxTimeMS` as the application set it.
     pub fn max_time(&mut self, value: Option<Duration>) {
-        match value {
-            Some(Duration::ZERO) => self.i64("maxTimeMS", 0),
-            _ => self.max_await_time(value),
+        if let Some(value) = value {
+            self.i64("maxTimeMS", max_time_millis(value));
         }
     }
 
-    /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at least 1, since 0 would not mean
-    /// "do not wait".
+    /// `maxTimeMS` of a getMore: how long the server waits for data. At least 1 ms, since 0 means "no limit".
     pub fn max_await_time(&mut self, value: Option<Duration>) {
-        if let Some(value) = value {
-            let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
-            self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
-        }
+        self.max_time(value.map(|value| value.max(Duration::from_millis(1))));
     }
 
     /// Left out when it is the server's default and the session has no wish.
@@ -196,6 +190,16 @@ impl<'b> CommandBuilder<'b> {
         self.writer.end(self.body);
         self.writer.finish()
     }
+}
+
+/// The value of `maxTimeMS`: whole milliseconds, at least 1. Zero is sent as 0, which means "no limit" and takes precedence over
+/// the cluster parameter `defaultMaxTimeMS`.
+pub fn max_time_millis(value: Duration) -> i64 {
+    if value.is_zero() {
+        return 0;
+    }
+    let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
+    millis.clamp(1, i64::from(i32::MAX))
 }
 
 /// An array of documents as a field.

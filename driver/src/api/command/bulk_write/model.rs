@@ -2,16 +2,21 @@
 
 use serde::Serialize;
 
-use super::action::{Deferred, update::IntoUpdate, update::UpdateModification};
+use super::{
+    super::{
+        Deferred,
+        delete::{DeleteOptions, DeleteStatement},
+        insert::prepend_id,
+        update::{
+            IntoUpdate, Modification, UpdateModification, UpdateOneOptions, UpdateStatement, replacement_of,
+        },
+    },
+    encoded::EncodedStatement,
+};
 use crate::{
     Error, Result,
-    bson::{self, Bson, DocumentWriter, IntoDocument, ObjectId, RawDocumentBuf, find_element},
-    operation::{
-        bulk_write::{Kind, Statement},
-        insert::prepend_id,
-        update::Modification,
-    },
-    proto::command::write_documents,
+    bson::{self, Bson, IntoDocument, ObjectId, RawDocumentBuf, find_element},
+    operation::write_command::WriteKind,
     types::{collation::Collation, hint::Hint},
 };
 
@@ -29,46 +34,45 @@ use crate::{
 #[must_use]
 pub struct WriteModel {
     write: Write,
-    options: Options,
     deferred: Deferred,
 }
 
+/// A write with those of its options that belong to the statement.
 #[derive(Clone, Debug)]
 enum Write {
-    Insert(RawDocumentBuf, Bson),
-    Update(RawDocumentBuf, Modification, bool),
-    Delete(RawDocumentBuf, bool),
-}
-
-#[derive(Clone, Debug, Default)]
-struct Options {
-    upsert: Option<bool>,
-    hint: Option<Hint>,
-    collation: Option<Collation>,
-    array_filters: Option<Vec<RawDocumentBuf>>,
-    sort: Option<RawDocumentBuf>,
+    Insert {
+        document: RawDocumentBuf,
+        id: Bson,
+    },
+    Update {
+        filter: RawDocumentBuf,
+        modification: Modification,
+        multi: bool,
+        /// Those of `update_one`, which has all options of the others.
+        options: UpdateOneOptions,
+    },
+    Delete {
+        filter: RawDocumentBuf,
+        multi: bool,
+        options: DeleteOptions,
+    },
 }
 
 impl WriteModel {
-    fn new(write: Write, deferred: Deferred) -> Self {
-        Self {
-            write,
-            options: Options::default(),
-            deferred,
-        }
-    }
-
     /// Inserts a document. One without `_id` gets an ObjectId.
     pub fn insert_one<T: Serialize + ?Sized>(document: &T) -> Self {
         let mut deferred = Deferred::default();
-        let (bytes, id) = match with_id(document) {
+        let (document, id) = match with_id(document) {
             Ok(pair) => pair,
             Err(error) => {
                 deferred.check(Err(error));
                 (RawDocumentBuf::new(), Bson::Null)
             }
         };
-        Self::new(Write::Insert(bytes, id), deferred)
+        Self {
+            write: Write::Insert { document, id },
+            deferred,
+        }
     }
 
     /// Updates the first document that matches: with operators or a pipeline.
@@ -83,16 +87,23 @@ impl WriteModel {
 
     /// Replaces the first document that matches; its `_id` stays.
     pub fn replace_one<T: Serialize>(filter: impl IntoDocument, replacement: &T) -> Self {
-        Self::update(filter, super::collection::replacement_of(replacement), false)
+        Self::update(filter, replacement_of(replacement), false)
     }
 
     fn update(
         filter: impl IntoDocument,
         UpdateModification(modification, mut deferred): UpdateModification,
-        many: bool,
+        multi: bool,
     ) -> Self {
-        let filter = deferred.document("filter", filter);
-        Self::new(Write::Update(filter, modification, many), deferred)
+        Self {
+            write: Write::Update {
+                filter: deferred.document("filter", filter),
+                modification,
+                multi,
+                options: UpdateOneOptions::default(),
+            },
+            deferred,
+        }
     }
 
     /// Deletes the first document that matches.
@@ -105,130 +116,141 @@ impl WriteModel {
         Self::delete(filter, true)
     }
 
-    fn delete(filter: impl IntoDocument, many: bool) -> Self {
+    fn delete(filter: impl IntoDocument, multi: bool) -> Self {
         let mut deferred = Deferred::default();
-        let filter = deferred.document("filter", filter);
-        Self::new(Write::Delete(filter, many), deferred)
+        Self {
+            write: Write::Delete {
+                filter: deferred.document("filter", filter),
+                multi,
+                options: DeleteOptions::default(),
+            },
+            deferred,
+        }
     }
 
-    /// An option that the write does not have is reported when the bulk write is awaited.
-    fn only(mut self, fits: bool, option: &str) -> Self {
-        if !fits {
-            let why = format!("this write of a bulk write has no option \"{option}\"");
-            self.deferred.check(Err(Error::invalid_argument(why)));
+    /// An option that the write does not have is an error of the bulk write.
+    fn refuse(&mut self, option: &str) {
+        let message = format!("this write of a bulk write has no option \"{option}\"");
+        self.deferred.check(Err(Error::invalid_argument(message)));
+    }
+
+    /// Whether to insert a document when none matches. For updates and replacements. Default: false.
+    pub fn upsert(mut self, value: bool) -> Self {
+        match &mut self.write {
+            Write::Update { options, .. } => options.upsert = Some(value),
+            _ => self.refuse("upsert"),
         }
         self
     }
 
-    fn is_update(&self) -> bool {
-        matches!(self.write, Write::Update(..))
-    }
-
-    /// Insert a document when none matches. For updates and replacements.
-    pub fn upsert(mut self, value: bool) -> Self {
-        self.options.upsert = Some(value);
-        let fits = self.is_update();
-        self.only(fits, "upsert")
-    }
-
-    /// The index the server must use, by name or by keys. For all but inserts.
+    /// The index the server must use, by name or by keys. For updates, replacements and deletes.
     pub fn hint(mut self, value: impl Into<Hint>) -> Self {
-        self.options.hint = Some(value.into());
-        let fits = !matches!(self.write, Write::Insert(..));
-        self.only(fits, "hint")
+        let hint = Some(Box::new(value.into()));
+        match &mut self.write {
+            Write::Update { options, .. } => options.hint = hint,
+            Write::Delete { options, .. } => options.hint = hint,
+            Write::Insert { .. } => self.refuse("hint"),
+        }
+        self
     }
 
-    /// How strings compare. For all but inserts.
+    /// The collation of string comparisons. For updates, replacements and deletes. Default: the collection's.
     pub fn collation(mut self, value: impl Into<Collation>) -> Self {
-        self.options.collation = Some(value.into());
-        let fits = !matches!(self.write, Write::Insert(..));
-        self.only(fits, "collation")
+        let collation = Some(Box::new(value.into()));
+        match &mut self.write {
+            Write::Update { options, .. } => options.collation = collation,
+            Write::Delete { options, .. } => options.collation = collation,
+            Write::Insert { .. } => self.refuse("collation"),
+        }
+        self
     }
 
-    /// Which array elements a `$[name]` in the update stands for. For updates.
+    /// The array elements that `$[name]` in the update stands for. For updates.
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
-        self.options.array_filters = Some(self.deferred.documents("array_filters", filters));
-        let fits = matches!(
-            self.write,
-            Write::Update(_, Modification::Operators(_) | Modification::Pipeline(_), _)
-        );
-        self.only(fits, "array_filters")
+        let filters = self.deferred.documents("array_filters", filters);
+        match &mut self.write {
+            Write::Update {
+                modification: Modification::Operators(_) | Modification::Pipeline(_),
+                options,
+                ..
+            } => options.array_filters = Some(filters),
+            _ => self.refuse("array_filters"),
+        }
+        self
     }
 
-    /// Which of several matching documents is changed (server 8.0). For an update of one, and replacements.
+    /// The order that decides which of several matching documents is written (MongoDB 8.0+). For `update_one` and
+    /// `replace_one`.
     pub fn sort(mut self, value: impl IntoDocument) -> Self {
-        self.options.sort = Some(self.deferred.document("sort", value));
-        let fits = matches!(self.write, Write::Update(_, _, false));
-        self.only(fits, "sort")
+        let sort = self.deferred.document("sort", value);
+        match &mut self.write {
+            Write::Update {
+                multi: false,
+                options,
+                ..
+            } => options.sort = Some(sort),
+            _ => self.refuse("sort"),
+        }
+        self
     }
 
     /// The statement as it is sent.
-    pub(super) fn into_statement(self) -> Result<Statement> {
+    pub(super) fn into_statement(self) -> Result<EncodedStatement> {
         self.deferred.into_result()?;
         let mut bytes = Vec::new();
-        let mut writer = DocumentWriter::new(&mut bytes);
-        let statement = writer.begin();
-        let options = self.options;
-        let (kind, multi) = match self.write {
-            Write::Insert(bytes, id) => {
-                return Ok(Statement {
-                    kind: Kind::Insert,
-                    bytes,
+        let (kind, multi, needs_4_4) = match self.write {
+            Write::Insert { document, id } => {
+                return Ok(EncodedStatement {
+                    kind: WriteKind::Insert,
+                    bytes: document,
                     id: Some(id),
                     multi: false,
                     needs_4_4: false,
                 });
             }
-            Write::Update(filter, modification, many) => {
+            Write::Update {
+                filter,
+                modification,
+                multi,
+                options,
+            } => {
                 modification.validate()?;
-                writer.document("q", &filter);
-                modification.write(&mut writer, "u");
-                if many {
-                    writer.bool("multi", true);
-                }
-                (Kind::Update, many)
+                let statement = UpdateStatement {
+                    filter: &filter,
+                    modification: &modification,
+                    multi,
+                    options: &options,
+                };
+                statement.encode(&mut bytes)?;
+                (WriteKind::Update, multi, false)
             }
-            Write::Delete(filter, many) => {
-                writer.document("q", &filter);
-                writer.i32("limit", i32::from(!many));
-                (Kind::Delete, many)
+            Write::Delete {
+                filter,
+                multi,
+                options,
+            } => {
+                let statement = DeleteStatement {
+                    filter: &filter,
+                    multi,
+                    options: &options,
+                };
+                statement.encode(&mut bytes)?;
+                (WriteKind::Delete, multi, options.hint.is_some())
             }
         };
-        if let Some(upsert) = options.upsert {
-            writer.bool("upsert", upsert);
-        }
-        if let Some(filters) = &options.array_filters {
-            write_documents(
-                &mut writer,
-                "arrayFilters",
-                filters.iter().map(|filter| &**filter),
-            );
-        }
-        let hinted = options.hint.is_some();
-        if let Some(hint) = &options.hint {
-            writer.bson("hint", &hint.to_bson());
-        }
-        if let Some(collation) = &options.collation {
-            writer.serialize("collation", collation);
-        }
-        if let Some(sort) = &options.sort {
-            writer.document("sort", sort);
-        }
-        writer.end(statement);
-        writer.finish()?;
-        Ok(Statement {
+        Ok(EncodedStatement {
             kind,
             bytes: raw(bytes)?,
             id: None,
             multi,
-            needs_4_4: hinted && kind == Kind::Delete,
+            needs_4_4,
         })
     }
 }
 
 fn raw(bytes: Vec<u8>) -> Result<RawDocumentBuf> {
     RawDocumentBuf::from_bytes(bytes)
-        .map_err(|e| Error::invalid_argument(format!("a model is no valid BSON: {e}")))
+        .map_err(|e| Error::invalid_argument(format!("a model is not valid BSON: {e}")))
 }
 
 /// The document with an `_id`, and the `_id`.
