@@ -5,11 +5,11 @@ mod client;
 mod collection;
 mod cursor;
 mod database;
-#[allow(unreachable_pub, reason = "public to `internals` only")]
+#[cfg(not(feature = "internals"))]
 mod environment;
 #[cfg(feature = "internals")]
-#[allow(unreachable_pub, reason = "public to `internals` only")]
-pub(crate) mod hooks;
+#[path = "environment_replaced.rs"]
+mod environment;
 mod resolve;
 mod session;
 mod settings;
@@ -38,7 +38,9 @@ pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
 pub use database::Database;
-#[allow(unreachable_pub, reason = "public to `internals` only")]
-pub use environment::Environment;
+#[cfg(not(feature = "internals"))]
+use environment::Environment;
+#[cfg(feature = "internals")]
+pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
 pub use write_model::WriteModel;

@@ -7,8 +7,7 @@ use std::{
 };
 
 use super::{
-    Connection, DnsLookup, Resolver, SharedMetadata, State,
-    dialer::Dialer,
+    Connection, Dialer, DnsLookup, Resolver, SharedMetadata, State,
     login::{LoginSettings, as_login_error},
     open::{open, timed_out},
     read_buffer::ReadBuffer,

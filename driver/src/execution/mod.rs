@@ -4,6 +4,11 @@
 mod attempt;
 mod cluster_clock;
 mod explicit;
+#[cfg(not(feature = "internals"))]
+mod jitter;
+#[cfg(feature = "internals")]
+#[path = "jitter_fixed.rs"]
+mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
@@ -33,6 +38,7 @@ use crate::{
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
 
@@ -46,8 +52,7 @@ pub(crate) struct ExecutionSettings {
     pub(crate) retry: RetryOptions,
     /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
     pub(crate) overload_retargeting: bool,
-    /// Takes the place of the random factor of pauses, in tests.
-    pub(crate) jitter: Option<f64>,
+    pub(crate) jitter: Jitter,
     /// Every command carries it.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
@@ -142,7 +147,7 @@ impl Executor {
                 let repeatable = operation.retry() != Retry::No;
                 RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
             });
-            match retry_policy.next(failure.error, self.jitter()) {
+            match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
                     let Origin { address, router } = failure.origin;
@@ -259,13 +264,6 @@ impl Executor {
         })
     }
 
-    /// A random number from 0 to 1, 1 excluded.
-    fn jitter(&self) -> f64 {
-        self.settings
-            .jitter
-            .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
     /// Returns a session that a cursor or the application held to the pool.
     pub(crate) fn give_back(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
@@ -306,7 +304,12 @@ impl Executor {
     }
 }
 
-/// Whether the server forgot who the user of the connection is.
+/// A random number from 0 to 1, 1 excluded.
+fn random_factor() -> f64 {
+    (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Whether the server requires the connection to be authenticated again.
 fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
 }

@@ -3,6 +3,8 @@
 mod client;
 mod connection_string;
 mod credential;
+#[cfg(feature = "internals")]
+mod overrides;
 mod proxy;
 mod resolve;
 mod tls;

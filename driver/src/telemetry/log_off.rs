@@ -1,9 +1,15 @@
 //! Logs without the feature `tracing`: there are none.
 
-use super::{Listeners, LogSettings};
+use super::Listeners;
+use crate::types::variables::Variables;
 
-/// Leaves the listeners as they are.
-pub(crate) fn attach(listeners: Listeners, _settings: LogSettings) -> Listeners {
+/// Returns the listeners unchanged.
+pub(crate) fn attach(
+    listeners: Listeners,
+    _max_document_length: Option<usize>,
+    _variables: Variables<'_>,
+    _tag: Option<String>,
+) -> Listeners {
     listeners
 }
 

@@ -9,15 +9,12 @@ mod log;
 #[path = "log_off.rs"]
 mod log;
 
-use crate::{
-    proto::event::{
-        CommandEvent, EventListener, PoolEvent, SdamEvent, ServerSelectionEvent, SrvPollingProblem,
-    },
-    types::variables::Variables,
+use crate::proto::event::{
+    CommandEvent, EventListener, PoolEvent, SdamEvent, ServerSelectionEvent, SrvPollingProblem,
 };
 pub(crate) use log::{attach, connection_string_warnings};
 
-/// Who is told of a client's events.
+/// The listeners of one client, by kind of event. `None`: no event of the kind is made.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) command: Option<EventListener<CommandEvent>>,
@@ -25,16 +22,4 @@ pub(crate) struct Listeners {
     pub(crate) sdam: Option<EventListener<SdamEvent>>,
     pub(crate) selection: Option<EventListener<ServerSelectionEvent>>,
     pub(crate) srv_polling: Option<EventListener<SrvPollingProblem>>,
-}
-
-/// How a client logs.
-#[derive(Debug, Default)]
-#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "nothing is logged"))]
-pub(crate) struct LogSettings {
-    /// Where the `MONGODB_LOG_…` variables are.
-    pub(crate) variables: Variables,
-    /// What the application says about the length of documents.
-    pub(crate) max_document_length: Option<usize>,
-    /// Tells the messages of this client from those of others, in tests.
-    pub(crate) tag: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Messages of the component `topology`, all at level debug.
 
-use tracing::{Level, debug, enabled};
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
 use crate::{
@@ -25,9 +25,9 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
             topology_id,
             previous,
             new,
-        } => debug!(
-            target: TARGET,
-            clientTag = style.tag(),
+        } => emit!(
+            debug,
+            style,
             topologyId = topology_id.to_hex(),
             previousDescription = %previous,
             newDescription = %new,
@@ -52,9 +52,9 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
 
 /// The specifications name no message for it.
 pub(super) fn log_srv_polling(style: &Style, event: &SrvPollingProblem) {
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
+    emit!(
+        debug,
+        style,
         topologyId = event.topology_id.to_hex(),
         srvRecord = event.record,
         failure = event.problem,
@@ -63,19 +63,14 @@ pub(super) fn log_srv_polling(style: &Style, event: &SrvPollingProblem) {
 }
 
 fn deployment(style: &Style, topology_id: ObjectId, text: &str) {
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
-        topologyId = topology_id.to_hex(),
-        "{text}"
-    );
+    emit!(debug, style, topologyId = topology_id.to_hex(), "{text}");
 }
 
 fn server(style: &Style, topology_id: ObjectId, address: &ServerAddress, text: &str) {
     let (host, port) = endpoint(address);
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
+    emit!(
+        debug,
+        style,
         topologyId = topology_id.to_hex(),
         serverHost = &*host,
         serverPort = port,
@@ -89,9 +84,9 @@ fn heartbeat(style: &Style, event: &SdamEvent) {
         ($topology:ident, $address:ident, $awaited:ident, $driver:ident, $server:ident,
             $text:literal $(, $field:ident = $value:expr)*) => {{
             let (host, port) = endpoint($address);
-            debug!(
-                target: TARGET,
-                clientTag = style.tag(),
+            emit!(
+            debug,
+            style,
                 topologyId = $topology.to_hex(),
                 serverHost = &*host,
                 serverPort = port,

@@ -1,6 +1,6 @@
 //! Messages of the component `serverSelection`: waiting at level info, everything else at debug.
 
-use tracing::{Level, debug, enabled, info};
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, level::Severity, milliseconds, text};
 use crate::proto::event::{SelectionStep, ServerSelectionEvent};
@@ -16,9 +16,9 @@ pub(super) fn log(style: &Style, event: &ServerSelectionEvent, limit: Severity) 
     /// One message: the fields of all selections, those of its own, and the text.
     macro_rules! message {
         ($level:ident, $text:literal $(, $field:ident = $value:expr)*) => {
-            $level!(
-                target: TARGET,
-                clientTag = style.tag(),
+            emit!(
+            $level,
+            style,
                 selector = event.selector,
                 operation = event.operation,
                 operationId = event.operation_id,
