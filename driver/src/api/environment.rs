@@ -27,7 +27,7 @@ impl Default for Environment {
 
 impl Environment {
     pub(super) fn dialer(&self) -> Dialer {
-        Dialer::default()
+        Dialer
     }
 
     pub(super) fn dns(&self) -> Arc<dyn DnsLookup> {

@@ -26,8 +26,7 @@ pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> L
         command: options.command_listener.clone(),
         pool: options.pool_listener.clone(),
         sdam: options.sdam_listener.clone(),
-        selection: None,
-        srv_polling: None,
+        ..Listeners::default()
     };
     telemetry::attach(
         own,
@@ -52,7 +51,7 @@ pub(super) fn execution(
         jitter: environment.jitter(options),
         server_api: options.server_api,
         command_listener: listeners.command.clone(),
-        selection_listener: listeners.selection.clone(),
+        selection_log: listeners.selection.clone(),
         socket_timeout: options.socket_timeout,
     }
 }
@@ -130,7 +129,7 @@ fn srv(
         ),
         dns: environment.dns(),
         lookup_timeout: options.connect_timeout,
-        listener: listeners.srv_polling.clone(),
+        log: listeners.srv_polling.clone(),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::{Error, Result, error::NetworkPhase};
 
 /// Resolves host names by hosts file, DNS and the system.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemDialer;
+pub(crate) struct SystemDialer;
 
 impl SystemDialer {
     /// The addresses of the host, in the order of preference. `_phase` is for the twin that tests use.

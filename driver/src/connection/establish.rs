@@ -72,7 +72,7 @@ impl ConnectionSettings {
             tls: None,
             load_balanced: false,
             server_api: None,
-            dialer: Dialer::default(),
+            dialer: Default::default(),
             compression: CompressionSettings::default(),
             dns: Arc::new(Resolver::default()),
             proxy: None,

@@ -6,7 +6,7 @@ use super::{dialer::SystemDialer, dns::DnsLookup};
 use crate::{Error, Result, error::NetworkPhase};
 
 /// Maps a host and a port to an address. `None` refuses the connection.
-pub type Map = dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync;
+pub(super) type Map = dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync;
 
 /// Where connections to a host and a port go.
 #[derive(Clone, Default)]

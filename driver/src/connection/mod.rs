@@ -57,14 +57,14 @@ use crate::{
     types::{deadline::Deadline, server_api::ServerApi},
 };
 #[cfg(not(feature = "internals"))]
-pub use dialer::SystemDialer as Dialer;
+pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
-pub use interruption::Interruption;
+pub(crate) use interruption::Interruption;
 pub use login::LoginSettings;
 #[cfg(feature = "internals")]
 pub use mapped_dialer::Dialer;
-pub use metadata::SharedMetadata;
+pub(crate) use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

@@ -27,11 +27,12 @@ use crate::{
     operation::{Operation, Pinned, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
-        event::{CommandEvent, EventListener, ServerSelectionEvent},
+        event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
         session::ServerSession,
     },
+    telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
@@ -56,8 +57,7 @@ pub(crate) struct ExecutionSettings {
     /// Every command carries it.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
-    /// Is told how servers are chosen.
-    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
+    pub(crate) selection_log: SelectionLog,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }

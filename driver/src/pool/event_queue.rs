@@ -15,7 +15,7 @@ use crate::proto::event::EventListener;
 /// After letting go of the lock it calls [`flush`](Self::flush), which returns when all events pushed before have been emitted:
 /// if another thread is telling, it waits for that one. A listener that causes further events on its own thread only queues
 /// them; the call that emitted it emits them next.
-pub struct EventQueue<E> {
+pub(crate) struct EventQueue<E> {
     listener: EventListener<E>,
     queue: Mutex<VecDeque<E>>,
     turn: Mutex<()>,
@@ -24,7 +24,7 @@ pub struct EventQueue<E> {
 
 impl<E> EventQueue<E> {
     /// An empty queue.
-    pub fn new(listener: EventListener<E>) -> Self {
+    pub(crate) fn new(listener: EventListener<E>) -> Self {
         Self {
             listener,
             queue: Mutex::default(),
@@ -34,17 +34,17 @@ impl<E> EventQueue<E> {
     }
 
     /// Whether an event would be heard now.
-    pub fn is_interested(&self) -> bool {
+    pub(crate) fn is_interested(&self) -> bool {
         self.listener.is_interested()
     }
 
     /// Queues an event. To be called under the lock that orders the changes.
-    pub fn push(&self, event: E) {
+    pub(crate) fn push(&self, event: E) {
         lock(&self.queue).push_back(event);
     }
 
     /// Tells the listener whatever is queued. To be called without that lock.
-    pub fn flush(&self) {
+    pub(crate) fn flush(&self) {
         let own = std::thread::current().id();
         if *lock(&self.flushing_thread) == Some(own) {
             return;

@@ -9,10 +9,8 @@ mod log;
 #[path = "log_off.rs"]
 mod log;
 
-use crate::proto::event::{
-    CommandEvent, EventListener, PoolEvent, SdamEvent, ServerSelectionEvent, SrvPollingProblem,
-};
-pub(crate) use log::{attach, connection_string_warnings};
+use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
+pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 
 /// The listeners of one client, by kind of event. `None`: no event of the kind is made.
 #[derive(Debug, Default)]
@@ -20,6 +18,6 @@ pub(crate) struct Listeners {
     pub(crate) command: Option<EventListener<CommandEvent>>,
     pub(crate) pool: Option<EventListener<PoolEvent>>,
     pub(crate) sdam: Option<EventListener<SdamEvent>>,
-    pub(crate) selection: Option<EventListener<ServerSelectionEvent>>,
-    pub(crate) srv_polling: Option<EventListener<SrvPollingProblem>>,
+    pub(crate) selection: SelectionLog,
+    pub(crate) srv_polling: SrvPollingLog,
 }

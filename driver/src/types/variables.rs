@@ -1,7 +1,7 @@
 //! Environment variables of the process.
 
 /// Looks up an environment variable by name.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The value of a variable of the process. `None` if it is not set, empty, or not UTF-8.
 pub(crate) fn process_variable(name: &str) -> Option<String> {

@@ -25,6 +25,7 @@ pub struct ClientMetadata {
 }
 
 /// The metadata of a client of which nothing else is known.
+#[cfg(any(test, feature = "internals"))]
 pub fn client_metadata(app_name: Option<&str>) -> Result<ClientMetadata> {
     ClientMetadata::new(app_name, ClientEnvironment::default())
 }

@@ -39,7 +39,7 @@ fn is_before_command(error: &Error) -> bool {
 }
 
 /// Whether a read that failed like this may be sent once more.
-pub fn is_retryable_read(error: &Error) -> bool {
+pub(super) fn is_retryable_read(error: &Error) -> bool {
     error.is_network()
         || is_before_command(error)
         || matches!(error.kind(), ErrorKind::Command(e)
@@ -47,7 +47,7 @@ pub fn is_retryable_read(error: &Error) -> bool {
 }
 
 /// Whether a write with a transaction number that failed like this may be sent once more.
-pub fn is_retryable_write(error: &Error) -> bool {
+pub(super) fn is_retryable_write(error: &Error) -> bool {
     error.contains_label(RETRYABLE_WRITE_ERROR)
 }
 

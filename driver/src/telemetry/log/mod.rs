@@ -19,8 +19,10 @@ use std::sync::Arc;
 
 use super::Listeners;
 use crate::{ServerAddress, proto::event::EventListener, types::variables::Variables};
+pub(crate) use discovery::SrvPollingLog;
 use emit::Style;
 use level::{Component, Severity};
+pub(crate) use selection::{LoggedSelection, SelectionLog};
 
 /// Puts the logs behind the listeners of the application.
 pub(crate) fn attach(
@@ -42,30 +44,14 @@ pub(crate) fn attach(
         tag,
     ));
     let Listeners {
-        command,
-        pool,
-        sdam,
-        selection: selecting,
-        srv_polling,
+        command, pool, sdam, ..
     } = listeners;
     Listeners {
         command: join(commands, command, command::is_wanted, &style, command::log),
         pool: join(pools, pool, pool::is_wanted, &style, pool::log),
         sdam: join(discovery, sdam, discovery::is_wanted, &style, discovery::log),
-        srv_polling: join(
-            discovery,
-            srv_polling,
-            discovery::is_wanted,
-            &style,
-            discovery::log_srv_polling,
-        ),
-        selection: join(
-            selection >= Severity::Info,
-            selecting,
-            selection::is_wanted,
-            &style,
-            move |style, event| selection::log(style, event, selection),
-        ),
+        srv_polling: SrvPollingLog::new(&style, discovery),
+        selection: SelectionLog::new(&style, selection),
     }
 }
 
