@@ -24,6 +24,7 @@ use std::{
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
+    error::code,
     operation::{Operation, Pinned, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -42,10 +43,6 @@ pub(crate) use explicit::ExplicitSession;
 pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
-
-/// The server forgot who the user of the connection is (Authentication specification): the user logs in again and the command is
-/// repeated, whether or not it may be retried otherwise.
-const REAUTHENTICATION_REQUIRED: i32 = 391;
 
 /// What the executor needs of the client's options.
 #[derive(Clone, Debug)]
@@ -309,9 +306,10 @@ fn random_factor() -> f64 {
     (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Whether the server requires the connection to be authenticated again.
+/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The command is then sent again,
+/// whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
+    matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
 /// The connection that a cursor held on to.

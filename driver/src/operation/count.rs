@@ -58,7 +58,7 @@ impl Operation for Count<'_> {
 
     /// A missing collection holds nothing.
     fn recover(&mut self, error: Error) -> Result<u64> {
-        if error.code() == Some(26) {
+        if error.code() == Some(crate::error::code::NAMESPACE_NOT_FOUND) {
             Ok(0)
         } else {
             Err(error)

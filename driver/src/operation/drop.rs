@@ -84,7 +84,7 @@ impl Operation for Drop<'_> {
     fn recover(&mut self, error: Error) -> Result<()> {
         match (self.what, error.code()) {
             // "ns not found" has no code of its own on old servers.
-            (What::Collection(_), Some(26)) => Ok(()),
+            (What::Collection(_), Some(crate::error::code::NAMESPACE_NOT_FOUND)) => Ok(()),
             _ => Err(error),
         }
     }

@@ -149,7 +149,7 @@ impl Operation for ListIndexes<'_> {
 
     /// A missing collection has no indexes.
     fn recover(&mut self, error: Error) -> Result<Option<CursorReply>> {
-        if error.code() == Some(26) {
+        if error.code() == Some(crate::error::code::NAMESPACE_NOT_FOUND) {
             Ok(None)
         } else {
             Err(error)

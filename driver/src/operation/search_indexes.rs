@@ -122,7 +122,7 @@ impl Operation for ChangeSearchIndexes<'_> {
     /// To drop an index of a collection that does not exist is no error.
     fn recover(&mut self, error: Error) -> Result<Vec<String>> {
         match (self.change, error.code()) {
-            (Change::Drop(_), Some(26)) => Ok(Vec::new()),
+            (Change::Drop(_), Some(crate::error::code::NAMESPACE_NOT_FOUND)) => Ok(Vec::new()),
             _ => Err(error),
         }
     }

@@ -15,7 +15,6 @@
 
 mod check_out;
 mod establish;
-mod event_queue;
 mod events;
 mod maintenance;
 mod pooled;
@@ -45,8 +44,8 @@ use crate::{
         description::HelloReply,
         event::PoolEvent,
     },
+    telemetry::EventQueue,
 };
-pub(crate) use event_queue::EventQueue;
 pub(crate) use pooled::CheckOutReason;
 use pooled::PinnedCounters;
 pub use pooled::PooledConnection;

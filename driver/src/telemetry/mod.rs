@@ -3,6 +3,7 @@
 //! Only the events are read. Logs are one more listener behind that of the application, so that without the feature
 //! `tracing` nothing is here, and with it events are made only while a subscriber wants them.
 
+mod event_queue;
 #[cfg(feature = "tracing")]
 mod log;
 #[cfg(not(feature = "tracing"))]
@@ -10,6 +11,7 @@ mod log;
 mod log;
 
 use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
+pub(crate) use event_queue::EventQueue;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 
 /// The listeners of one client, by kind of event. `None`: no event of the kind is made.
