@@ -32,13 +32,16 @@
 //! system only for what they do not know. It also finds name servers on platforms that have them elsewhere than in
 //! `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://` needs it. It brings some sixty more crates.
 
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(
+        unreachable_pub,
+        reason = "the machines are public through `internals`, where this is checked"
+    )
+)]
+
 mod api;
 pub mod bson;
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
 mod connection;
 mod error;
 mod execution;
@@ -52,6 +55,8 @@ pub mod options {
     mod client;
     mod connection_string;
     mod credential;
+    #[cfg(feature = "internals")]
+    mod overrides;
     mod proxy;
     mod resolve;
     mod tls;
@@ -73,25 +78,10 @@ pub mod options {
     pub use proxy::Proxy;
     pub use tls::TlsOptions;
 }
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
 mod pool;
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    reason = "public to `internals` only, but for the events"
-)]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "some is there for tests")
-)]
 mod proto;
 mod telemetry;
 mod topology;
-#[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
 pub use api::{

@@ -98,7 +98,7 @@ impl Client {
         options.warnings.extend(options.tls.unused());
         telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
-        let execution = settings::execution(&options, &listeners);
+        let execution = settings::execution(&options, environment, &listeners);
         let metadata = settings::metadata(&options, environment)?;
         let topology = Topology::start(settings::topology(&options, environment, &metadata, &listeners)?);
         Ok(Self {

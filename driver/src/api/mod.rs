@@ -5,11 +5,11 @@ mod collection;
 pub(crate) mod command;
 mod cursor;
 mod database;
-#[allow(unreachable_pub, reason = "public to `internals` only")]
+#[cfg(not(feature = "internals"))]
 mod environment;
 #[cfg(feature = "internals")]
-#[allow(unreachable_pub, reason = "public to `internals` only")]
-pub(crate) mod hooks;
+#[path = "environment_replaced.rs"]
+mod environment;
 mod resolve;
 mod session;
 mod settings;
@@ -18,6 +18,8 @@ pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
 pub use database::Database;
-#[allow(unreachable_pub, reason = "public to `internals` only")]
-pub use environment::Environment;
+#[cfg(not(feature = "internals"))]
+use environment::Environment;
+#[cfg(feature = "internals")]
+pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};

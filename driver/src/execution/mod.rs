@@ -4,6 +4,11 @@
 mod attempt;
 mod cluster_clock;
 mod explicit;
+#[cfg(not(feature = "internals"))]
+mod jitter;
+#[cfg(feature = "internals")]
+#[path = "jitter_fixed.rs"]
+mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
@@ -19,26 +24,25 @@ use std::{
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
+    error::code,
     operation::{Operation, Pinned, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
-        event::{CommandEvent, EventListener, ServerSelectionEvent},
+        event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
         session::ServerSession,
     },
+    telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
-
-/// The server forgot who the user of the connection is (Authentication specification): the user logs in again and the command is
-/// repeated, whether or not it may be retried otherwise.
-const REAUTHENTICATION_REQUIRED: i32 = 391;
 
 /// What the executor needs of the client's options.
 #[derive(Clone, Debug)]
@@ -46,13 +50,11 @@ pub(crate) struct ExecutionSettings {
     pub(crate) retry: RetryOptions,
     /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
     pub(crate) overload_retargeting: bool,
-    /// Takes the place of the random factor of pauses, in tests.
-    pub(crate) jitter: Option<f64>,
+    pub(crate) jitter: Jitter,
     /// Every command carries it.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
-    /// Is told how servers are chosen.
-    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
+    pub(crate) selection_log: SelectionLog,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -143,7 +145,7 @@ impl Executor {
                 let repeatable = properties.retry != Retry::No;
                 RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
             });
-            match retry_policy.next(failure.error, self.jitter()) {
+            match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
                     let Origin { address, router } = failure.origin;
@@ -263,13 +265,6 @@ impl Executor {
         })
     }
 
-    /// A random number from 0 to 1, 1 excluded.
-    fn jitter(&self) -> f64 {
-        self.settings
-            .jitter
-            .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
     /// Returns a session that a cursor or the application held to the pool.
     pub(crate) fn give_back(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
@@ -310,9 +305,15 @@ impl Executor {
     }
 }
 
-/// Whether the server forgot who the user of the connection is.
+/// A random number from 0 to 1, 1 excluded.
+fn random_factor() -> f64 {
+    (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The command is then sent again,
+/// whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
+    matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
 /// The connection that a cursor held on to.

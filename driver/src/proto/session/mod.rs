@@ -1,4 +1,7 @@
-//! Server sessions and the cluster's clock (Driver Sessions specification).
+//! Sessions and the cluster time ([Driver Sessions]).
+//!
+//! [Driver Sessions]:
+//! https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 
 mod client_session;
 mod cluster_time;

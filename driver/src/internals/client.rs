@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Client, Environment};
-use crate::{Result, options::ClientOptions, proto::description::TopologyDescription};
+use crate::{
+    Client, Result, api::Environment, options::ClientOptions, proto::description::TopologyDescription,
+};
 
 impl Environment {
     /// As [`Client::with_options`].

@@ -1,73 +1,82 @@
-//! Events on their way to the listener, in order.
+//! Events on their way to a listener, in the order in which the state changed.
 
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
-    thread::ThreadId,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
 };
 
 use crate::proto::event::EventListener;
 
 /// Keeps the order of events between threads.
 ///
-/// Whoever changes the state pushes its events under the lock of that state, so they are queued in the order of the changes.
-/// After letting go of the lock it calls [`flush`](Self::flush), which returns when all events pushed before have been emitted:
-/// if another thread is telling, it waits for that one. A listener that causes further events on its own thread only queues
-/// them; the call that emitted it emits them next.
-pub struct EventQueue<E> {
+/// A thread that changes the state pushes the events under the lock of that state, so they are queued
+/// in the order of the changes. After it released that lock it calls [`flush`](Self::flush). A
+/// listener that causes further events on its own thread only queues them: the call that runs the
+/// listener emits them.
+pub(crate) struct EventQueue<E> {
     listener: EventListener<E>,
-    queue: Mutex<VecDeque<E>>,
-    turn: Mutex<()>,
-    flushing_thread: Mutex<Option<ThreadId>>,
+    state: Mutex<State<E>>,
+    /// Notified when a thread has emptied the queue.
+    flushed: Condvar,
+}
+
+struct State<E> {
+    events: VecDeque<E>,
+    /// The thread that calls the listener. At most one does.
+    flushing: Option<ThreadId>,
 }
 
 impl<E> EventQueue<E> {
-    /// An empty queue.
-    pub fn new(listener: EventListener<E>) -> Self {
+    pub(crate) fn new(listener: EventListener<E>) -> Self {
         Self {
             listener,
-            queue: Mutex::default(),
-            turn: Mutex::default(),
-            flushing_thread: Mutex::default(),
+            state: Mutex::new(State {
+                events: VecDeque::new(),
+                flushing: None,
+            }),
+            flushed: Condvar::new(),
         }
     }
 
-    /// Whether an event would be heard now.
-    pub fn is_interested(&self) -> bool {
+    /// Whether events need to be made.
+    pub(crate) fn is_interested(&self) -> bool {
         self.listener.is_interested()
     }
 
     /// Queues an event. To be called under the lock that orders the changes.
-    pub fn push(&self, event: E) {
-        lock(&self.queue).push_back(event);
+    pub(crate) fn push(&self, event: E) {
+        self.lock().events.push_back(event);
     }
 
-    /// Tells the listener whatever is queued. To be called without that lock.
-    pub fn flush(&self) {
-        let own = std::thread::current().id();
-        if *lock(&self.flushing_thread) == Some(own) {
-            return;
-        }
-        let _turn = lock(&self.turn);
-        *lock(&self.flushing_thread) = Some(own);
-        let _ends = Turn(&self.flushing_thread);
-        loop {
-            let next = lock(&self.queue).pop_front();
-            match next {
-                Some(event) => self.listener.emit(&event),
-                None => return,
+    /// Calls the listener with the queued events, or waits until another thread has. To be called
+    /// without the lock that orders the changes: the listener may need it.
+    pub(crate) fn flush(&self) {
+        let own = thread::current().id();
+        let mut state = self.lock();
+        while let Some(flushing) = state.flushing {
+            if flushing == own {
+                return;
             }
+            state = self.flushed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.flushing = Some(own);
+        while let Some(event) = state.events.pop_front() {
+            drop(state);
+            // It catches the panics of the listener.
+            self.listener.emit(&event);
+            drop(event);
+            state = self.lock();
+        }
+        state.flushing = None;
+        drop(state);
+        self.flushed.notify_all();
     }
-}
 
-/// Ends the turn, also when the listener panics.
-struct Turn<'a>(&'a Mutex<Option<ThreadId>>);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        *lock(self.0) = None;
+    /// No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,16 +86,15 @@ impl<E> fmt::Debug for EventQueue<E> {
     }
 }
 
-/// Nothing is half-changed under these locks, so a poisoned one is as good as another.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, OnceLock, Weak};
 
     use super::*;
+
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap()
+    }
 
     #[test]
     fn events_of_many_threads_keep_the_order_of_the_changes() {
