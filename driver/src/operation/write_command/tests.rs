@@ -106,14 +106,14 @@ fn write(command: &mut Command<'_, '_>, server: &HelloReply, own_fields: bool) -
 fn only_what_the_command_holds_decides_about_its_retry() {
     let statements = [statement(false, 1), statement(false, 1), statement(true, 1)];
     with_command(&statements, true, |mut command| {
-        assert_eq!(command.retry(), Retry::No, "one command holds all three");
+        assert_eq!(command.properties().retry, Retry::No, "one command holds all three");
         command.prepare(&server(48_000_000, 2));
-        assert_eq!((command.retry(), command.count), (Retry::Write, 2));
+        assert_eq!((command.properties().retry, command.count), (Retry::Write, 2));
         command.prepare(&server(48_000_000, 3));
-        assert_eq!((command.retry(), command.count), (Retry::No, 3));
+        assert_eq!((command.properties().retry, command.count), (Retry::No, 3));
         command.prepare(&server(1_150, 3));
         assert_eq!(
-            (command.retry(), command.count),
+            (command.properties().retry, command.count),
             (Retry::Write, 2),
             "split by size"
         );
@@ -162,7 +162,7 @@ proptest! {
             let limit = usize::try_from(max_message_size).unwrap();
             assert!(held.len() == 1 || bytes.len() <= limit, "{} of {limit}", bytes.len());
             let multi = held.iter().any(|statement| statement.multi);
-            assert_eq!(command.retry() == Retry::No, multi);
+            assert_eq!(command.properties().retry == Retry::No, multi);
             assert!(command.is_written);
             // One more would not have fitted.
             if let Some(next) = statements.get(held.len()) && held.len() < max_batch_size {
