@@ -32,13 +32,16 @@
 //! system only for what they do not know. It also finds name servers on platforms that have them elsewhere than in
 //! `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://` needs it. It brings some sixty more crates.
 
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(
+        unreachable_pub,
+        reason = "the machines are public through `internals`, where this is checked"
+    )
+)]
+
 mod api;
 pub mod bson;
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
 mod connection;
 mod error;
 mod execution;
@@ -52,6 +55,8 @@ pub mod options {
     mod client;
     mod connection_string;
     mod credential;
+    #[cfg(feature = "internals")]
+    mod overrides;
     mod proxy;
     mod resolve;
     mod tls;
@@ -73,29 +78,18 @@ pub mod options {
     pub use proxy::Proxy;
     pub use tls::TlsOptions;
 }
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
 mod pool;
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    reason = "public to `internals` only, but for the events"
-)]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "some is there for tests")
-)]
 mod proto;
 mod telemetry;
 mod topology;
-#[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+    Client, ClientSession, Collection, Cursor, Database,
+    command::model::{
+        CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
+        SearchIndexModel, UpdateModification, WriteModel,
+    },
 };
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
@@ -103,11 +97,8 @@ pub use error::{
     SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
     WriteError, WriteFailure,
 };
-pub use operation::{
-    create_indexes::{IndexModel, IndexOptions},
-    list::{CollectionSpecification, DatabaseSpecification},
-    search_indexes::SearchIndexModel,
-    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+pub use operation::write_result::{
+    BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
 };
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -116,13 +107,7 @@ pub use types::{
 
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
-    pub use crate::api::command::action::*;
-    pub use crate::api::{
-        Aggregate, CreateCollection, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
-        Distinct, DropCollection, DropDatabase, DropIndex, DropSearchIndex, EstimatedDocumentCount,
-        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
-        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, UpdateSearchIndex,
-    };
+    pub use crate::api::{StartSession, command::action::*};
 }
 
 /// Log messages: structured events of the crate `tracing`, with the feature of that name.

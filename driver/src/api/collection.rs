@@ -1,17 +1,10 @@
 //! A collection of documents of one type.
 
-use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
-use super::action::search_indexes::list_search_indexes;
-use super::{
-    Aggregate, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes, Distinct, DropCollection,
-    DropIndex, DropSearchIndex, EstimatedDocumentCount, ListIndexNames, ListIndexes, RenameCollection,
-    UpdateSearchIndex,
-    database::{Concerns, Database},
-};
+use super::database::{Concerns, Database};
 use crate::{
-    Client, IndexModel, Namespace, SearchIndexModel,
-    bson::IntoDocument,
+    Client, Namespace,
     execution::Executor,
     operation::ReadScope,
     types::{
@@ -95,8 +88,8 @@ impl CollectionInner {
         &self.concerns.write_concern
     }
 
-    /// How a read runs: as its options say, otherwise as the collection says.
-    pub(crate) fn read_scope_with<'a>(
+    /// How a read runs: with the concern and preference of its options, otherwise with the collection's.
+    pub(crate) fn read_scope<'a>(
         &'a self,
         read_concern: Option<&'a ReadConcern>,
         read_preference: Option<&'a ReadPreference>,
@@ -106,10 +99,6 @@ impl CollectionInner {
             read_concern: read_concern.unwrap_or(&self.concerns.read_concern),
             read_preference: read_preference.unwrap_or(&self.concerns.read_preference),
         }
-    }
-
-    pub(crate) fn read_scope(&self) -> ReadScope<'_> {
-        self.read_scope_with(None, None)
     }
 }
 
@@ -190,96 +179,6 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
-    }
-
-    /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
-    /// [`with_type`](Aggregate::with_type).
-    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
-        Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
-    }
-
-    /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
-    /// sharded cluster.
-    pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
-        EstimatedDocumentCount::new(&self.inner)
-    }
-
-    /// The distinct values of `field` among the documents that match.
-    pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
-        Distinct::new(&self.inner, field.into(), filter)
-    }
-
-    /// Creates an index; awaited, it gives the index's name. An index that exists with the same options is kept.
-    pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
-        CreateIndex::new(&self.inner, model)
-    }
-
-    /// Creates indexes; awaited, it gives their names in order.
-    pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
-        CreateIndexes::new(&self.inner, models.into_iter().collect())
-    }
-
-    /// Lists the indexes; none for a collection that does not exist.
-    pub fn list_indexes(&self) -> ListIndexes<'_> {
-        ListIndexes::new(&self.inner)
-    }
-
-    /// Lists the names of the indexes.
-    pub fn list_index_names(&self) -> ListIndexNames<'_> {
-        ListIndexNames::new(&self.inner)
-    }
-
-    /// Drops one index by name. An index that does not exist is error 27 (IndexNotFound).
-    pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
-        DropIndex::new(&self.inner, name.into(), false)
-    }
-
-    /// Drops all indexes but that of `_id`.
-    pub fn drop_indexes(&self) -> DropIndex<'_> {
-        DropIndex::new(&self.inner, "*".to_owned(), true)
-    }
-
-    /// Creates a search index; awaited, it gives the index's name. Only deployments with a search service have them.
-    pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
-        CreateSearchIndex::new(&self.inner, model)
-    }
-
-    /// Creates search indexes; awaited, it gives their names in order. They are built in the background.
-    pub fn create_search_indexes(
-        &self,
-        models: impl IntoIterator<Item = SearchIndexModel>,
-    ) -> CreateSearchIndexes<'_> {
-        CreateSearchIndexes::new(&self.inner, models.into_iter().collect())
-    }
-
-    /// Gives a search index another definition.
-    pub fn update_search_index(
-        &self,
-        name: impl Into<String>,
-        definition: impl IntoDocument,
-    ) -> UpdateSearchIndex<'_> {
-        UpdateSearchIndex::new(&self.inner, name.into(), definition)
-    }
-
-    /// Drops a search index. That the collection does not exist is no error.
-    pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
-        DropSearchIndex::new(&self.inner, name.into())
-    }
-
-    /// Lists the search index of this name, or all; awaited, it gives a cursor of documents. It is an aggregation, and has
-    /// the options of one.
-    pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
-        list_search_indexes(&self.inner, name)
-    }
-
-    /// Gives the collection another name in its database; documents and indexes stay.
-    pub fn rename(&self, to: &str) -> RenameCollection<'_> {
-        RenameCollection::new(&self.inner, Namespace::new(&self.inner.namespace.database, to))
-    }
-
-    /// Drops the collection with its documents and indexes. One that does not exist is no error.
-    pub fn drop(&self) -> DropCollection<'_> {
-        DropCollection::new(&self.inner)
     }
 }
 

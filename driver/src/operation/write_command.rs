@@ -5,7 +5,7 @@
 //! [Bulk API](https://github.com/mongodb/specifications/blob/master/source/driver-bulk-update.md) ("Splitting into batches"),
 //! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
-use super::{Operation, ReplyContext, Retry, decode_owned, message_budget};
+use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
 use crate::{
     Error, ErrorKind, Namespace, Result,
     bson::{Bson, RawElements},
@@ -13,7 +13,6 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply, document_bytes, write_concern_error, write_errors},
         description::HelloReply,
-        server_selection::Criteria,
         wire::MessageWriter,
     },
     types::concern::WriteConcern,
@@ -245,22 +244,13 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
 
 impl<S: Statements> Operation for WriteCommand<'_, S> {
     type Output = ();
-    const NAME: &'static str = S::KIND.command();
 
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Writable
-    }
-
-    fn retry(&self) -> Retry {
-        if self.is_multi { Retry::No } else { Retry::Write }
-    }
-
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        Some(self.write_concern)
+    fn properties(&self) -> Properties<'_> {
+        let write = Properties::write(S::KIND.command(), &self.namespace.database, self.write_concern);
+        Properties {
+            retry: if self.is_multi { Retry::No } else { Retry::Write },
+            ..write
+        }
     }
 
     fn prepare(&mut self, server: &HelloReply) {
@@ -272,7 +262,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
         check_hint(has_hint, self.write_concern, server)?;
-        command.str(Self::NAME, &self.namespace.collection);
+        command.str(S::KIND.command(), &self.namespace.collection);
         self.statements.write_options(command, server);
         command.write_concern(self.write_concern);
         Ok(())

@@ -2,18 +2,18 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
 use super::{
-    Deferred, InSession, awaitable,
+    Deferred, InSession,
+    aggregate::{Aggregate, AggregateOptions},
+    awaitable,
     declare::{define_options, option_setters},
     session_setter,
 };
 use crate::{
     Collection, Result,
-    api::{Aggregate, collection::CollectionInner},
+    api::collection::CollectionInner,
     bson::{Document, IntoDocument, RawDocumentBuf, doc, rawdoc},
     options::FindOptions,
 };
@@ -23,29 +23,13 @@ use crate::{
 #[macro_export]
 macro_rules! __count_documents_options {
     ($then:path { $($arguments:tt)* }) => {
-        $then! { { $($arguments)* }
+        $crate::__query_options! { $then { $($arguments)* }
             /// Number of matching documents to leave out of the count. Default: 0.
             skip: plain u64;
             /// The number at which to stop counting. Default: no maximum.
             limit: plain u64;
-            /// The index to use, by name or by keys. Default: the query planner's choice.
-            hint: boxed $crate::options::Hint;
-            /// The rules for comparing strings. Default: the collection's collation.
-            collation: boxed $crate::options::Collation;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
-            comment: boxed $crate::bson::Bson;
-            /// Maximum time that the server may work on the operation, in milliseconds on the wire; beyond it, the server returns
-            /// error 50 (MaxTimeMSExpired). Zero disables the cluster's default limit (`defaultMaxTimeMS`). Default: the cluster's.
-            max_time: plain std::time::Duration;
             /// Variables for expressions, available as `$$name`. Default: none.
             let_vars: boxed_document;
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
-            #[doc(hidden)]
-            [driver] raw_data: plain bool;
-            /// The read concern of this operation. Default: the collection's.
-            read_concern: read_concern;
-            /// The read preference of this operation. Default: the collection's.
-            read_preference: read_preference;
         }
     };
 }
@@ -122,27 +106,20 @@ impl<'a> CountDocuments<'a> {
             }
         }
         pipeline.push((&doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } }).into_raw_document()?);
-        let mut aggregate = Aggregate::new(Cow::Borrowed(self.collection), false, pipeline)
-            .with_type::<Counted>()
-            .in_session(self.session);
-        if let Some(hint) = options.hint {
-            aggregate = aggregate.hint(*hint);
-        }
-        if let Some(raw_data) = options.raw_data {
-            aggregate = aggregate.raw_data(raw_data);
-        }
-        if let Some(collation) = options.collation {
-            aggregate = aggregate.collation(*collation);
-        }
-        if let Some(comment) = options.comment {
-            aggregate = aggregate.comment(*comment);
-        }
-        if let Some(max_time) = options.max_time {
-            aggregate = aggregate.max_time(max_time);
-        }
-        if let Some(variables) = options.let_vars {
-            aggregate = aggregate.let_vars(*variables);
-        }
+        let aggregate = Aggregate::of_collection(self.collection, pipeline)
+            .with_options(AggregateOptions {
+                hint: options.hint,
+                collation: options.collation,
+                comment: options.comment,
+                max_time: options.max_time,
+                let_vars: options.let_vars,
+                raw_data: options.raw_data,
+                read_concern: options.read_concern,
+                read_preference: options.read_preference,
+                ..AggregateOptions::default()
+            })
+            .in_session(self.session)
+            .with_type::<Counted>();
         let mut cursor = aggregate.await?;
         // No document matched, so there is no group.
         let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);

@@ -17,12 +17,14 @@ use crate::{
     Collection, Cursor, Result,
     api::collection::CollectionInner,
     bson::{IntoDocument, RawDocumentBuf},
-    operation::{Operation, ReadScope, ReplyContext, Retry, cursor, cursor::CursorReply, decode_owned},
+    operation::{
+        Operation, Properties, ReadScope, ReplyContext,
+        cursor::{self, CursorReply},
+        decode_owned,
+    },
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
-        server_selection::Criteria,
-        wire::ReplyBuffer,
     },
 };
 
@@ -31,24 +33,17 @@ use crate::{
 #[macro_export]
 macro_rules! __find_options {
     ($then:path { $($arguments:tt)* }) => {
-        $then! { { $($arguments)* }
+        $crate::__query_options! { $then { $($arguments)* }
             /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`. Default: no particular order.
             [driver] sort: document = "sort";
             /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
             [driver] projection: document = "projection";
-            /// The index to use, by name or by keys. Default: the query planner's choice.
-            hint: boxed $crate::options::Hint = "hint";
             /// Number of matching documents to skip. Default: 0.
             skip: plain u64 => write_skip;
             /// Maximum number of documents to return. Negative: at most that many, in a single batch. Default: 0, all documents.
             [cursor driver] limit: plain i64 => write_limits;
             /// Number of documents per batch. Default: 101 in the first batch, then as many as fit into 16 MiB.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
-            /// Maximum time that the server may work on the operation, in milliseconds on the wire; beyond it, the server returns
-            /// error 50 (MaxTimeMSExpired). Zero disables the cluster's default limit (`defaultMaxTimeMS`). Default: the cluster's.
-            max_time: plain std::time::Duration = "maxTimeMS";
             /// Exclusive upper bound of the index scan, one value per field of the index; requires `hint`. Default: none.
             [driver] max: boxed_document = "max";
             /// Inclusive lower bound of the index scan, one value per field of the index; requires `hint`. Default: none.
@@ -63,17 +58,8 @@ macro_rules! __find_options {
             allow_partial_results: plain bool = "allowPartialResults";
             /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory. Default: the server's.
             allow_disk_use: plain bool = "allowDiskUse";
-            /// The rules for comparing strings. Default: the collection's collation.
-            collation: boxed $crate::options::Collation = "collation";
             /// Variables for expressions, available as `$$name`. Default: none.
             let_vars: boxed_document = "let";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
-            #[doc(hidden)]
-            [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// The read concern of this operation. Default: the collection's.
-            read_concern: read_concern;
-            /// The read preference of this operation. Default: the collection's.
-            read_preference: read_preference;
         }
     };
 }
@@ -240,7 +226,7 @@ struct FindOperation<'a> {
 impl<'a> FindOperation<'a> {
     fn new(collection: &'a CollectionInner, filter: &'a RawDocumentBuf, options: &'a FindOptions) -> Self {
         Self {
-            scope: collection.read_scope_with(
+            scope: collection.read_scope(
                 options.read_concern.as_deref(),
                 options.read_preference.as_deref(),
             ),
@@ -252,18 +238,9 @@ impl<'a> FindOperation<'a> {
 
 impl Operation for FindOperation<'_> {
     type Output = CursorReply;
-    const NAME: &'static str = "find";
 
-    fn database(&self) -> &str {
-        &self.scope.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Read(self.scope.read_preference)
-    }
-
-    fn retry(&self) -> Retry {
-        Retry::Read
+    fn properties(&self) -> Properties<'_> {
+        self.scope.properties("find")
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
@@ -278,12 +255,8 @@ impl Operation for FindOperation<'_> {
         cursor::parse(reply, context)
     }
 
-    fn attach_reply(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
-        cursor::attach(output, take);
-    }
-
-    fn open_cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
-        output.if_open()
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
     }
 }
 
@@ -295,18 +268,9 @@ struct FindOneOperation<'a, T> {
 
 impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
     type Output = Option<T>;
-    const NAME: &'static str = "find";
 
-    fn database(&self) -> &str {
-        self.find.database()
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        self.find.target()
-    }
-
-    fn retry(&self) -> Retry {
-        Retry::Read
+    fn properties(&self) -> Properties<'_> {
+        self.find.properties()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -19,11 +19,10 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     bson::{IntoDocument, RawDocument, RawDocumentBuf, find_element},
-    operation::{Operation, ReplyContext, Retry, decode_owned, write_command::check_hint, write_result},
+    operation::{Operation, Properties, ReplyContext, decode_owned, write_command::check_hint, write_result},
     proto::{
         command::{CommandBuilder, Reply, document_bytes},
         description::HelloReply,
-        server_selection::Criteria,
     },
     types::concern::WriteConcern,
 };
@@ -229,22 +228,9 @@ struct FindAndModify<'a, T, O> {
 
 impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify<'_, T, O> {
     type Output = Option<T>;
-    const NAME: &'static str = "findAndModify";
 
-    fn database(&self) -> &str {
-        &self.namespace.database
-    }
-
-    fn target(&self) -> Criteria<'_> {
-        Criteria::Writable
-    }
-
-    fn retry(&self) -> Retry {
-        Retry::Write
-    }
-
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        Some(self.write_concern)
+    fn properties(&self) -> Properties<'_> {
+        Properties::write("findAndModify", &self.namespace.database, self.write_concern)
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

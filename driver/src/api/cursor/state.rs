@@ -5,12 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{super::Client, pace::Pace};
+use super::{
+    super::{Client, command::{GetMore, KillCursors}},
+    pace::Pace,
+};
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
     execution::ExplicitSession,
-    operation::{Pinned, cursor::CursorReply, get_more::GetMore, kill_cursors::KillCursors},
+    operation::{Pinned, cursor::CursorReply},
     proto::session::ServerSession,
 };
 

@@ -12,6 +12,7 @@ use crate::{
 /// A reply's body with the places of the fields that drivers read.
 #[derive(Debug, Default)]
 pub struct Reply<'a> {
+    /// The body document.
     pub body: &'a [u8],
     ok: bool,
     code: i32,
