@@ -135,7 +135,10 @@ impl<'a> Attempt<'a> {
             return Err(error);
         }
         let monitor = CommandMonitor::start(self, operation, connection);
-        let body = match self.exchange(operation.properties().expects_reply, connection).await {
+        let body = match self
+            .exchange(operation.properties().expects_reply, connection)
+            .await
+        {
             Ok(Some(body)) => body,
             Ok(None) => {
                 CommandMonitor::succeeded(monitor, None);
@@ -205,7 +208,11 @@ impl<'a> Attempt<'a> {
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
         if let Some(explicit) = self.explicit {
-            command.set_read_time(explicit.lock().read_time(operation.properties().read_time, has_clock));
+            command.set_read_time(
+                explicit
+                    .lock()
+                    .read_time(operation.properties().read_time, has_clock),
+            );
         }
         operation.build(&mut command, hello)?;
         command.remaining_read_time();

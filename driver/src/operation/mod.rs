@@ -69,7 +69,9 @@ pub(crate) trait Operation {
     /// The result of an unacknowledged write.
     fn unacknowledged(&mut self) -> Result<Self::Output> {
         let name = self.properties().name;
-        Err(Error::invalid_argument(format!("{name} cannot be unacknowledged")))
+        Err(Error::invalid_argument(format!(
+            "{name} cannot be unacknowledged"
+        )))
     }
 
     /// The server replied to the command with this error (`ok: 0`). Not called for ReauthenticationRequired, after which

@@ -7,7 +7,10 @@ use crate::{
         server_selection::Criteria,
         session::{ReadTimeRule, ServerSession},
     },
-    types::{concern::WriteConcern, read_preference::{PRIMARY, ReadPreference}},
+    types::{
+        concern::WriteConcern,
+        read_preference::{PRIMARY, ReadPreference},
+    },
 };
 
 /// Whether the specifications of retryable reads and writes apply to an operation.

@@ -1,27 +1,4 @@
-//! What the actions share: setters that are passed on to the driver's action, and `IntoFuture`.
-
-/// Setters with the names and meanings that the driver's action has: `name: into Type` takes what converts into the
-/// type, `name: Type` the type itself, so that number literals can be given.
-macro_rules! forward {
-    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
-        forward!(@one $(#[$doc])* $name: $($type)+);
-    )* };
-    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: impl Into<$type>) -> Self {
-            self.action = self.action.map(|action| action.$name(value));
-            self
-        }
-    };
-    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: $type) -> Self {
-            self.action = self.action.map(|action| action.$name(value));
-            self
-        }
-    };
-}
-pub(super) use forward;
+//! What the actions share: setters of the driver's options, and `IntoFuture`.
 
 /// Setters for the options of a driver's action, from the list that the driver declares them in: `driver::__find_options! {
 /// forward_options { options: FindOptions } }`. Options with the mark `driver` have no setter here, those with the mark `cursor`

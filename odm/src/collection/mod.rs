@@ -37,7 +37,7 @@ pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate}
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
 pub use page::Page;
-pub use read::{Count, Distinct, FindOne, FindOneFuture};
+pub use read::{Count, Distinct, EstimatedCount, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
@@ -258,13 +258,10 @@ impl<D: Model> Collection<D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
+    /// Counts all documents from the collection's metadata: fast, and possibly wrong after an unclean shutdown or on a
     /// sharded cluster.
-    ///
-    /// # Errors
-    /// What the driver reports.
-    pub async fn estimated_count(&self) -> Result<u64> {
-        Ok(self.inner.estimated_document_count().await?)
+    pub fn estimated_count(&self) -> EstimatedCount<'_> {
+        EstimatedCount::new(self)
     }
 
     /// Whether a document matches.

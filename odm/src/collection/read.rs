@@ -1,18 +1,19 @@
-//! `find_one`, `count` and `distinct`.
+//! `find_one`, `count`, `estimated_count` and `distinct`.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
 use crate::bson::{Bson, RawDocumentBuf, from_bson};
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward, forward_options};
+use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::Found;
 use crate::driver::action;
-use crate::driver::options::{Collation, CountDocumentsOptions, FindOptions};
+use crate::driver::options::{
+    CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
+};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
@@ -126,6 +127,29 @@ impl<'a, D: Model> Count<'a, D> {
     }
 }
 
+/// Counts all documents from metadata. Await it; see [`Collection::estimated_count`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct EstimatedCount<'a> {
+    action: Result<action::EstimatedDocumentCount<'a>>,
+}
+
+impl<'a> EstimatedCount<'a> {
+    pub(super) fn new<D>(collection: &'a Collection<D>) -> Self {
+        EstimatedCount {
+            action: Ok(collection.inner.estimated_document_count()),
+        }
+    }
+
+    crate::driver::__estimated_document_count_options! {
+        forward_options { action: EstimatedDocumentCountOptions }
+    }
+
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?) }
+    }
+}
+
 /// The filter of a `distinct` with the conditions of the enum variants that the field is in.
 fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
@@ -169,15 +193,7 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
         }
     }
 
-    forward! {
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
+    crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
 }
 
 impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
@@ -201,4 +217,5 @@ impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
 }
 
 awaitable!(['a, D: Model] Count<'a, D> => u64);
+awaitable!(['a] EstimatedCount<'a> => u64);
 awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

@@ -135,14 +135,18 @@ impl<'a, T> Aggregate<'a, T> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let mut operation = AggregateOperation {
-            scope: self
-                .collection
-                .read_scope(options.read_concern.as_deref(), options.read_preference.as_deref()),
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
             whole_database: self.whole_database,
             pipeline: &self.pipeline,
             writes: writes(&self.pipeline),
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(self.collection.write_concern()),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
         let reply = executor.run_in(self.session, &mut operation).await?;

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Database, Namespace, Result,
-    
     operation::{Operation, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
@@ -85,7 +84,10 @@ impl<'a> ModifyCollection<'a> {
         let mut operation = CollMod {
             namespace: &self.namespace,
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(&self.database.concerns().write_concern),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
         executor.run_in(self.session, &mut operation).await
@@ -97,7 +99,10 @@ awaitable!(['a] ModifyCollection<'a> => ());
 impl ModifyCollectionOptions {
     fn write_expiry(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         if let Some(expiry) = self.expire_after_seconds {
-            command.i64("expireAfterSeconds", i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX));
+            command.i64(
+                "expireAfterSeconds",
+                i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX),
+            );
         }
     }
 }

@@ -63,9 +63,10 @@ impl<'a> EstimatedDocumentCount<'a> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let mut operation = Count {
-            scope: self
-                .collection
-                .read_scope(options.read_concern.as_deref(), options.read_preference.as_deref()),
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
             options,
         };
         let executor = self.collection.executor();

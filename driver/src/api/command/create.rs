@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Database, Namespace, Result,
-    
     operation::{Operation, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
@@ -96,7 +95,10 @@ impl<'a> CreateCollection<'a> {
         let mut operation = Create {
             namespace: &self.namespace,
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(&self.database.concerns().write_concern),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
         executor.run_in(self.session, &mut operation).await
@@ -108,7 +110,10 @@ awaitable!(['a] CreateCollection<'a> => ());
 impl CreateCollectionOptions {
     fn write_expiry(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         if let Some(expiry) = self.expire_after_seconds {
-            command.i64("expireAfterSeconds", i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX));
+            command.i64(
+                "expireAfterSeconds",
+                i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX),
+            );
         }
     }
 }

@@ -76,9 +76,10 @@ impl<'a> Distinct<'a> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let mut operation = DistinctOperation {
-            scope: self
-                .collection
-                .read_scope(options.read_concern.as_deref(), options.read_preference.as_deref()),
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
             field: &self.field,
             filter: &self.filter,
             options,

@@ -64,7 +64,10 @@ impl<'a> DropCollection<'a> {
         let mut operation = Drop {
             namespace: self.collection.namespace(),
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(self.collection.write_concern()),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
         executor.run_in(self.session, &mut operation).await

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Database, Result,
-    
     operation::{Operation, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
@@ -63,7 +62,10 @@ impl<'a> DropDatabase<'a> {
         let mut operation = DropDatabaseOperation {
             database: self.database.name(),
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(&self.database.concerns().write_concern),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
         executor.run_in(self.session, &mut operation).await

@@ -90,7 +90,10 @@ impl<'a> DropIndex<'a> {
             namespace: self.collection.namespace(),
             index,
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(self.collection.write_concern()),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
         executor.run_in(self.session, &mut operation).await

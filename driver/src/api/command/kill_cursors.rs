@@ -31,7 +31,12 @@ impl Operation for KillCursors<'_> {
             // The cursor is freed even if the application's session has ended. The specification permits that.
             requires_session: false,
             intent: Intent::Write,
-            ..Properties::of_cursor("killCursors", &self.namespace.database, self.address, self.session)
+            ..Properties::of_cursor(
+                "killCursors",
+                &self.namespace.database,
+                self.address,
+                self.session,
+            )
         }
     }
 

@@ -69,7 +69,10 @@ impl<'a> RenameCollection<'a> {
             from: self.collection.namespace(),
             to: &self.to,
             options,
-            write_concern: options.write_concern.as_deref().unwrap_or(self.collection.write_concern()),
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
         executor.run_in(self.session, &mut operation).await

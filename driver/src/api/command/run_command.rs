@@ -135,8 +135,7 @@ impl CustomCommand<'_> {
                 Ok(None)
             )
         };
-        sensitive::is_sensitive(name.as_bytes())
-            || (sensitive::is_hello(name.as_bytes()) && authenticates())
+        sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
     }
 
     pub(super) fn build(&self, command: &mut CommandBuilder<'_>) -> Result<()> {

@@ -102,8 +102,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
         let client = self.database.client();
         let reply = client.executor().run_in(self.session, &mut operation).await?;
         let comment = options.comment.take().map(|comment| *comment);
-        let mut cursor =
-            Cursor::new(client, reply, options.batch_size, comment).in_session(self.session);
+        let mut cursor = Cursor::new(client, reply, options.batch_size, comment).in_session(self.session);
         cursor.max_await_time(options.max_await_time);
         Ok(cursor)
     }

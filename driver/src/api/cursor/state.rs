@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{
-    super::{Client, command::{GetMore, KillCursors}},
+    super::{
+        Client,
+        command::{GetMore, KillCursors},
+    },
     pace::Pace,
 };
 use crate::{

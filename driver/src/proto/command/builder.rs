@@ -9,9 +9,7 @@ use crate::{
     bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
     proto::session::ReadTime,
     types::{
-        collation::Collation,
         concern::{Acknowledgment, ReadConcern, WriteConcern},
-        hint::Hint,
         read_preference::ReadPreference,
         server_api::ServerApi,
     },
@@ -81,22 +79,6 @@ impl<'b> CommandBuilder<'b> {
     pub fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
         if let Some(value) = value {
             self.bson(key, value);
-        }
-    }
-
-    /// `collation`, if given.
-    pub fn collation(&mut self, value: Option<&Collation>) {
-        if let Some(value) = value {
-            self.serialize("collation", value);
-        }
-    }
-
-    /// `hint`, if given: the name of an index, or its keys.
-    pub fn hint(&mut self, value: Option<&Hint>) {
-        match value {
-            None => {}
-            Some(Hint::Name(name)) => self.str("hint", name),
-            Some(Hint::Keys(keys)) => self.serialize("hint", keys),
         }
     }
 

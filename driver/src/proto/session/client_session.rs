@@ -240,7 +240,11 @@ mod tests {
     #[test]
     fn a_causal_session_reads_after_its_newest_operation() {
         let mut session = state(SessionOptions::default());
-        assert_eq!(session.read_time(ReadTimeRule::Causal, true), None, "nothing happened yet");
+        assert_eq!(
+            session.read_time(ReadTimeRule::Causal, true),
+            None,
+            "nothing happened yet"
+        );
         session.advance_operation_time(time(5));
         session.advance_operation_time(time(3));
         let after = Some(ReadTime::After(time(5)));
