@@ -105,7 +105,7 @@ pub(crate) struct WriteOutcome {
     /// `nModified`
     pub(crate) n_modified: u64,
     /// The `_id` of each document that an upsert inserted, with the position of its statement.
-    pub(crate) upserted: Vec<(usize, Bson)>,
+    pub(crate) upserted: Box<[(usize, Bson)]>,
     /// An error of kind [`ErrorKind::BulkWrite`] when statements or the write concern failed. Its indexes are positions.
     pub(crate) error: Option<Error>,
 }
@@ -221,7 +221,7 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             .position(usize::try_from(index).unwrap_or_default())
     }
 
-    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Vec<(usize, Bson)>> {
+    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Box<[(usize, Bson)]>> {
         #[derive(serde::Deserialize)]
         struct Upserted {
             index: i64,
@@ -229,7 +229,7 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             id: Bson,
         }
         let Some(array) = reply.upserted() else {
-            return Ok(Vec::new());
+            return Ok(Box::default());
         };
         RawElements::new(array)?
             .map(|element| {
