@@ -82,7 +82,7 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model> {
     collection: &'a Collection<D>,
-    /// Or why nothing can be asked, until that is told.
+    /// Or the error of the filter, until it is returned.
     finding: std::result::Result<<action::FindOne<'a, Found<D>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads the sources of the workspace: which files there are, what each imports, and where it breaks the house's rules.
+//! Reads the sources of the workspace: which files there are, what each imports, and where it breaks the rules of the project.
 
 mod imports;
 mod source;

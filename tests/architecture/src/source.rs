@@ -35,7 +35,7 @@ pub fn workspace_root() -> PathBuf {
 /// All Rust files below a folder of the workspace, e.g. `driver/src`.
 ///
 /// # Panics
-/// When the folder cannot be read or a file is no Rust.
+/// When the folder cannot be read or a file does not parse.
 #[must_use]
 pub fn sources_of(folder: &str) -> Vec<Source> {
     let root = workspace_root();
