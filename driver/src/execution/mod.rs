@@ -4,6 +4,11 @@
 mod attempt;
 mod cluster_clock;
 mod explicit;
+#[cfg(not(feature = "internals"))]
+mod jitter;
+#[cfg(feature = "internals")]
+#[path = "jitter_fixed.rs"]
+mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
@@ -19,26 +24,25 @@ use std::{
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    operation::{Operation, Pinned, Retry},
+    error::code,
+    operation::{Operation, Pinned, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
-        event::{CommandEvent, EventListener, ServerSelectionEvent},
+        event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
         session::ServerSession,
     },
+    telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
-
-/// The server forgot who the user of the connection is (Authentication specification): the user logs in again and the command is
-/// repeated, whether or not it may be retried otherwise.
-const REAUTHENTICATION_REQUIRED: i32 = 391;
 
 /// What the executor needs of the client's options.
 #[derive(Clone, Debug)]
@@ -46,13 +50,11 @@ pub(crate) struct ExecutionSettings {
     pub(crate) retry: RetryOptions,
     /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
     pub(crate) overload_retargeting: bool,
-    /// Takes the place of the random factor of pauses, in tests.
-    pub(crate) jitter: Option<f64>,
+    pub(crate) jitter: Jitter,
     /// Every command carries it.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
-    /// Is told how servers are chosen.
-    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
+    pub(crate) selection_log: SelectionLog,
     /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -114,7 +116,7 @@ impl Executor {
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> Result<O::Output> {
-        if let Some(concern) = operation.write_concern() {
+        if let Some(concern) = operation.properties().write_concern {
             concern.validate().map_err(Error::invalid_argument)?;
         }
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
@@ -122,7 +124,7 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
-                    match O::open_cursor(&mut output) {
+                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
                         Some(cursor) => {
                             cursor.session = state.session.take();
                             cursor.operation_id = operation_id;
@@ -139,10 +141,11 @@ impl Executor {
             // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
             // when its connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
-                let repeatable = operation.retry() != Retry::No;
-                RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
+                let properties = operation.properties();
+                let repeatable = properties.retry != Retry::No;
+                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
             });
-            match retry_policy.next(failure.error, self.jitter()) {
+            match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
                     let Origin { address, router } = failure.origin;
@@ -166,13 +169,14 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.target(), &state.avoid) {
+        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
             Some(server) => server,
             None => {
+                let properties = operation.properties();
                 let wanted = Wanted {
-                    operation: operation.command_name(),
+                    operation: properties.name,
                     operation_id: state.operation_id,
-                    criteria: operation.target(),
+                    criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
                 // Boxed, so that operations which need not wait are no larger for those which must.
@@ -232,7 +236,8 @@ impl Executor {
         }
         let mut output = result?;
         if server.is_load_balancer()
-            && let Some(cursor) = O::open_cursor(&mut output)
+            && operation.pin().is_none()
+            && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
         {
             connection.set_check_out_reason(CheckOutReason::Cursor);
             cursor.pin = Some(Pinned(Box::new(connection)));
@@ -246,9 +251,10 @@ impl Executor {
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
         // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
-            && operation.retry() == Retry::Write
-            && operation.expects_reply()
+            && properties.retry == Retry::Write
+            && properties.expects_reply
             && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = match is_retryable {
@@ -257,13 +263,6 @@ impl Executor {
             };
             Failure::at(server, error)
         })
-    }
-
-    /// A random number from 0 to 1, 1 excluded.
-    fn jitter(&self) -> f64 {
-        self.settings
-            .jitter
-            .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
     /// Returns a session that a cursor or the application held to the pool.
@@ -306,9 +305,15 @@ impl Executor {
     }
 }
 
-/// Whether the server forgot who the user of the connection is.
+/// A random number from 0 to 1, 1 excluded.
+fn random_factor() -> f64 {
+    (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The command is then sent again,
+/// whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
+    matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
 /// The connection that a cursor held on to.

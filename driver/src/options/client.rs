@@ -134,10 +134,9 @@ pub struct ClientOptions {
     /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
     /// feature `tracing` nothing is logged.
     pub max_log_document_length: Option<usize>,
-    /// A field of each log message of the client, in tests.
-    pub(crate) log_tag: Option<String>,
-    /// Takes the place of the random factor of the pauses before retries, in tests.
-    pub(crate) jitter: Option<f64>,
+    /// What tests replace in this client.
+    #[cfg(feature = "internals")]
+    pub(crate) overrides: super::overrides::Overrides,
     pub(crate) warnings: Vec<String>,
     /// `authSource`, also where no user is named.
     pub(crate) auth_source: Option<String>,
@@ -200,8 +199,8 @@ impl Default for ClientOptions {
             pool_listener: None,
             sdam_listener: None,
             max_log_document_length: None,
-            log_tag: None,
-            jitter: None,
+            #[cfg(feature = "internals")]
+            overrides: Default::default(),
             warnings: Vec::new(),
             auth_source: None,
             load_balanced_given: false,

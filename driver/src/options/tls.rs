@@ -69,10 +69,7 @@ impl TlsOptions {
         self.certificate_key_file_password = Some(Secret::new(password));
     }
 
-    #[cfg_attr(
-        not(feature = "rustls"),
-        expect(dead_code, reason = "only rustls reads the file that it opens")
-    )]
+    #[cfg(feature = "rustls")]
     pub(crate) fn certificate_key_file_password(&self) -> Option<&str> {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }

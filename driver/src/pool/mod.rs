@@ -15,11 +15,12 @@
 
 mod check_out;
 mod establish;
-mod event_queue;
 mod events;
 mod maintenance;
 mod pooled;
 mod settings;
+#[cfg(any(test, feature = "internals"))]
+mod standalone;
 #[cfg(test)]
 mod tests;
 
@@ -39,14 +40,15 @@ use crate::{
     bson::ObjectId,
     connection::{Connection, ConnectionSettings, Interruption},
     proto::{
-        cmap::{Action, Clear, ConnectionKey, ConnectionPool, Counts, PoolState, Refusal},
+        cmap::{Action, Clear, ConnectionKey, ConnectionPool, PoolState, Refusal},
         description::HelloReply,
         event::PoolEvent,
     },
+    telemetry::EventQueue,
 };
-pub(crate) use event_queue::EventQueue;
+pub(crate) use pooled::CheckOutReason;
 use pooled::PinnedCounters;
-pub use pooled::{CheckOutReason, PooledConnection};
+pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
 
 /// What a pool tells the layer above. Called without any lock of the pool.
@@ -86,19 +88,6 @@ struct State {
 }
 
 impl Pool {
-    /// An empty, paused pool with a background task. Must be called within a tokio runtime, which will run the tasks that
-    /// establish connections. The listener hears of handshakes.
-    pub fn new(
-        address: ServerAddress,
-        settings: PoolSettings,
-        connection: ConnectionSettings,
-        listener: Weak<dyn PoolListener>,
-    ) -> Arc<Self> {
-        let pool = Self::new_without_events(address, settings, connection, listener);
-        pool.settle();
-        pool
-    }
-
     /// Like [`new`](Self::new), without emitting the event: [`settle`](Self::settle) must follow.
     pub fn new_without_events(
         address: ServerAddress,
@@ -132,25 +121,11 @@ impl Pool {
         pool
     }
 
-    /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
-    pub fn ready(self: &Arc<Self>) {
-        self.ready_without_events();
-        self.settle();
-    }
-
     /// Like [`ready`](Self::ready), without its effects: [`settle`](Self::settle) must follow.
     pub fn ready_without_events(self: &Arc<Self>) {
         if self.lock().machine.ready() {
             self.maintenance.notify_one();
         }
-    }
-
-    /// Gives up all connections, or those of one service. Without a service, all requests are refused until
-    /// [`ready`](Self::ready). Connections in use stay usable unless they are to be interrupted; they are closed when they
-    /// come back.
-    pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
-        self.clear_without_events(cause, service_id, interrupt_in_use);
-        self.settle();
     }
 
     /// Like [`clear`](Self::clear), without its effects: [`settle`](Self::settle) must follow.
@@ -195,11 +170,6 @@ impl Pool {
     /// Counts how often the pool, or the service in it, was cleared.
     pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
         self.lock().machine.generation(service_id)
-    }
-
-    /// How many connections and waiting requests there are.
-    pub fn counts(&self) -> Counts {
-        self.lock().machine.counts()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

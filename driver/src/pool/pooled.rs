@@ -9,19 +9,19 @@ use std::{
 };
 
 use super::Pool;
-use crate::{Result, bson::ObjectId, connection::Connection, proto::cmap::ConnectionKey};
+use crate::{Result, connection::Connection, proto::cmap::ConnectionKey};
 
 /// What a connection is in use for, beyond the command that runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckOutReason {
+pub(crate) enum CheckOutReason {
     /// One operation.
     Operation,
     /// A cursor that holds on to it, from one batch to the next.
     Cursor,
     /// A transaction that does so, from one command to the next.
-    #[allow(
-        dead_code,
-        reason = "told by whoever pins connections to transactions, and by tests"
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "transactions do not pin connections yet")
     )]
     Transaction,
 }
@@ -65,7 +65,7 @@ impl PooledConnection {
     }
 
     /// Says what the connection is in use for from now on. Whoever waits in vain for one is told how many are held for what.
-    pub fn set_check_out_reason(&mut self, reason: CheckOutReason) {
+    pub(crate) fn set_check_out_reason(&mut self, reason: CheckOutReason) {
         let before = std::mem::replace(&mut self.reason, reason);
         if let Some(count) = self.pool.pinned.of(before) {
             count.fetch_sub(1, Ordering::Relaxed);
@@ -89,16 +89,6 @@ impl PooledConnection {
     /// The driver's number of the connection: 1 for the first of its pool, then always one more.
     pub fn id(&self) -> u32 {
         self.key.id
-    }
-
-    /// The generation of the pool, or of the service, when the connection was created.
-    pub fn generation(&self) -> u64 {
-        self.key.generation
-    }
-
-    /// The service behind the load balancer, if there is one.
-    pub fn service_id(&self) -> Option<ObjectId> {
-        self.key.service_id
     }
 }
 

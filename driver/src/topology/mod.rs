@@ -145,28 +145,19 @@ impl Topology {
     }
 
     /// The hosts that the deployment consists of now.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    #[cfg(feature = "internals")]
     pub(crate) fn hosts(&self) -> Vec<ServerAddress> {
         self.shared.snapshot.load().servers.keys().cloned().collect()
     }
 
     /// The deployment in words.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    #[cfg(feature = "internals")]
     pub(crate) fn describe(&self) -> String {
         self.shared.snapshot.load().description.to_string()
     }
 
     /// Tells that something of the deployment changed.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    #[cfg(feature = "internals")]
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<()> {
         self.shared.changes.subscribe()
     }

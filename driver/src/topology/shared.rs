@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error, ServerAddress,
     bson::ObjectId,
-    pool::{EventQueue, Pool, PoolListener},
+    pool::{Pool, PoolListener},
     proto::{
         cmap::ConnectionKey,
         description::{HelloReply, ServerDescription, TopologyDescription, TopologyType},
@@ -33,6 +33,7 @@ use crate::{
         server_selection::Criteria,
         srv::SrvPolling,
     },
+    telemetry::EventQueue,
 };
 
 /// See the module of [`Topology`](super::Topology).

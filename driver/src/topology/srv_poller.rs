@@ -11,10 +11,8 @@ use tokio::task::AbortHandle;
 use super::shared::Shared;
 use crate::{
     connection::DnsLookup,
-    proto::{
-        event::{EventListener, SrvPollingProblem},
-        srv::{SrvPolling, SrvRecord},
-    },
+    proto::srv::{SrvPolling, SrvRecord},
+    telemetry::SrvPollingLog,
     types::deadline::Deadline,
 };
 
@@ -27,8 +25,8 @@ pub(crate) struct SrvPollerSettings {
     pub(crate) dns: Arc<dyn DnsLookup>,
     /// Limits one lookup; zero means no limit.
     pub(crate) lookup_timeout: Duration,
-    /// Is told what is wrong with answers; no operation is.
-    pub(crate) listener: Option<EventListener<SrvPollingProblem>>,
+    /// Problems are logged. They fail no operation.
+    pub(crate) log: SrvPollingLog,
 }
 
 /// Starts the poller on the runtime of the deployment. It holds the deployment weakly, and ends when that becomes one whose
@@ -59,24 +57,10 @@ async fn run(topology: Weak<Shared>, mut settings: SrvPollerSettings) {
             problems = scan.problems;
             scan.hosts
         });
-        // Told after the lock is released.
+        // The lock is released: a subscriber may use the client.
         for problem in problems {
-            report(&settings, &topology, &query, problem);
+            settings.log.report(topology.id, &query, &problem);
         }
-    }
-}
-
-fn report(settings: &SrvPollerSettings, topology: &Shared, record: &str, problem: String) {
-    if let Some(listener) = settings
-        .listener
-        .as_ref()
-        .filter(|listener| listener.is_interested())
-    {
-        listener.emit(&SrvPollingProblem {
-            topology_id: topology.id,
-            record: record.to_owned(),
-            problem,
-        });
     }
 }
 

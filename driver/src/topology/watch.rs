@@ -10,8 +10,8 @@ use tokio::sync::{Notify, watch};
 use crate::{
     Error, ErrorKind, ServerAddress,
     bson::{ObjectId, RawDocumentBuf},
-    pool::EventQueue,
     proto::event::SdamEvent,
+    telemetry::EventQueue,
 };
 
 /// Shared by a server's monitor and its handle.

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/odm/tests/strict_lints.rs
-//! The generated code causes no warnings in a crate that denies most lints.
-=======
 //! The generated code has no warnings in crates with strict lints.
->>>>>>> lang-odm:tests/odm/tests/pass/strict_lints.rs
 #![deny(
     warnings,
     missing_docs,

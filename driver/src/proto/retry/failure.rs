@@ -2,30 +2,8 @@
 
 use crate::{
     Error, ErrorKind,
-    error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR},
+    error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR, code},
 };
-
-/// Codes after which a write may be sent again to a server that does not say so itself, and a read to any.
-const RETRYABLE_WRITE_CODES: [i32; 12] = [
-    11600, // InterruptedAtShutdown
-    11602, // InterruptedDueToReplStateChange
-    10107, // NotWritablePrimary
-    13435, // NotPrimaryNoSecondaryOk
-    13436, // NotPrimaryOrSecondary
-    189,   // PrimarySteppedDown
-    91,    // ShutdownInProgress
-    7,     // HostNotFound
-    6,     // HostUnreachable
-    89,    // NetworkTimeout
-    9001,  // SocketException
-    262,   // ExceededTimeLimit
-];
-
-/// Codes after which only a read may be sent again.
-const RETRYABLE_READ_CODES: [i32; 2] = [
-    10058, // LegacyNotPrimary
-    134,   // ReadConcernMajorityNotAvailableYet
-];
 
 /// The command was not sent, for a reason that another try may not meet.
 fn is_before_command(error: &Error) -> bool {
@@ -33,21 +11,20 @@ fn is_before_command(error: &Error) -> bool {
         ErrorKind::Pool(PoolError::Cleared { .. }) => true,
         ErrorKind::Authentication(e) => e
             .refusal()
-            .is_some_and(|refusal| RETRYABLE_WRITE_CODES.contains(&refusal.code)),
+            .is_some_and(|refusal| code::is_retryable_write(refusal.code)),
         _ => false,
     }
 }
 
 /// Whether a read that failed like this may be sent once more.
-pub fn is_retryable_read(error: &Error) -> bool {
+pub(super) fn is_retryable_read(error: &Error) -> bool {
     error.is_network()
         || is_before_command(error)
-        || matches!(error.kind(), ErrorKind::Command(e)
-            if RETRYABLE_WRITE_CODES.contains(&e.code) || RETRYABLE_READ_CODES.contains(&e.code))
+        || matches!(error.kind(), ErrorKind::Command(e) if code::is_retryable_read(e.code))
 }
 
 /// Whether a write with a transaction number that failed like this may be sent once more.
-pub fn is_retryable_write(error: &Error) -> bool {
+pub(super) fn is_retryable_write(error: &Error) -> bool {
     error.contains_label(RETRYABLE_WRITE_ERROR)
 }
 
@@ -61,10 +38,10 @@ pub fn label_write_failure(error: Error) -> Error {
 
 /// Says what to do about a server whose storage cannot tell a second try from the first, in the specification's words.
 pub fn explain_refused_number(error: Error) -> Error {
-    const ILLEGAL_OPERATION: i32 = 20;
     match error.kind() {
         ErrorKind::Command(refusal)
-            if refusal.code == ILLEGAL_OPERATION && refusal.message.starts_with("Transaction numbers") =>
+            if refusal.code == code::ILLEGAL_OPERATION
+                && refusal.message.starts_with("Transaction numbers") =>
         {
             let refusal = CommandError {
                 message: "This MongoDB deployment does not support retryable writes. Please add retryWrites=false to \
@@ -90,7 +67,7 @@ pub struct ReplyCodes {
 /// Puts the label on an error in the reply of a server before 4.4; newer servers do so themselves. What a mongos says about
 /// the write concern does not count: it has retried by then.
 pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
-    let retryable = |code: Option<i32>| code.is_some_and(|code| RETRYABLE_WRITE_CODES.contains(&code));
+    let retryable = |code: Option<i32>| code.is_some_and(code::is_retryable_write);
     let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
     if counts {
         return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);

@@ -38,7 +38,9 @@ pub enum Phase {
 /// An error of a pooled connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplicationError<'a> {
+    /// The error.
     pub error: &'a Error,
+    /// When it occurred.
     pub phase: Phase,
     /// The generation of the connection.
     pub generation: u64,

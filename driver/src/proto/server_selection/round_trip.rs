@@ -15,7 +15,8 @@ pub struct RoundTripTime {
 }
 
 impl RoundTripTime {
-    /// Goes on from an average, without samples.
+    /// Continues from an average, without samples.
+    #[cfg(any(test, feature = "internals"))]
     pub fn from_average(average: Option<Duration>) -> Self {
         Self {
             average,

@@ -5,6 +5,7 @@ mod crc32c;
 mod header;
 mod op_msg;
 mod reply_buffer;
+pub mod sensitive;
 #[cfg(test)]
 pub mod tests;
 mod whole_command;
