@@ -3,6 +3,7 @@
 mod client;
 mod connection_string;
 mod credential;
+mod error;
 #[cfg(feature = "internals")]
 mod overrides;
 mod proxy;

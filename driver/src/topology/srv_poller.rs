@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use super::shared::Shared;
 use crate::{
     connection::DnsLookup,
-    proto::srv::{SrvPolling, SrvRecord},
+    proto::srv::{SrvError, SrvPolling, SrvRecord},
     telemetry::SrvPollingLog,
     types::deadline::Deadline,
 };
@@ -59,15 +59,17 @@ async fn run(topology: Weak<Shared>, mut settings: SrvPollerSettings) {
         });
         // The lock is released: a subscriber may use the client.
         for problem in problems {
-            settings.log.report(topology.id, &query, &problem);
+            settings.log.report(topology.id, &query, &problem.to_string());
         }
     }
 }
 
-async fn ask(settings: &SrvPollerSettings, query: &str) -> Result<Vec<SrvRecord>, String> {
+async fn ask(settings: &SrvPollerSettings, query: &str) -> Result<Vec<SrvRecord>, SrvError> {
     let deadline = Deadline::after(Some(settings.lookup_timeout));
     match deadline.run(settings.dns.srv(query)).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer for {query} in time")),
+        Ok(answer) => answer.map_err(|error| SrvError::Lookup(error.to_string())),
+        Err(_) => Err(SrvError::NoAnswer {
+            query: query.to_owned(),
+        }),
     }
 }

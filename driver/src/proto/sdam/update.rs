@@ -1,10 +1,11 @@
 //! The table of the specification: topology type by server type.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use super::compare_topology_versions;
 use crate::{
     ServerAddress,
+    bson::ObjectId,
     proto::{
         description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
         handshake::{MAX_WIRE_VERSION, MIN_WIRE_VERSION},
@@ -128,7 +129,7 @@ impl Update<'_> {
             return;
         }
         if let Err(why) = self.accept_election(server) {
-            self.replace(stale(server, why));
+            self.replace(stale(server, why.to_string()));
             self.check_if_has_primary();
             return;
         }
@@ -142,15 +143,14 @@ impl Update<'_> {
     }
 
     /// Takes over the primary's election id and set version, unless they are older than what was seen.
-    fn accept_election(&mut self, server: &ServerDescription) -> Result<(), String> {
+    fn accept_election(&mut self, server: &ServerDescription) -> Result<(), StalePrimary> {
         let topology = &mut *self.topology;
         let (election, version) = (server.election_id(), server.set_version());
         let refuse = |topology: &TopologyDescription| {
-            Err(format!(
-                "primary marked stale due to electionId/setVersion mismatch, ({election:?}, {version:?}) is stale compared \
-                 to ({:?}, {:?})",
-                topology.max_election_id, topology.max_set_version
-            ))
+            Err(StalePrimary {
+                found: (election, version),
+                newest: (topology.max_election_id, topology.max_set_version),
+            })
         };
         if server.max_wire_version() >= Some(17) {
             // `None` is less than every value, as the specification wants.
@@ -223,6 +223,23 @@ impl Update<'_> {
 
     fn remove(&mut self, address: &ServerAddress) {
         self.topology.servers.remove(address);
+    }
+}
+
+/// The `(electionId, setVersion)` of a primary is older than the newest one seen.
+#[derive(Debug)]
+struct StalePrimary {
+    found: (Option<ObjectId>, Option<i64>),
+    newest: (Option<ObjectId>, Option<i64>),
+}
+
+impl fmt::Display for StalePrimary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "primary marked stale due to electionId/setVersion mismatch, {:?} is stale compared to {:?}",
+            self.found, self.newest
+        )
     }
 }
 

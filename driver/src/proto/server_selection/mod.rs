@@ -13,7 +13,7 @@ use std::{fmt, time::Duration};
 use crate::{
     ServerAddress,
     proto::description::{TopologyDescription, TopologyType},
-    types::read_preference::ReadPreference,
+    types::read_preference::{InvalidReadPreference, ReadPreference},
 };
 
 /// Where an operation may run.
@@ -47,16 +47,44 @@ pub fn validate(
     topology: &TopologyDescription,
     criteria: Criteria<'_>,
     heartbeat_frequency: Duration,
-) -> Result<(), String> {
+) -> Result<(), InvalidCriteria> {
     let (Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)) = criteria else {
         return Ok(());
     };
-    preference.validate()?;
+    preference.validate().map_err(InvalidCriteria::ReadPreference)?;
     match (topology.kind, preference.max_staleness) {
         (TopologyType::ReplicaSetNoPrimary | TopologyType::ReplicaSetWithPrimary, Some(bound)) => {
             validate_max_staleness(bound, heartbeat_frequency)
         }
         _ => Ok(()),
+    }
+}
+
+/// Why no server can ever be suitable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidCriteria {
+    /// The read preference contradicts itself.
+    ReadPreference(InvalidReadPreference),
+    /// `maxStalenessSeconds` is too small (Max Staleness, "Minimum maxStalenessSeconds value").
+    MaxStaleness {
+        /// `maxStalenessSeconds`.
+        given: Duration,
+        /// The least value.
+        smallest: Duration,
+    },
+}
+
+impl fmt::Display for InvalidCriteria {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadPreference(error) => error.fmt(f),
+            Self::MaxStaleness { given, smallest } => write!(
+                f,
+                "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
+                given.as_secs(),
+                smallest.as_secs()
+            ),
+        }
     }
 }
 

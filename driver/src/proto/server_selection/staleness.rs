@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::InvalidCriteria;
 use crate::proto::description::{ServerDescription, ServerType, TopologyDescription};
 
 /// A primary writes at least this often.
@@ -10,16 +11,18 @@ const IDLE_WRITE_PERIOD: Duration = Duration::from_secs(10);
 const SMALLEST: Duration = Duration::from_secs(90);
 
 /// Refuses a bound that would rule out secondaries which are up to date.
-pub(super) fn validate_max_staleness(bound: Duration, heartbeat_frequency: Duration) -> Result<(), String> {
+pub(super) fn validate_max_staleness(
+    bound: Duration,
+    heartbeat_frequency: Duration,
+) -> Result<(), InvalidCriteria> {
     let smallest = SMALLEST.max(heartbeat_frequency + IDLE_WRITE_PERIOD);
     if bound >= smallest {
         return Ok(());
     }
-    Err(format!(
-        "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
-        bound.as_secs(),
-        smallest.as_secs()
-    ))
+    Err(InvalidCriteria::MaxStaleness {
+        given: bound,
+        smallest,
+    })
 }
 
 /// Whether the member's estimated lag is within the bound. Everything but a secondary is; a member whose last write is
