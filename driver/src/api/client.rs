@@ -1,17 +1,15 @@
 //! The entry: a client of one deployment.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
-    Database, Environment, ListDatabaseNames, ListDatabases, StartSession, database::Concerns,
-    resolve::check_resolved, settings,
+    Database, Environment, StartSession, command::EndSessions, database::Concerns, resolve::check_resolved,
+    settings,
 };
 use crate::{
     Error, Result,
-    bson::{Bson, Document, doc},
     connection::SharedMetadata,
     execution::Executor,
-    operation::run_command::RunCommand,
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,
@@ -181,16 +179,6 @@ impl Client {
         StartSession::new(self)
     }
 
-    /// Lists the databases with their sizes.
-    pub fn list_databases(&self) -> ListDatabases<'_> {
-        ListDatabases::new(self)
-    }
-
-    /// Lists the names of the databases.
-    pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
-        ListDatabaseNames::new(self)
-    }
-
     /// Ends the client for all its clones: unused sessions are ended on the server, connections are closed, monitors stop.
     /// Operations begun later, and those that wait for a connection, fail with
     /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or [`ErrorKind::Pool`](crate::ErrorKind::Pool); those that were
@@ -227,26 +215,9 @@ async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
             if !executor.has_server(PRIMARY_PREFERRED) {
                 return;
             }
-            let ids: Vec<Bson> = batch
-                .iter()
-                .map(|id| Bson::Document(session_document(*id)))
-                .collect();
-            let Ok(command) = crate::bson::to_raw_document(&doc! { "endSessions": ids }) else {
-                return;
-            };
-            let mut operation = RunCommand {
-                database: "admin",
-                command: &command,
-                read_preference: PRIMARY_PREFERRED,
-                implicit_session: false,
-                reply: PhantomData::<fn() -> Document>,
-            };
+            let mut operation = EndSessions { ids: batch };
             let _ = executor.run(&mut operation).await;
         }
     };
     let _ = deadline.run(all).await;
-}
-
-fn session_document(id: [u8; 16]) -> Document {
-    doc! { "id": crate::bson::Uuid::from_bytes(id) }
 }

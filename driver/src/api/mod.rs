@@ -1,8 +1,8 @@
 //! What applications call: handles and fluent actions.
 
-mod action;
 mod client;
 mod collection;
+pub(crate) mod command;
 mod cursor;
 mod database;
 #[cfg(not(feature = "internals"))]
@@ -13,27 +13,7 @@ mod environment;
 mod resolve;
 mod session;
 mod settings;
-mod write_model;
 
-pub use action::{
-    aggregate::Aggregate,
-    bulk_write::BulkWrite,
-    count::{CountDocuments, EstimatedDocumentCount},
-    create::CreateCollection,
-    delete::Delete,
-    distinct::Distinct,
-    drop::{DropCollection, DropDatabase, DropIndex},
-    find::{Find, FindOne},
-    find_and_modify::FindOneAnd,
-    indexes::{CreateIndex, CreateIndexes, ListIndexNames, ListIndexes},
-    insert::{InsertMany, InsertOne},
-    list::{ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases},
-    modify::{ModifyCollection, RenameCollection},
-    run_command::RunCommand,
-    run_cursor_command::RunCursorCommand,
-    search_indexes::{CreateSearchIndex, CreateSearchIndexes, DropSearchIndex, UpdateSearchIndex},
-    update::{IntoUpdate, Update, UpdateModification},
-};
 pub use client::Client;
 pub use collection::Collection;
 pub use cursor::Cursor;
@@ -43,4 +23,3 @@ use environment::Environment;
 #[cfg(feature = "internals")]
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
-pub use write_model::WriteModel;

@@ -25,7 +25,7 @@ use std::{
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     error::code,
-    operation::{Operation, Pinned, Retry},
+    operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
         event::{CommandEvent, EventListener},
@@ -116,7 +116,7 @@ impl Executor {
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> Result<O::Output> {
-        if let Some(concern) = operation.write_concern() {
+        if let Some(concern) = operation.properties().write_concern {
             concern.validate().map_err(Error::invalid_argument)?;
         }
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
@@ -124,7 +124,7 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
-                    match O::open_cursor(&mut output) {
+                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
                         Some(cursor) => {
                             cursor.session = state.session.take();
                             cursor.operation_id = operation_id;
@@ -141,8 +141,9 @@ impl Executor {
             // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
             // when its connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
-                let repeatable = operation.retry() != Retry::No;
-                RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
+                let properties = operation.properties();
+                let repeatable = properties.retry != Retry::No;
+                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
             });
             match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
@@ -168,13 +169,14 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.target(), &state.avoid) {
+        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
             Some(server) => server,
             None => {
+                let properties = operation.properties();
                 let wanted = Wanted {
-                    operation: operation.command_name(),
+                    operation: properties.name,
                     operation_id: state.operation_id,
-                    criteria: operation.target(),
+                    criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
                 // Boxed, so that operations which need not wait are no larger for those which must.
@@ -183,8 +185,8 @@ impl Executor {
         };
         // Asked once for connection and session: the clock costs as much as a part of the work.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take).and_then(unpin) {
-            Some(connection) => (connection, true),
+        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
+            Some(connection) => (*connection, true),
             None => match server.try_check_out(now) {
                 Some(connection) => (connection, false),
                 None => {
@@ -228,16 +230,17 @@ impl Executor {
         });
         if is_pinned {
             if let Some(place) = operation.pin() {
-                *place = Some(Pinned(Box::new(connection)));
+                *place = Some(Box::new(connection));
             }
             return result;
         }
         let mut output = result?;
         if server.is_load_balancer()
-            && let Some(cursor) = O::open_cursor(&mut output)
+            && operation.pin().is_none()
+            && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
         {
             connection.set_check_out_reason(CheckOutReason::Cursor);
-            cursor.pin = Some(Pinned(Box::new(connection)));
+            cursor.pin = Some(Box::new(connection));
         }
         Ok(output)
     }
@@ -248,9 +251,10 @@ impl Executor {
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
         // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
-            && operation.retry() == Retry::Write
-            && operation.expects_reply()
+            && properties.retry == Retry::Write
+            && properties.expects_reply
             && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = match is_retryable {
@@ -310,11 +314,6 @@ fn random_factor() -> f64 {
 /// whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
-}
-
-/// The connection that a cursor held on to.
-fn unpin(pinned: Pinned) -> Option<PooledConnection> {
-    pinned.0.downcast().ok().map(|connection| *connection)
 }
 
 /// What the attempts of one operation share.

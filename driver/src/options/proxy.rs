@@ -148,7 +148,7 @@ mod tests {
         assert!(refusal(Proxy::new("h:1080")).contains("proxyPort"));
         let mut nowhere = Proxy::new("h");
         nowhere.port = Some(0);
-        assert!(refusal(nowhere).contains("between 1 and 65535"));
+        assert!(refusal(nowhere).contains("from 1 to 65535"));
         assert!(refusal(Proxy::new("h").with_password("p")).contains("go together"));
         assert!(refusal(with_login("u", "")).contains("go together"));
         let long = refusal(with_login("u", &"s3cr3t".repeat(50)));

@@ -282,9 +282,12 @@ mod tests {
             ("mongodb://u@h/?authMechanism=GSSAPI&authSource=x", "$external"),
             (
                 "mongodb://u:p@h/?authMechanism=MONGODB-X509",
-                "without a password",
+                "must not have a password",
             ),
-            ("mongodb://u@h/?authMechanism=MONGODB-AWS", "without a user name"),
+            (
+                "mongodb://u@h/?authMechanism=MONGODB-AWS",
+                "must not have a user name",
+            ),
             (
                 "mongodb://u:p@h/?authMechanismProperties=SERVICE_NAME:x",
                 "no property SERVICE_NAME",

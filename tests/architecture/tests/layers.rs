@@ -1,21 +1,21 @@
-//! Who may import whom.
+//! Which modules may import which.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use marula_architecture_tests::{Source, imports_of, root_exports, sources_of};
 
-/// The driver's rooms, from the ground up: a room may use those before it.
+/// The top-level modules of the driver, lowest layer first: a module may import those before it.
 const DRIVER: [&str; 13] = [
     "bson",
     "types",
     "error",
     "proto",
     "options",
-    "operation",
     "telemetry",
     "connection",
     "pool",
     "topology",
+    "operation",
     "execution",
     "api",
     "internals",
@@ -24,10 +24,10 @@ const DRIVER: [&str; 13] = [
 /// The derives: expand → model → parse → diagnostics.
 const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
 
-/// Rooms that only point at others: what macros emit paths into, and what applications import.
-const SIGNPOSTS: [&str; 2] = ["__private_v1", "prelude"];
+/// Modules of re-exports: what macros emit paths into, and what applications import.
+const REEXPORTS: [&str; 2] = ["__private_v1", "prelude"];
 
-/// Machines that must not know one another.
+/// Machines that must not import each other.
 const APART: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
 
 fn crate_root(sources: &[Source]) -> &Source {
@@ -37,7 +37,7 @@ fn crate_root(sources: &[Source]) -> &Source {
         .expect("a crate has a root")
 }
 
-/// Every import between two top-level rooms: (from, to, where).
+/// Every import between two top-level modules: (from, to, where).
 fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
     let exports = root_exports(crate_root(sources));
     let mut found = Vec::new();
@@ -64,12 +64,12 @@ fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
 }
 
 fn upward(folder: &str, layers: &[&str]) -> Vec<String> {
-    let level = |room: &str| layers.iter().position(|layer| *layer == room);
+    let level = |module: &str| layers.iter().position(|layer| *layer == module);
     crossings(&sources_of(folder))
         .into_iter()
         .filter(|(from, to, _)| match (level(from), level(to)) {
             (Some(from), Some(to)) => to > from,
-            // A room nobody placed is a mistake of its own.
+            // A module without a layer is an error.
             (None, _) => true,
             (_, None) => false,
         })
@@ -88,23 +88,23 @@ fn the_macros_import_downwards_only() {
 }
 
 #[test]
-fn every_room_of_the_driver_has_a_place() {
-    let rooms: BTreeSet<String> = sources_of("driver/src")
+fn every_module_of_the_driver_has_a_layer() {
+    let modules: BTreeSet<String> = sources_of("driver/src")
         .into_iter()
         .filter_map(|s| s.module.first().cloned())
         .collect();
-    let placed: BTreeSet<String> = DRIVER.iter().map(|room| (*room).to_owned()).collect();
-    assert_eq!(rooms, placed);
+    let placed: BTreeSet<String> = DRIVER.iter().map(|module| (*module).to_owned()).collect();
+    assert_eq!(modules, placed);
 }
 
 #[test]
-fn machines_do_not_know_one_another() {
+fn machines_do_not_import_each_other() {
     let mut wrong = Vec::new();
     for source in sources_of("driver/src/proto") {
-        let Some(room) = source
+        let Some(module) = source
             .module
             .first()
-            .filter(|room| APART.contains(&room.as_str()))
+            .filter(|module| APART.contains(&module.as_str()))
             .cloned()
         else {
             continue;
@@ -113,24 +113,24 @@ fn machines_do_not_know_one_another() {
         for import in imports_of(&source) {
             if let [proto, other, ..] = import.path.as_slice()
                 && proto == "proto"
-                && *other != room
+                && *other != module
                 && APART.contains(&other.as_str())
             {
-                wrong.push(format!("{}:{}: {room} uses {other}", source.path, import.line));
+                wrong.push(format!("{}:{}: {module} uses {other}", source.path, import.line));
             }
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// The rooms of `proto` form no cycle, nor do those of the packages that applications depend on.
+/// The modules of `proto` form no cycle, nor do those of the packages that applications depend on.
 #[test]
-fn no_package_has_a_cycle_of_rooms() {
+fn no_package_has_a_cycle_of_modules() {
     for folder in ["driver/src", "macros/src", "odm/src"] {
         let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
             .into_iter()
             .map(|(from, to, _)| (from, to))
-            .filter(|(from, _)| !SIGNPOSTS.contains(&from.as_str()))
+            .filter(|(from, _)| !REEXPORTS.contains(&from.as_str()))
             .collect();
         assert_eq!(cycle(&edges), None, "{folder} has a cycle");
     }
@@ -166,7 +166,7 @@ fn cycle(edges: &BTreeSet<(String, String)>) -> Option<BTreeSet<String>> {
 }
 
 #[test]
-fn only_the_api_sees_all_options_of_a_client() {
+fn only_the_api_imports_client_options() {
     let mut seen = BTreeMap::new();
     for source in sources_of("driver/src") {
         for import in imports_of(&source) {
@@ -175,16 +175,12 @@ fn only_the_api_sees_all_options_of_a_client() {
             }
         }
     }
-    let allowed = [
-        "driver/src/api/",
-        "driver/src/internals.rs",
-        "driver/src/options/",
-    ];
+    let allowed = ["driver/src/api/", "driver/src/internals", "driver/src/options/"];
     seen.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
     assert_eq!(seen, BTreeMap::new());
 }
 
-/// The product never depends on a driver of others, and the test server on none at all.
+/// The published packages do not depend on the crate `mongodb`, and the test server depends on no driver.
 #[test]
 fn packages_depend_on_what_they_may() {
     let manifest = |package: &str| {
@@ -210,15 +206,15 @@ fn packages_depend_on_what_they_may() {
     ] {
         assert!(
             !names(&manifest(package)).contains("mongodb"),
-            "{package} depends on a driver of others"
+            "{package} depends on the crate mongodb"
         );
     }
     assert!(
         !names(&manifest("tests/server")).contains("marula-driver"),
-        "the test server is to be independent"
+        "the test server must not depend on the driver"
     );
     assert!(
         !names(&manifest("driver")).contains("marula"),
-        "the driver knows nothing of the ODM"
+        "the driver must not depend on the ODM"
     );
 }

@@ -5,12 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{super::Client, pace::Pace};
+use super::{
+    super::{
+        Client,
+        command::{GetMore, KillCursors},
+    },
+    pace::Pace,
+};
 use crate::{
-    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
-    bson::Bson,
-    execution::ExplicitSession,
-    operation::{Pinned, cursor::CursorReply, get_more::GetMore, kill_cursors::KillCursors},
+    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
+    execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
     proto::session::ServerSession,
 };
 
@@ -248,7 +252,7 @@ struct Remains {
     explicit: Option<Arc<ExplicitSession>>,
     operation_id: i64,
     is_pinned: bool,
-    pin: Option<Pinned>,
+    pin: Option<Box<PooledConnection>>,
     in_background: bool,
 }
 

@@ -9,9 +9,7 @@ use crate::{
     bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
     proto::session::ReadTime,
     types::{
-        collation::Collation,
         concern::{Acknowledgment, ReadConcern, WriteConcern},
-        hint::Hint,
         read_preference::ReadPreference,
         server_api::ServerApi,
     },
@@ -84,38 +82,18 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// `collation`, if given.
-    pub fn collation(&mut self, value: Option<&Collation>) {
-        if let Some(value) = value {
-            self.serialize("collation", value);
-        }
-    }
-
-    /// `hint`, if given: the name of an index, or its keys.
-    pub fn hint(&mut self, value: Option<&Hint>) {
-        match value {
-            None => {}
-            Some(Hint::Name(name)) => self.str("hint", name),
-            Some(Hint::Keys(keys)) => self.serialize("hint", keys),
-        }
-    }
-
     /// `maxTimeMS`, in whole milliseconds, at least 1. A duration of zero is sent as 0: "no limit",
     /// which overrides the cluster parameter `defaultMaxTimeMS`.
     pub fn max_time(&mut self, value: Option<Duration>) {
-        match value {
-            Some(Duration::ZERO) => self.i64("maxTimeMS", 0),
-            _ => self.max_await_time(value),
+        if let Some(value) = value {
+            self.i64("maxTimeMS", max_time_millis(value));
         }
     }
 
     /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at
     /// least 1: 0 would mean "no limit".
     pub fn max_await_time(&mut self, value: Option<Duration>) {
-        if let Some(value) = value {
-            let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
-            self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
-        }
+        self.max_time(value.map(|value| value.max(Duration::from_millis(1))));
     }
 
     /// `readConcern`. Not written if it is the server's default and the session adds nothing.
@@ -202,6 +180,16 @@ impl<'b> CommandBuilder<'b> {
         self.writer.end(self.body);
         self.writer.finish()
     }
+}
+
+/// The value of `maxTimeMS`: whole milliseconds, at least 1. Zero is sent as 0, which means "no limit" and takes precedence over
+/// the cluster parameter `defaultMaxTimeMS`.
+pub fn max_time_millis(value: Duration) -> i64 {
+    if value.is_zero() {
+        return 0;
+    }
+    let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
+    millis.clamp(1, i64::from(i32::MAX))
 }
 
 /// A field with an array of documents.

@@ -127,6 +127,11 @@ impl HelloReply {
         self.max_wire_version >= 13
     }
 
+    /// Server 8.2 or newer.
+    pub fn is_8_2(&self) -> bool {
+        self.max_wire_version >= 27
+    }
+
     /// A mongos.
     pub fn is_mongos(&self) -> bool {
         self.msg.as_deref() == Some("isdbgrid")

@@ -64,25 +64,16 @@ impl fmt::Display for InvalidSessionOptions {
     }
 }
 
-/// Commands of an open cursor. They have no read concern.
-const CURSOR_COMMANDS: [&str; 2] = ["getMore", "killCursors"];
-
-/// Reads that are sent with `afterClusterTime` in a causally consistent session.
-const READS: [&str; 4] = ["find", "aggregate", "count", "distinct"];
-
-/// Writes that are sent with `afterClusterTime` in a causally consistent session.
-const CAUSAL_WRITES: [&str; 10] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "bulkWrite",
-    "create",
-    "createIndexes",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-];
+/// What a command's read concern may say about time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadTimeRule {
+    /// Nothing: the command has no read concern, since it continues a cursor.
+    None,
+    /// The snapshot of a snapshot session. The server knows which commands can read from one.
+    SnapshotOnly,
+    /// Also `afterClusterTime`, in a causally consistent session.
+    Causal,
+}
 
 /// What a session adds to the read concern of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,20 +162,17 @@ impl SessionState {
         self.snapshot_time
     }
 
-    /// What the session adds to the read concern of this command. Every command of a snapshot
-    /// session reads from the snapshot, since only the server knows which commands support it; only
-    /// those of an open cursor have no read concern. `has_clock`: the server gossips the cluster
-    /// time.
-    pub fn read_time_for(&self, command: &str, has_clock: bool) -> Option<ReadTime> {
-        if CURSOR_COMMANDS.contains(&command) {
+    /// What the session adds to the read concern of a command with this rule. `has_clock`: the server gossips the cluster time.
+    pub fn read_time(&self, rule: ReadTimeRule, has_clock: bool) -> Option<ReadTime> {
+        if rule == ReadTimeRule::None {
             return None;
         }
         if self.options.snapshot {
             return Some(ReadTime::Snapshot(self.snapshot_time));
         }
-        let ordered = has_clock && (READS.contains(&command) || CAUSAL_WRITES.contains(&command));
+        let is_ordered = has_clock && rule == ReadTimeRule::Causal;
         self.operation_time
-            .filter(|_| ordered && self.options.is_causal())
+            .filter(|_| is_ordered && self.options.is_causal())
             .map(ReadTime::After)
     }
 
@@ -276,25 +264,28 @@ mod tests {
     #[test]
     fn a_causal_session_reads_after_its_newest_operation() {
         let mut session = state(SessionOptions::default());
-        assert_eq!(session.read_time_for("find", true), None, "nothing happened yet");
+        assert_eq!(
+            session.read_time(ReadTimeRule::Causal, true),
+            None,
+            "nothing happened yet"
+        );
         session.advance_operation_time(time(5));
         session.advance_operation_time(time(3));
         let after = Some(ReadTime::After(time(5)));
-        for (command, has_clock, expected) in [
-            ("find", true, after),
-            ("insert", true, after),
-            ("find", false, None),
-            ("getMore", true, None),
-            ("listCollections", true, None),
+        for (rule, has_clock, expected) in [
+            (ReadTimeRule::Causal, true, after),
+            (ReadTimeRule::Causal, false, None),
+            (ReadTimeRule::None, true, None),
+            (ReadTimeRule::SnapshotOnly, true, None),
         ] {
-            assert_eq!(session.read_time_for(command, has_clock), expected, "{command}");
+            assert_eq!(session.read_time(rule, has_clock), expected, "{rule:?}");
         }
         let mut session = state(SessionOptions {
             causal_consistency: Some(false),
             ..SessionOptions::default()
         });
         session.advance_operation_time(time(5));
-        assert_eq!(session.read_time_for("find", true), None);
+        assert_eq!(session.read_time(ReadTimeRule::Causal, true), None);
     }
 
     #[test]
@@ -304,14 +295,14 @@ mod tests {
             ..SessionOptions::default()
         });
         assert_eq!(
-            session.read_time_for("ping", false),
+            session.read_time(ReadTimeRule::SnapshotOnly, false),
             Some(ReadTime::Snapshot(None))
         );
-        assert_eq!(session.read_time_for("getMore", false), None);
+        assert_eq!(session.read_time(ReadTimeRule::None, false), None);
         session.fix_snapshot(time(7));
         session.fix_snapshot(time(9));
         let fixed = Some(ReadTime::Snapshot(Some(time(7))));
-        assert_eq!(session.read_time_for("find", true), fixed);
+        assert_eq!(session.read_time(ReadTimeRule::Causal, true), fixed);
     }
 
     #[test]

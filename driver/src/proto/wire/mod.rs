@@ -9,6 +9,7 @@ mod error;
 mod header;
 mod op_msg;
 mod reply_buffer;
+pub mod sensitive;
 #[cfg(test)]
 pub(crate) mod tests;
 mod whole_command;
