@@ -149,8 +149,8 @@ mod tests {
         let mut nowhere = Proxy::new("h");
         nowhere.port = Some(0);
         assert!(refusal(nowhere).contains("from 1 to 65535"));
-        assert!(refusal(Proxy::new("h").with_password("p")).contains("go together"));
-        assert!(refusal(with_login("u", "")).contains("go together"));
+        assert!(refusal(Proxy::new("h").with_password("p")).contains("must both be given"));
+        assert!(refusal(with_login("u", "")).contains("must both be given"));
         let long = refusal(with_login("u", &"s3cr3t".repeat(50)));
         assert!(
             long.contains("proxyPassword") && !long.contains("s3cr3t"),

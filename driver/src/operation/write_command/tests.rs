@@ -106,7 +106,11 @@ fn write(command: &mut Command<'_, '_>, server: &HelloReply, own_fields: bool) -
 fn only_what_the_command_holds_decides_about_its_retry() {
     let statements = [statement(false, 1), statement(false, 1), statement(true, 1)];
     with_command(&statements, true, |mut command| {
-        assert_eq!(command.properties().retry, Retry::No, "one command holds all three");
+        assert_eq!(
+            command.properties().retry,
+            Retry::No,
+            "one command holds all three"
+        );
         command.prepare(&server(48_000_000, 2));
         assert_eq!((command.properties().retry, command.count), (Retry::Write, 2));
         command.prepare(&server(48_000_000, 3));
