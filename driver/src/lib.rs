@@ -55,6 +55,7 @@ pub mod options {
     mod client;
     mod connection_string;
     mod credential;
+    mod error;
     #[cfg(feature = "internals")]
     mod overrides;
     mod proxy;

@@ -112,20 +112,20 @@ impl Error {
         }))
     }
 
-    pub(crate) fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::InvalidArgument(message.into()))
+    pub(crate) fn invalid_argument(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::InvalidArgument(message.to_string()))
     }
 
-    pub(crate) fn connection_string(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::ConnectionString(message.into()))
+    pub(crate) fn connection_string(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::ConnectionString(message.to_string()))
     }
 
-    pub(crate) fn dns(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Dns(message.into()))
+    pub(crate) fn dns(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Dns(message.to_string()))
     }
 
-    pub(crate) fn protocol(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Protocol(message.into()))
+    pub(crate) fn protocol(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Protocol(message.to_string()))
     }
 
     pub(crate) fn invalid_reply(message: impl Into<String>) -> Self {

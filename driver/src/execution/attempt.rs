@@ -1,4 +1,4 @@
-//! One try of an operation on one connection.
+//! One attempt of an operation on one connection.
 
 use std::{ops::Range, time::Instant};
 
@@ -21,7 +21,7 @@ use crate::{
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
 
-/// How deep documents are nested at most.
+/// The maximum nesting depth of documents that the server accepts.
 const CHECKED_LEVELS: usize = 200;
 
 /// What is decided before the command is written.
@@ -98,7 +98,7 @@ impl<'a> Attempt<'a> {
             return Ok(attempt);
         }
         let timeout = server.session_timeout(hello);
-        // An unacknowledged write has no session: nobody would notice the server forgetting it.
+        // Unacknowledged writes have no session (Driver Sessions, "Unacknowledged Writes").
         if timeout.is_none()
             || !matches!(properties.implicit_session, ImplicitSession::FromPool)
             || !properties.expects_reply
@@ -120,7 +120,7 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Whether the server will know a second try of the command from the first.
+    /// Whether the command has a transaction number.
     pub(super) fn is_numbered(&self) -> bool {
         self.transaction_number.is_some()
     }
@@ -156,7 +156,7 @@ impl<'a> Attempt<'a> {
         let bytes = connection.reply(body.clone());
         let reply = match Reply::scan(bytes) {
             Ok(reply) => reply,
-            // The body is no BSON document, so nothing else that comes from this connection can be trusted.
+            // The body is not a BSON document, so nothing else from this connection can be trusted.
             Err(error) => {
                 let error = connection.fail(error);
                 CommandMonitor::failed(monitor, &error);
@@ -188,7 +188,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Sends what was written. Returns where the reply's body lies, if one is expected.
+    /// Sends the request. Returns the range of the body of the reply, if one is expected.
     async fn exchange(
         &self,
         expects_reply: bool,

@@ -1,5 +1,5 @@
-//! Runs an operation: picks a server, a connection and a session, sends the command, reads the reply, and sends it again
-//! where the specifications allow.
+//! Runs operations: selects a server, checks out a connection, chooses a session, sends the
+//! command, reads the reply, and retries.
 
 mod attempt;
 mod cluster_clock;
@@ -25,7 +25,7 @@ use std::{
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     error::code,
-    operation::{Operation, Pinned, Retry, cursor::CursorReply},
+    operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
         event::{CommandEvent, EventListener},
@@ -44,29 +44,29 @@ pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
 
-/// What the executor needs of the client's options.
+/// The options of the executor.
 #[derive(Clone, Debug)]
 pub(crate) struct ExecutionSettings {
     pub(crate) retry: RetryOptions,
-    /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
+    /// `enableOverloadRetargeting`: whether a retry after an overload error prefers another member.
     pub(crate) overload_retargeting: bool,
     pub(crate) jitter: Jitter,
-    /// Every command carries it.
+    /// Sent with every command.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     pub(crate) selection_log: SelectionLog,
-    /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
+    /// `socketTimeoutMS`: the time limit of a reply. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
 }
 
-/// Everything a client shares between its operations.
+/// The state that all operations of a client share.
 #[derive(Debug)]
 pub(crate) struct Executor {
     topology: Arc<Topology>,
     settings: ExecutionSettings,
     sessions: SessionPool,
     clock: ClusterClock,
-    /// Counts operations, for the events of their commands.
+    /// The next `operationId` of command events.
     operations: AtomicI64,
 }
 
@@ -85,7 +85,7 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` to its end, in a session of its own.
+    /// Runs `operation` in an implicit session.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the pool otherwise. The
     /// operation's own session is not returned to the session pool.
@@ -138,8 +138,8 @@ impl Executor {
             if failure.error.is_network() {
                 state.mark_dirty();
             }
-            // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
-            // when its connection is known.
+            // Created here: which statements the command of a bulk write holds, and so whether it
+            // is retryable, is decided when the connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
                 let properties = operation.properties();
                 let repeatable = properties.retry != Retry::No;
@@ -163,7 +163,8 @@ impl Executor {
         }
     }
 
-    /// One try: selection, check-out, command. Everything it took is given back before it returns.
+    /// One attempt: server selection, check-out, command. Resources are returned before it
+    /// completes.
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
@@ -179,18 +180,20 @@ impl Executor {
                     criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
-                // Boxed, so that operations which need not wait are no larger for those which must.
+                // Boxed to keep the future of an operation that need not wait small.
                 Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
             }
         };
-        // Asked once for connection and session: the clock costs as much as a part of the work.
+        // Read once for connection and session: reading the clock is a measurable part of an
+        // operation.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take).and_then(unpin) {
-            Some(connection) => (connection, true),
+        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
+            Some(connection) => (*connection, true),
             None => match server.try_check_out(now) {
                 Some(connection) => (connection, false),
                 None => {
-                    // Boxed, so that operations which find an idle connection are no larger for those which wait.
+                    // Boxed to keep the future of an operation that finds an available connection
+                    // small.
                     let connection = Box::pin(self.check_out(operation, &server)).await?;
                     now = Instant::now();
                     (connection, false)
@@ -199,7 +202,8 @@ impl Executor {
         };
         let result = 'done: {
             let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
-                // Sent without the number of the first try, the write could be done twice.
+                // Without the transaction number of the first attempt, the write could be executed
+                // twice.
                 Ok(attempt) if state.number.is_some() && !attempt.is_numbered() => {
                     break 'done Err(Error::unsupported("retryable writes on this server"));
                 }
@@ -230,7 +234,7 @@ impl Executor {
         });
         if is_pinned {
             if let Some(place) = operation.pin() {
-                *place = Some(Pinned(Box::new(connection)));
+                *place = Some(Box::new(connection));
             }
             return result;
         }
@@ -240,7 +244,7 @@ impl Executor {
             && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
         {
             connection.set_check_out_reason(CheckOutReason::Cursor);
-            cursor.pin = Some(Pinned(Box::new(connection)));
+            cursor.pin = Some(Box::new(connection));
         }
         Ok(output)
     }
@@ -250,7 +254,7 @@ impl Executor {
         operation: &O,
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
-        // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        // Only retryable writes are labelled (Retryable Writes specification).
         let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
             && properties.retry == Retry::Write
@@ -292,7 +296,7 @@ impl Executor {
         }
     }
 
-    /// Whether some server could take such a read at once.
+    /// Whether a server is suitable for such a read now.
     pub(crate) fn has_server(&self, preference: &ReadPreference) -> bool {
         self.topology
             .try_select(Criteria::Read(preference), &[])
@@ -316,25 +320,20 @@ fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
-/// The connection that a cursor held on to.
-fn unpin(pinned: Pinned) -> Option<PooledConnection> {
-    pinned.0.downcast().ok().map(|connection| *connection)
-}
-
 /// What the attempts of one operation share.
 struct OperationState<'a> {
     operation_id: i64,
-    /// The session that the application wants.
+    /// The explicit session.
     explicit: Option<&'a ExplicitSession>,
-    /// The session of the operation's own, if it wants none.
+    /// The implicit session, if there is no explicit one.
     session: Option<ServerSession>,
-    /// The transaction number, by which the server knows a second try from the first.
+    /// `txnNumber` of a retryable write.
     number: Option<i64>,
-    /// Servers that failed, to be used only if no other suits.
+    /// Deprioritized servers.
     avoid: Vec<ServerAddress>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
-    /// Whether a command in the session of the application is not over.
+    /// Whether [`ExplicitSession::leave`] must be called.
     has_entered: bool,
 }
 
@@ -351,14 +350,14 @@ impl<'a> OperationState<'a> {
         }
     }
 
-    /// A retry carries the number of the first try.
+    /// The transaction number: a retry has that of the first attempt.
     fn number(&mut self, session: &mut ServerSession) -> i64 {
         *self
             .number
             .get_or_insert_with(|| session.next_transaction_number())
     }
 
-    /// The server's part of the session is unknown from now on.
+    /// Marks the session as dirty.
     fn mark_dirty(&mut self) {
         if let Some(explicit) = self.explicit {
             explicit.lock().mark_dirty();
@@ -367,7 +366,7 @@ impl<'a> OperationState<'a> {
         }
     }
 
-    /// The command in the session of the application, if there is one, is over; `is_dirty` if the server may still run it.
+    /// Ends the command in the explicit session. `is_dirty`: the server may still run it.
     fn leave(&mut self, is_dirty: bool) {
         if std::mem::take(&mut self.has_entered)
             && let Some(explicit) = self.explicit
@@ -386,7 +385,7 @@ impl Drop for OperationState<'_> {
     }
 }
 
-/// Why a try failed, and where.
+/// The error of an attempt, and the server.
 struct Failure {
     error: Error,
     origin: Origin,

@@ -8,7 +8,8 @@ use std::ops::Range;
 use crate::{
     Error, Result, ServerAddress,
     bson::{RawDocument, RawElement, RawElements, find_element},
-    operation::{Pinned, ReplyContext},
+    operation::ReplyContext,
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply, array_bytes, document_bytes},
         session::ServerSession,
@@ -31,7 +32,7 @@ pub(crate) struct CursorReply {
     /// The `operationId` that the cursor's commands share.
     pub(crate) operation_id: i64,
     /// The connection that getMore must use: behind a load balancer, another one may lead to another server.
-    pub(crate) pin: Option<Pinned>,
+    pub(crate) pin: Option<Box<PooledConnection>>,
 }
 
 impl CursorReply {

@@ -5,13 +5,12 @@ mod properties;
 pub(crate) mod write_command;
 pub(crate) mod write_result;
 
-use std::{any::Any, fmt};
-
 use cursor::CursorReply;
 pub(crate) use properties::{ImplicitSession, Properties, Retry};
 
 use crate::{
     Error, Namespace, Result, ServerAddress,
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -84,17 +83,8 @@ pub(crate) trait Operation {
     }
 
     /// The pinned connection of the cursor that the operation continues. It is taken for the time of the operation.
-    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         None
-    }
-}
-
-/// A pinned connection. This layer does not know connections, so it cannot look inside.
-pub(crate) struct Pinned(pub(crate) Box<dyn Any + Send + Sync>);
-
-impl fmt::Debug for Pinned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pinned")
     }
 }
 

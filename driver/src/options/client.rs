@@ -236,27 +236,33 @@ impl ClientOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid_argument(why));
         if self.hosts.is_empty() {
-            return refuse("at least one host is needed".into());
+            return refuse("hosts is empty: at least one host is required".into());
         }
         let direct = self.direct_connection == Some(true);
         if direct && self.hosts.len() > 1 {
-            return refuse("directConnection=true goes with one host only".into());
+            return refuse(format!(
+                "directConnection=true requires exactly one host, found {}",
+                self.hosts.len()
+            ));
         }
         if direct && self.srv {
             return refuse("directConnection=true cannot be used with mongodb+srv".into());
         }
         if !self.srv && self.srv_max_hosts > 0 {
-            return refuse("srvMaxHosts goes with mongodb+srv only".into());
+            return refuse("srvMaxHosts requires mongodb+srv".into());
         }
         if !self.srv && self.srv_service_name != DEFAULT_SRV_SERVICE {
-            return refuse("srvServiceName goes with mongodb+srv only".into());
+            return refuse("srvServiceName requires mongodb+srv".into());
         }
         if self.srv_max_hosts > 0 && self.replica_set.is_some() {
             return refuse("srvMaxHosts cannot be used with replicaSet".into());
         }
         if self.load_balanced {
             if self.hosts.len() > 1 {
-                return refuse("loadBalanced=true goes with one host only".into());
+                return refuse(format!(
+                    "loadBalanced=true requires exactly one host, found {}",
+                    self.hosts.len()
+                ));
             }
             for (given, name) in [
                 (self.replica_set.is_some(), "replicaSet"),

@@ -6,8 +6,8 @@ use super::{Pool, PoolListener, PoolSettings, PooledConnection};
 use crate::{Error, ServerAddress, bson::ObjectId, connection::ConnectionSettings, proto::cmap::Counts};
 
 impl Pool {
-    /// An empty, paused pool with a background task. Must be called within a tokio runtime, which will run the tasks that
-    /// establish connections. The listener hears of handshakes.
+    /// Creates an empty, paused pool with a background task. Must be called within a tokio runtime,
+    /// which runs the tasks that establish connections. The listener is called after handshakes.
     pub fn new(
         address: ServerAddress,
         settings: PoolSettings,
@@ -19,21 +19,21 @@ impl Pool {
         pool
     }
 
-    /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
+    /// Marks the pool as ready. No effect if it is not paused.
     pub fn ready(self: &Arc<Self>) {
         self.ready_without_events();
         self.settle();
     }
 
-    /// Gives up all connections, or those of one service. Without a service, all requests are refused until
-    /// [`ready`](Self::ready). Connections in use stay usable unless they are to be interrupted; they are closed when they
-    /// come back.
+    /// Clears the pool, or one service of it. Without a service, the pool is paused until
+    /// [`ready`](Self::ready). Connections in use stay usable unless `interrupt_in_use`, and are
+    /// closed when they are checked in.
     pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
         self.clear_without_events(cause, service_id, interrupt_in_use);
         self.settle();
     }
 
-    /// How many connections and waiting requests there are.
+    /// The number of connections and waiting requests.
     pub fn counts(&self) -> Counts {
         self.lock().machine.counts()
     }
@@ -45,7 +45,7 @@ impl PooledConnection {
         self.key.generation
     }
 
-    /// The service behind the load balancer, if there is one.
+    /// `serviceId`, behind a load balancer.
     pub fn service_id(&self) -> Option<ObjectId> {
         self.key.service_id
     }

@@ -9,9 +9,10 @@ use crate::{
     Error, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
     operation::{
-        Operation, Pinned, Properties, ReplyContext,
+        Operation, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -25,7 +26,7 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) namespace: &'a Namespace,
     pub(in crate::api) address: &'a ServerAddress,
     pub(in crate::api) session: Option<&'a ServerSession>,
-    pub(in crate::api) pin: &'a mut Option<Pinned>,
+    pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
     pub(in crate::api) batch_size: Option<u32>,
     pub(in crate::api) max_await_time: Option<Duration>,
     pub(in crate::api) comment: Option<&'a Bson>,
@@ -41,7 +42,7 @@ impl Operation for GetMore<'_> {
         Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
     }
 
-    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         Some(self.pin)
     }
 

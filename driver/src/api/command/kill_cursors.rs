@@ -5,7 +5,8 @@
 
 use crate::{
     Namespace, Result, ServerAddress,
-    operation::{Operation, Pinned, Properties, ReplyContext},
+    operation::{Operation, Properties, ReplyContext},
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -20,7 +21,7 @@ pub(in crate::api) struct KillCursors<'a> {
     pub(in crate::api) namespace: &'a Namespace,
     pub(in crate::api) address: &'a ServerAddress,
     pub(in crate::api) session: Option<&'a ServerSession>,
-    pub(in crate::api) pin: &'a mut Option<Pinned>,
+    pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
 }
 
 impl Operation for KillCursors<'_> {
@@ -40,7 +41,7 @@ impl Operation for KillCursors<'_> {
         }
     }
 
-    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         Some(self.pin)
     }
 

@@ -13,10 +13,8 @@ use super::{
     pace::Pace,
 };
 use crate::{
-    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
-    bson::Bson,
-    execution::ExplicitSession,
-    operation::{Pinned, cursor::CursorReply},
+    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
+    execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
     proto::session::ServerSession,
 };
 
@@ -254,7 +252,7 @@ struct Remains {
     explicit: Option<Arc<ExplicitSession>>,
     operation_id: i64,
     is_pinned: bool,
-    pin: Option<Pinned>,
+    pin: Option<Box<PooledConnection>>,
     in_background: bool,
 }
 

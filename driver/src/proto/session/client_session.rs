@@ -9,6 +9,8 @@
 //! [Snapshot Reads]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
 
+use std::fmt;
+
 use super::{ClusterTime, ServerSession};
 use crate::bson::{RawDocument, Timestamp};
 
@@ -24,19 +26,41 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// Rejects options that contradict each other. The error text says which.
-    pub fn validate(&self) -> Result<(), &'static str> {
+    /// Rejects options that contradict each other.
+    pub fn validate(&self) -> Result<(), InvalidSessionOptions> {
         if self.snapshot && self.causal_consistency == Some(true) {
-            return Err("a session cannot be causally consistent and read from a snapshot");
+            return Err(InvalidSessionOptions::CausalSnapshot);
         }
         if self.snapshot_time.is_some() && !self.snapshot {
-            return Err("snapshot_time goes with snapshot sessions only; set snapshot(true) as well");
+            return Err(InvalidSessionOptions::SnapshotTimeAlone);
         }
         Ok(())
     }
 
     fn is_causal(&self) -> bool {
         self.causal_consistency.unwrap_or(!self.snapshot)
+    }
+}
+
+/// Options of a session that contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidSessionOptions {
+    /// `causalConsistency` with `snapshot`.
+    CausalSnapshot,
+    /// `snapshotTime` without `snapshot`.
+    SnapshotTimeAlone,
+}
+
+impl fmt::Display for InvalidSessionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CausalSnapshot => {
+                f.write_str("a session cannot be causally consistent and read from a snapshot")
+            }
+            Self::SnapshotTimeAlone => {
+                f.write_str("snapshot_time needs a snapshot session; set snapshot(true) as well")
+            }
+        }
     }
 }
 
@@ -205,7 +229,7 @@ mod tests {
             snapshot_time: Some(time(1)),
             ..SessionOptions::default()
         };
-        assert!(options.validate().unwrap_err().contains("snapshot(true)"));
+        assert_eq!(options.validate(), Err(InvalidSessionOptions::SnapshotTimeAlone));
         assert!(SessionOptions::default().validate().is_ok());
     }
 

@@ -112,23 +112,21 @@ pub struct OpMsg {
 pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
-        return Err(WireError(format!(
-            "a reply has unknown required flag bits: {flags:#x}"
-        )));
+        return Err(WireError::UnknownFlags(flags));
     }
     let mut end = message.len();
     if flags & CHECKSUM_PRESENT != 0 {
-        end = end.checked_sub(4).ok_or_else(too_short)?;
+        end = end.checked_sub(4).ok_or(WireError::Truncated)?;
         let expected = u32::from_le_bytes(read_4(message, end)?);
-        let found = crc32c(message.get(..end).ok_or_else(too_short)?);
+        let found = crc32c(message.get(..end).ok_or(WireError::Truncated)?);
         if expected != found {
-            return Err(WireError("the checksum of a reply is wrong".to_owned()));
+            return Err(WireError::WrongChecksum);
         }
     }
     let mut position = HEADER_LENGTH + 4;
     let mut body = None;
     while position < end {
-        let kind = *message.get(position).ok_or_else(too_short)?;
+        let kind = *message.get(position).ok_or(WireError::Truncated)?;
         position += 1;
         let length = i32::from_le_bytes(read_4(message, position)?);
         let section_end = usize::try_from(length)
@@ -136,28 +134,20 @@ pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
             .filter(|length| *length >= 5)
             .and_then(|length| position.checked_add(length))
             .filter(|section_end| *section_end <= end)
-            .ok_or_else(|| WireError(format!("a section of a reply claims a length of {length} bytes")))?;
+            .ok_or(WireError::InvalidSectionLength(length))?;
         match kind {
             KIND_BODY if body.is_none() => body = Some(position..section_end),
-            KIND_BODY => return Err(WireError("a reply has two bodies".to_owned())),
+            KIND_BODY => return Err(WireError::TwoBodies),
             // Servers don't send sequences today; one that does repeats nothing of the body, so it can be skipped.
             KIND_SEQUENCE => {}
-            other => {
-                return Err(WireError(format!(
-                    "a reply has a section of unknown kind {other}"
-                )));
-            }
+            other => return Err(WireError::UnknownSectionKind(other)),
         }
         position = section_end;
     }
     Ok(OpMsg {
-        body: body.ok_or_else(|| WireError("a reply has no body".to_owned()))?,
+        body: body.ok_or(WireError::NoBody)?,
         more_to_come: flags & MORE_TO_COME != 0,
     })
-}
-
-fn too_short() -> WireError {
-    WireError("a reply ends before its last field".to_owned())
 }
 
 fn read_4(bytes: &[u8], at: usize) -> Result<[u8; 4], WireError> {
@@ -165,7 +155,7 @@ fn read_4(bytes: &[u8], at: usize) -> Result<[u8; 4], WireError> {
         .get(at..)
         .and_then(|rest| rest.first_chunk::<4>())
         .copied()
-        .ok_or_else(too_short)
+        .ok_or(WireError::Truncated)
 }
 
 #[cfg(test)]
@@ -247,7 +237,7 @@ mod tests {
         assert!(parse_op_msg(&bytes).is_ok());
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
-        assert!(parse_op_msg(&bytes).unwrap_err().0.contains("checksum"));
+        assert_eq!(parse_op_msg(&bytes).unwrap_err(), WireError::WrongChecksum);
     }
 
     #[test]
