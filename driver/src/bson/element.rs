@@ -1,6 +1,6 @@
 //! Elements appended in one piece: type, key, and the value where it is of a fixed size.
 
-use super::scan;
+use super::validate;
 
 /// Room for the element that is put together before it is appended. Longer ones go out part by part.
 const PIECE: usize = 64;
@@ -36,13 +36,13 @@ pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &st
 pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
     let key = key.as_bytes();
     let Some(word) = short_word(key) else {
-        let whole = scan::find_zero(key).is_none();
+        let whole = validate::find_zero(key).is_none();
         if whole {
             append_parts(out, kind, key, &[]);
         }
         return whole;
     };
-    if scan::zero_of_word(word) != key.len() {
+    if validate::zero_of_word(word) != key.len() {
         return false;
     }
     let end = out.len() + key.len() + 2;

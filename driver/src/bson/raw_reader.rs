@@ -3,8 +3,8 @@
 use super::error::{DecodeError, kind_name};
 use super::oid::ObjectId;
 use super::raw_value::{RawValue, other_len, split_cstring, usual_len, value_len};
-use super::scan;
 use super::spec::ElementType;
+use super::validate;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
 /// Iterates over the elements of one document or array given as bytes.
@@ -118,7 +118,7 @@ impl<'de> RawElements<'de> {
     #[inline(always)]
     pub(super) fn take_element(&mut self) -> Option<RawElement<'de>> {
         let (kind, key) = self.take_key()?;
-        let key = scan::utf8(key)?;
+        let key = validate::utf8(key)?;
         let value = RawValue::new(kind, self.take_value(kind)?);
         Some(RawElement { key, value })
     }
@@ -130,7 +130,7 @@ impl<'de> RawElements<'de> {
         self.rest = &[];
         match failed.take_key() {
             None => failed.key_error(),
-            Some((_, key)) if scan::utf8(key).is_none() => failed.key_encoding_error(),
+            Some((_, key)) if validate::utf8(key).is_none() => failed.key_encoding_error(),
             Some((kind, _)) => failed.value_error(kind),
         }
     }
@@ -153,8 +153,8 @@ impl<'de> RawElements<'de> {
     #[inline]
     pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let rest = scan::strip_short_key(after_tag, name)?;
-        let kind = scan::element_type(tag)?;
+        let rest = validate::strip_short_key(after_tag, name)?;
+        let kind = validate::element_type(tag)?;
         let (value, rest) = rest.split_at_checked(usual_len(kind, rest)?)?;
         self.rest = rest;
         Some((kind, value))
@@ -166,7 +166,7 @@ impl<'de> RawElements<'de> {
     #[inline]
     fn take_key(&mut self) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let kind = scan::element_type(tag)?;
+        let kind = validate::element_type(tag)?;
         let (key, rest) = split_cstring(after_tag)?;
         self.rest = rest;
         Some((kind, key))
@@ -213,7 +213,7 @@ impl<'de> RawElements<'de> {
     fn key_error(&self) -> DecodeError {
         self.malformed(match self.rest.first() {
             Some(0) => "bytes follow the document's terminating zero byte",
-            Some(tag) if scan::element_type(*tag).is_none() => "the element has an unknown type",
+            Some(tag) if validate::element_type(*tag).is_none() => "the element has an unknown type",
             _ => "the element's key has no end",
         })
     }

@@ -4,8 +4,8 @@ use super::error::DecodeError;
 use super::limits::MIN_DOCUMENT;
 use super::oid::ObjectId;
 use super::raw_reader::RawElements;
-use super::scan;
 use super::spec::{BinarySubtype, ElementType};
+use super::validate;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
 /// The type and the bytes of one value.
@@ -18,7 +18,7 @@ pub struct RawValue<'de> {
 /// Splits off the bytes before the next zero byte, which is dropped.
 #[inline]
 pub(crate) fn split_cstring(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    match bytes.split_at_checked(scan::find_zero(bytes)?)? {
+    match bytes.split_at_checked(validate::find_zero(bytes)?)? {
         (text, [0, rest @ ..]) => Some((text, rest)),
         _ => None,
     }
@@ -143,7 +143,7 @@ fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 
 #[inline]
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
-    scan::utf8(bytes).ok_or_else(|| DecodeError::new("the string is not UTF-8"))
+    validate::utf8(bytes).ok_or_else(|| DecodeError::new("the string is not UTF-8"))
 }
 
 macro_rules! fixed {

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use super::capacity;
 use super::element::append_fixed;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
-use super::roomy;
 use super::spec::{BinarySubtype, ElementType};
 use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_bson, append_element};
 
@@ -186,7 +186,7 @@ impl<'o> DocumentWriter<'o> {
         if inner != 0 {
             self.length(bytes.len());
         }
-        roomy::append(self.out, bytes);
+        capacity::append(self.out, bytes);
     }
 
     /// A regular expression.
@@ -205,14 +205,14 @@ impl<'o> DocumentWriter<'o> {
     #[inline]
     pub fn document(&mut self, key: &str, value: &RawDocument) {
         self.key(key, ElementType::EmbeddedDocument);
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
     }
 
     /// An array that is there as bytes.
     #[inline]
     pub fn array(&mut self, key: &str, value: &RawArray) {
         self.key(key, ElementType::Array);
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
     }
 
     /// A tree's value.
@@ -251,7 +251,7 @@ impl<'o> DocumentWriter<'o> {
     fn text(&mut self, key: &str, kind: ElementType, value: &str) {
         let len = self.checked_length(value.len() + 1);
         self.fixed(key, kind, len.to_le_bytes());
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
         self.out.push(0);
     }
 

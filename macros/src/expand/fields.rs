@@ -20,8 +20,8 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
             &[#(#names),*]
         }
     };
-    let hint = hint(&accessors.iter().filter_map(hinted).collect::<Vec<_>>());
-    let traits = field_traits(model, &quote!(#stored_names #hint));
+    let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
+    let traits = field_traits(model, &quote!(#stored_names #raw_ids));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -35,21 +35,21 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     }
 }
 
-/// A field that may hold ids or dates in their own form.
-fn hinted(accessor: &Accessor) -> Option<Member> {
+/// The field, if its value is stored by its own type and may contain ids or dates.
+fn stored_by_type(accessor: &Accessor) -> Option<Member> {
     match accessor.kind {
         AccessorKind::Typed | AccessorKind::Flat => Some(Member::Named(accessor.ident.clone())),
         AccessorKind::As(_) | AccessorKind::Opaque => None,
     }
 }
 
-/// The method that names the ids and dates of all fields.
-pub(super) fn hint(fields: &[Member]) -> TokenStream {
+/// The method that visits the ids and dates of all fields.
+pub(super) fn raw_ids(fields: &[Member]) -> TokenStream {
     quote! {
         #[inline]
-        fn hint<__H: __m::Hints>(&self, __hints: &mut __H) {
-            use __m::{Hinted as _, Unhinted as _};
-            #((&__m::Probe(&self.#fields)).hint(__hints);)*
+        fn raw_ids<'__a, __V: __m::RawIdVisitor<'__a>>(&'__a self, __visitor: &mut __V) {
+            use __m::{HasRawIds as _, NoRawIds as _};
+            #((&__m::Probe(&self.#fields)).raw_ids(__visitor);)*
         }
     }
 }

@@ -82,7 +82,7 @@ fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
     let generated = (!recoded).then(|| {
         quote! {
             fn generated_id() -> ::core::option::Option<::core::result::Result<__m::Bson, __m::ValueError>> {
-                use __m::{MakesIds as _, MakesNoIds as _};
+                use __m::{GeneratesIds as _, GeneratesNoIds as _};
                 (&__m::IdProbe::<#source, #ty>::new()).generate()
             }
         }

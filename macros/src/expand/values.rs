@@ -6,7 +6,7 @@ use syn::Ident;
 use syn::spanned::Spanned;
 
 use crate::expand::at;
-use crate::expand::fields::hint;
+use crate::expand::fields::raw_ids;
 use crate::model::Newtype;
 
 /// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
@@ -32,14 +32,16 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
-    let hint = member.as_ref().map(|member| hint(std::slice::from_ref(member)));
+    let raw_ids = member
+        .as_ref()
+        .map(|member| raw_ids(std::slice::from_ref(member)));
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }
-            #hint
+            #raw_ids
         }
         #(#forwarded)*
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
-use crate::bson::hinted::Hints;
+use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
@@ -31,10 +31,10 @@ pub trait Field: Sized {
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Names the ids and dates in a value, which then need not be stored by way of their text. The derives write it.
+    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
     #[doc(hidden)]
     #[inline]
-    fn hint<H: Hints>(&self, _hints: &mut H) {}
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
 /// A document inside a document: what `#[derive(Embedded)]` and `#[derive(Document)]` give to structs and enums that
@@ -63,8 +63,8 @@ macro_rules! plain {
     )* };
 }
 
-macro_rules! hinted {
-    ($($t:ty: $hint:ident;)*) => { $(
+macro_rules! raw_ids {
+    ($($t:ty: $visit:ident;)*) => { $(
         impl Field for $t {
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
@@ -72,14 +72,14 @@ macro_rules! hinted {
                 path
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                hints.$hint(self);
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                visitor.$visit(self);
             }
         }
     )* };
 }
 
-hinted! {
+raw_ids! {
     ObjectId: object_id;
     DateTime: date_time;
 }
@@ -102,8 +102,8 @@ macro_rules! arrays {
                 Wrapped::array(T::nav(path.into_element()))
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                self.iter().for_each(|element| element.hint(hints));
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                self.iter().for_each(|element| element.raw_ids(visitor));
             }
         }
     )* };
@@ -126,9 +126,9 @@ impl<T: Field> Field for Option<T> {
         Wrapped::new(T::nav(path.into_optional()))
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
         if let Some(value) = self {
-            value.hint(hints);
+            value.raw_ids(visitor);
         }
     }
 }
@@ -141,8 +141,8 @@ impl<T: Field> Field for Box<T> {
         T::nav(path.into_type())
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
-        (**self).hint(hints);
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+        (**self).raw_ids(visitor);
     }
 }
 

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::error::{JsonError, JsonErrorKind};
-use crate::bson::base64::hex_digit;
 use crate::bson::limits::MAX_DEPTH;
-use crate::bson::scan;
+use crate::bson::validate;
 
 /// One JSON value and the byte it starts at.
 #[derive(Debug, PartialEq)]
@@ -203,7 +202,7 @@ impl<'t> Reader<'t> {
         let mut start = self.at;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            self.at += scan::find_escaped(rest).unwrap_or(rest.len());
+            self.at += validate::find_escaped(rest).unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => {
                     let part = self.since(start);
@@ -260,11 +259,11 @@ impl<'t> Reader<'t> {
 
     fn unit(&mut self, start: usize) -> Result<u32, JsonError> {
         (0..4).try_fold(0, |unit, _| {
-            let digit = self.peek().and_then(hex_digit);
+            let digit = self.peek().and_then(|digit| char::from(digit).to_digit(16));
             let digit =
                 digit.ok_or_else(|| Self::syntax(start, "an escape lacks four hexadecimal digits"))?;
             self.at += 1;
-            Ok(unit << 4 | u32::from(digit))
+            Ok(unit << 4 | digit)
         })
     }
 }

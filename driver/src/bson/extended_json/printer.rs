@@ -3,10 +3,13 @@
 use std::fmt::{self, Write};
 
 use super::date::{TEXTUAL, write_date};
-use crate::bson::base64::{write_base64, write_hex};
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::bson::error::DecodeError;
-use crate::bson::scan;
 use crate::bson::spec::BinarySubtype;
+use crate::bson::text::Hex;
+use crate::bson::validate;
 use crate::bson::{Decimal128, ObjectId, Timestamp};
 
 /// How values are written.
@@ -93,7 +96,7 @@ impl<'o> Printer<'o> {
 
     fn escaped(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
-        while let Some(at) = scan::find_escaped(rest.as_bytes()) {
+        while let Some(at) = validate::find_escaped(rest.as_bytes()) {
             let (clean, after) = rest.split_at_checked(at).ok_or(fmt::Error)?;
             self.out.write_str(clean)?;
             let mut after = after.chars();
@@ -159,7 +162,7 @@ impl<'o> Printer<'o> {
 
     pub(super) fn object_id(&mut self, id: ObjectId) -> fmt::Result {
         self.out.write_str("{\"$oid\": \"")?;
-        write_hex(&id.bytes(), self.out)?;
+        self.out.write_str(Hex::<24>::new(&id.bytes()).as_str())?;
         self.out.write_str("\"}")
     }
 
@@ -191,19 +194,13 @@ impl<'o> Printer<'o> {
             return self.uuid(uuid);
         }
         self.out.write_str("{\"$binary\": {\"base64\": \"")?;
-        write_base64(bytes, self.out)?;
+        write!(self.out, "{}", Base64Display::new(bytes, &STANDARD))?;
         write!(self.out, "\", \"subType\": \"{:02x}\"}}}}", u8::from(subtype))
     }
 
     fn uuid(&mut self, uuid: [u8; 16]) -> fmt::Result {
         self.out.write_str("{\"$uuid\": \"")?;
-        let mut rest = uuid.as_slice();
-        for (index, len) in [4, 2, 2, 2, 6].into_iter().enumerate() {
-            let (part, after) = rest.split_at_checked(len).ok_or(fmt::Error)?;
-            self.out.write_str(if index == 0 { "" } else { "-" })?;
-            write_hex(part, self.out)?;
-            rest = after;
-        }
+        write!(self.out, "{}", ::uuid::Uuid::from_bytes(uuid))?;
         self.out.write_str("\"}")
     }
 

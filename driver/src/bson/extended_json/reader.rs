@@ -3,7 +3,7 @@
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::wrapper;
-use crate::bson::{Bson, Document, roomy};
+use crate::bson::{Bson, Document, capacity};
 
 /// Which forms are read besides canonical and relaxed Extended JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn value(node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
 
 /// The members of an object that is no type wrapper.
 pub(super) fn document(members: Vec<Member<'_>>, forms: Forms) -> Result<Document, JsonError> {
-    let mut document = roomy::document_for(members.len().min(roomy::MOST));
+    let mut document = capacity::document_for(members.len().min(capacity::MAX_ELEMENTS));
     for Member { offset, key, value } in members {
         if key.contains('\0') {
             return Err(JsonError::value(offset, "a key holds a zero byte").in_field(&key));

@@ -93,7 +93,7 @@ fn faults_name_field_and_place() {
         ),
         (
             r#"{"a": {"$binary": {"base64": "AA=", "subType": "00"}}}"#,
-            "a.$binary.base64: expected padded base 64 at line 1, column 30",
+            "a.$binary.base64: expected padded base64 at line 1, column 30",
         ),
         (
             r#"{"a": {"$binary": {"base64": "", "subType": "000"}}}"#,

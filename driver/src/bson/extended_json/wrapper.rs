@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use base64::engine::{Engine as _, general_purpose::STANDARD};
+
 use super::date::read_date;
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::reader::{self, Forms};
-use crate::bson::base64::{hex_digit, read_base64, read_hex};
 use crate::bson::error::kind_name;
 use crate::bson::spec::{BinarySubtype, ElementType};
+use crate::bson::text::from_hex;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, JavaScriptCodeWithScope, ObjectId, RawElements, Regex, Timestamp,
 };
@@ -129,7 +131,7 @@ fn single(kind: Kind, node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
     let wrong = |what: &'static str| JsonError::value(offset, what);
     match kind {
         Kind::ObjectId => {
-            let id = read_hex(&string(node)?).map(ObjectId::from_bytes);
+            let id = from_hex(&string(node)?).map(ObjectId::from_bytes);
             id.map(Bson::ObjectId)
                 .ok_or_else(|| wrong("expected 24 hexadecimal digits"))
         }
@@ -285,13 +287,13 @@ fn is_decimal(unsigned: &str) -> bool {
 fn read_uuid(text: &str) -> Option<[u8; 16]> {
     let text = text.strip_prefix("urn:uuid:").unwrap_or(text);
     if text.len() != 36 {
-        return read_hex(text);
+        return from_hex(text);
     }
     let placed = text
         .bytes()
         .enumerate()
         .all(|(place, byte)| (byte == b'-') == matches!(place, 8 | 13 | 18 | 23));
-    placed.then(|| read_hex(&text.replace('-', ""))).flatten()
+    placed.then(|| from_hex(&text.replace('-', ""))).flatten()
 }
 
 fn binary(data: Node<'_>, subtype: Node<'_>, keys: [&'static str; 2]) -> Result<Bson, JsonError> {
@@ -300,14 +302,15 @@ fn binary(data: Node<'_>, subtype: Node<'_>, keys: [&'static str; 2]) -> Result<
     let data = string(data).map_err(|error| error.in_field(data_key))?;
     let subtype = string(subtype).map_err(|error| error.in_field(subtype_key))?;
     let subtype = match subtype.as_bytes() {
-        [digit] => hex_digit(*digit),
-        _ => read_hex(&subtype).map(u8::from_be_bytes),
+        [digit] => from_hex(&format!("0{}", char::from(*digit))).map(u8::from_be_bytes),
+        _ => from_hex(&subtype).map(u8::from_be_bytes),
     };
     let subtype = subtype.ok_or_else(|| {
         JsonError::value(subtype_offset, "expected one or two hexadecimal digits").in_field(subtype_key)
     })?;
-    let bytes = read_base64(&data)
-        .ok_or_else(|| JsonError::value(data_offset, "expected padded base 64").in_field(data_key))?;
+    let bytes = STANDARD
+        .decode(&*data)
+        .map_err(|_| JsonError::value(data_offset, "expected padded base64").in_field(data_key))?;
     Ok(Bson::Binary(Binary {
         subtype: BinarySubtype::from(subtype),
         bytes,

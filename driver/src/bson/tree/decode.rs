@@ -5,7 +5,7 @@ use crate::bson::limits::MAX_DEPTH;
 use crate::bson::raw_reader::{RawElement, RawElements};
 use crate::bson::raw_value::{RawValue, utf8};
 use crate::bson::spec::ElementType;
-use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, de, roomy};
+use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, capacity, de};
 
 /// Decodes one document, which must fill `bytes` exactly, into a tree.
 ///
@@ -73,7 +73,7 @@ impl<'i> Reader<'i> {
         }
         let first = self.find(bytes)?;
         let end = self.elements.len();
-        let mut document = roomy::document_for((end - first).min(roomy::MOST));
+        let mut document = capacity::document_for((end - first).min(capacity::MAX_ELEMENTS));
         for index in first..end {
             let Some(RawElement { key, value }) = self.elements.get(index).copied() else {
                 break;
@@ -89,7 +89,7 @@ impl<'i> Reader<'i> {
 
     fn small_document(&mut self, bytes: &'i [u8], inner: u8) -> Result<Document, DecodeError> {
         let mut elements = RawElements::new(bytes).map_err(|error| error.rebase(self.offset_of(bytes)))?;
-        let mut document = roomy::document_for(if elements.is_empty() { 0 } else { FEW });
+        let mut document = capacity::document_for(if elements.is_empty() { 0 } else { FEW });
         while !elements.is_empty() {
             let mut before = elements;
             let Some(RawElement { key, value }) = elements.take_element() else {

@@ -6,7 +6,7 @@ use crate::bson::element::{Counter, append_key};
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MAX_DEPTH, length};
 use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, Document, IndexKey, append_element, roomy};
+use crate::bson::{Bson, Document, IndexKey, append_element, capacity};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
@@ -135,7 +135,7 @@ fn append_value(key: impl Key, value: &Bson, out: &mut Vec<u8>, depth: u8) -> Re
                 out.extend_from_slice(&length(len)?.to_le_bytes());
                 out.push(binary.subtype.into());
             }
-            roomy::append(out, &binary.bytes);
+            capacity::append(out, &binary.bytes);
             Ok(())
         }
         Bson::ObjectId(id) => fixed(key, ElementType::ObjectId, id.bytes(), out),
@@ -172,7 +172,7 @@ fn text(key: impl Key, kind: ElementType, text: &str, out: &mut Vec<u8>) -> Resu
 fn string(text: &str, out: &mut Vec<u8>) -> Result {
     let len = length(text.len() + 1)?;
     out.extend_from_slice(&len.to_le_bytes());
-    roomy::append(out, text.as_bytes());
+    capacity::append(out, text.as_bytes());
     out.push(0);
     Ok(())
 }
