@@ -7,7 +7,7 @@
 //! in. [`Pool::clear`] takes the service and whether to interrupt. `maintenance_interval: None` stops its background work. The
 //! [`PoolListener`] stands for the deployment: it hears of failed handshakes and may clear the pool at once.
 //!
-//! An error on a pooled connection goes through [`sdam::judge`], that of a check through [`sdam::judge_check`]; both yield what
+//! An error on a pooled connection goes through [`sdam::handle_application_error`], that of a check through [`sdam::handle_check_error`]; both yield what
 //! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
 //! what that means to listeners.
 

@@ -8,13 +8,13 @@ use crate::{
     options::{ClientOptions, ServerMonitoringMode},
     pool::PoolSettings,
     proto::{
-        handshake::{ClientMetadata, Surroundings},
+        handshake::{ClientEnvironment, ClientMetadata},
         retry::RetryOptions,
-        srv::Rescan,
+        srv::SrvPolling,
         wire::CompressionSettings,
     },
     telemetry::{self, Listeners, LogSettings},
-    topology::{SrvPolling, TopologySettings},
+    topology::{SrvPollerSettings, TopologySettings},
 };
 
 /// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
@@ -27,7 +27,7 @@ pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> L
         pool: options.pool_listener.clone(),
         sdam: options.sdam_listener.clone(),
         selection: None,
-        rescan: None,
+        srv_polling: None,
     };
     let settings = LogSettings {
         variables: environment.variables.clone(),
@@ -56,8 +56,8 @@ pub(super) fn execution(options: &ClientOptions, listeners: &Listeners) -> Execu
 /// What the client's connections tell of it.
 pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
     let docker = environment.docker_marker.exists();
-    let surroundings = Surroundings::detect(&environment.variables, docker);
-    let mut metadata = ClientMetadata::new(options.app_name.as_deref(), surroundings)?;
+    let client_environment = ClientEnvironment::detect(&environment.variables, docker);
+    let mut metadata = ClientMetadata::new(options.app_name.as_deref(), client_environment)?;
     if let Some(info) = &options.driver_info {
         metadata.append(info.clone())?;
     }
@@ -85,7 +85,7 @@ pub(super) fn topology(
         streaming: match options.server_monitoring_mode {
             ServerMonitoringMode::Stream => true,
             ServerMonitoringMode::Poll => false,
-            ServerMonitoringMode::Auto => !Surroundings::detect(&environment.variables, false).is_faas(),
+            ServerMonitoringMode::Auto => !ClientEnvironment::detect(&environment.variables, false).is_faas(),
         },
         connection: ConnectionSettings {
             tls,
@@ -108,10 +108,14 @@ pub(super) fn topology(
 }
 
 /// A load balancer's address is not polled for.
-fn srv(options: &ClientOptions, environment: &Environment, listeners: &Listeners) -> Option<SrvPolling> {
+fn srv(
+    options: &ClientOptions,
+    environment: &Environment,
+    listeners: &Listeners,
+) -> Option<SrvPollerSettings> {
     let origin = options.srv_origin.clone().filter(|_| !options.load_balanced)?;
-    Some(SrvPolling {
-        rescan: Rescan::new(
+    Some(SrvPollerSettings {
+        polling: SrvPolling::new(
             origin.name,
             options.srv_max_hosts,
             options.heartbeat_frequency,
@@ -120,7 +124,7 @@ fn srv(options: &ClientOptions, environment: &Environment, listeners: &Listeners
         ),
         dns: environment.dns.clone(),
         lookup_timeout: options.connect_timeout,
-        listener: listeners.rescan.clone(),
+        listener: listeners.srv_polling.clone(),
     })
 }
 

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    proto::happy_eyeballs::{Attempts, Step},
+    proto::happy_eyeballs::{ConnectionAttempts, Step},
     types::deadline::Deadline,
 };
 
@@ -38,14 +38,14 @@ pub(super) async fn connect(
     deadline: Deadline,
     limit: Duration,
 ) -> io::Result<TcpStream> {
-    race(Attempts::new(addresses), deadline, limit, |address| {
+    race(ConnectionAttempts::new(addresses), deadline, limit, |address| {
         Box::pin(open(address))
     })
     .await
 }
 
 async fn race<T>(
-    mut attempts: Attempts,
+    mut attempts: ConnectionAttempts,
     deadline: Deadline,
     limit: Duration,
     begin: impl Fn(SocketAddr) -> Attempt<T>,
@@ -148,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn a_silent_address_does_not_hold_up_the_next() {
         let dropped = Arc::new(Mutex::new(Vec::new()));
-        let attempts = Attempts::new([1, 2, 3].map(address));
+        let attempts = ConnectionAttempts::new([1, 2, 3].map(address));
         let begun = Mutex::new(Vec::new());
         let connected = race(attempts, Deadline::NEVER, LIMIT, |at| {
             begun.lock().unwrap().push(at);
@@ -176,7 +176,7 @@ mod tests {
     async fn an_early_attempt_may_win_late() {
         // The first one ends when the second has begun.
         let (second_begun, begun) = tokio::sync::watch::channel(false);
-        let attempts = Attempts::new([1, 2].map(address));
+        let attempts = ConnectionAttempts::new([1, 2].map(address));
         let connected = race(attempts, Deadline::NEVER, LIMIT, |at| {
             let mut begun = begun.clone();
             match at == address(1) {
@@ -194,8 +194,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_failures_are_told() {
-        let attempts = Attempts::new([1, 2, 3].map(address));
+    async fn all_failures_are_reported() {
+        let attempts = ConnectionAttempts::new([1, 2, 3].map(address));
         let error = race::<()>(attempts, Deadline::NEVER, LIMIT, |_| {
             Box::pin(ready(Err(io::ErrorKind::ConnectionRefused.into())))
         })
@@ -210,7 +210,7 @@ mod tests {
     #[tokio::test]
     async fn silence_everywhere_ends_with_the_deadline() {
         let limit = Duration::from_millis(20);
-        let attempts = Attempts::new([1, 2].map(address));
+        let attempts = ConnectionAttempts::new([1, 2].map(address));
         let deadline = Deadline::after(Some(limit));
         let error = race::<()>(attempts, deadline, limit, |_| Box::pin(pending()));
         let error = error.await.unwrap_err();

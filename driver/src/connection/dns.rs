@@ -36,7 +36,7 @@ pub trait DnsLookup: fmt::Debug + Send + Sync {
     /// The TXT records of a name, which is complete.
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord>;
 
-    /// The addresses of a host, in the order of preference, of both families: those of DNS, and whatever else the system
+    /// The addresses of a host, in the order of preference, of both address families: those of DNS, and whatever else the system
     /// looks into. At least one, or an error. Never asked for `localhost`, nor for what is an address already.
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(ask_system(host))

@@ -58,7 +58,7 @@ pub struct ConnectionSettings {
 
 /// A connection that has exchanged the handshake, and on which the user has yet to log in.
 #[derive(Debug)]
-pub struct Greeted {
+pub struct Handshaken {
     connection: Connection,
     login: Option<Login>,
     deadline: Deadline,
@@ -91,7 +91,7 @@ impl ConnectionSettings {
     }
 }
 
-impl Greeted {
+impl Handshaken {
     /// The service behind the load balancer, in load-balanced mode.
     pub fn service_id(&self) -> Option<ObjectId> {
         self.connection.hello.service_id
@@ -117,12 +117,12 @@ impl Connection {
     /// Dropping the future closes the socket.
     pub async fn establish(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Self> {
         // Boxed: large, needed once, and part of tasks that live as long as the client.
-        let greeted = Box::pin(Self::greet(address, settings)).await?;
-        Box::pin(greeted.log_in(settings)).await
+        let handshaken = Box::pin(Self::handshake(address, settings)).await?;
+        Box::pin(handshaken.log_in(settings)).await
     }
 
     /// The same as far as the handshake, which begins the login.
-    pub async fn greet(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Greeted> {
+    pub async fn handshake(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Handshaken> {
         let login = settings.login.as_ref().map(LoginSettings::begin).transpose();
         let login = login.map_err(|error| error.with_address(address))?;
         let deadline = Deadline::after(Some(settings.connect_timeout));
@@ -147,10 +147,10 @@ impl Connection {
             failure: None,
         };
         let started = Instant::now();
-        let greeted = deadline
+        let handshaken = deadline
             .run(connection.shake_hands(settings, login.as_ref()))
             .await;
-        match greeted {
+        match handshaken {
             Ok(Ok(hello)) => connection.hello = hello,
             Ok(Err(error)) => {
                 let error = match error.kind() {
@@ -169,7 +169,7 @@ impl Connection {
             }
         }
         connection.handshake_time = started.elapsed();
-        Ok(Greeted {
+        Ok(Handshaken {
             connection,
             login,
             deadline,

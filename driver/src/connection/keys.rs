@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 
 use crate::{
     error::AuthenticationFailure,
-    proto::auth::{KeyRecipe, SaltedKeys},
+    proto::auth::{SaltedKeys, ScramParameters},
 };
 
-/// A client has one user, and a user has one salt per hash until its password changes. More recipes come from servers that do
+/// A client has one user, and a user has one salt per hash until its password changes. More sets of parameters come from servers that do
 /// not know the user, and make one up.
 const CAPACITY: usize = 8;
 
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 4;
 
 /// The newest keys of a client. Making them takes milliseconds of a processor, on purpose.
 pub(super) struct KeyCache {
-    kept: Mutex<VecDeque<(KeyRecipe, SaltedKeys)>>,
+    kept: Mutex<VecDeque<(ScramParameters, SaltedKeys)>>,
     places: Arc<Semaphore>,
 }
 
@@ -36,46 +36,46 @@ impl Default for KeyCache {
 }
 
 impl KeyCache {
-    /// The keys of the recipe, made on a thread that may be kept busy if they are not there. Two connections that need the
+    /// The keys for the parameters, made on a thread that may be kept busy if they are not there. Two connections that need the
     /// same keys at once both make them.
-    pub(super) async fn get(&self, recipe: KeyRecipe) -> Result<SaltedKeys, AuthenticationFailure> {
-        if let Some(keys) = self.find(&recipe) {
+    pub(super) async fn get(&self, parameters: ScramParameters) -> Result<SaltedKeys, AuthenticationFailure> {
+        if let Some(keys) = self.find(&parameters) {
             return Ok(keys);
         }
         let ending = || AuthenticationFailure::Unavailable("the runtime is ending".to_owned());
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| ending())?;
         // Another connection may have made them meanwhile.
-        if let Some(keys) = self.find(&recipe) {
+        if let Some(keys) = self.find(&parameters) {
             return Ok(keys);
         }
         let deriving = tokio::task::spawn_blocking(move || {
-            let keys = recipe.derive();
+            let keys = parameters.derive();
             drop(place);
-            (recipe, keys)
+            (parameters, keys)
         });
-        let (recipe, keys) = deriving.await.map_err(|_| ending())?;
-        self.keep(recipe, keys.clone());
+        let (parameters, keys) = deriving.await.map_err(|_| ending())?;
+        self.keep(parameters, keys.clone());
         Ok(keys)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(KeyRecipe, SaltedKeys)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(ScramParameters, SaltedKeys)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, recipe: &KeyRecipe) -> Option<SaltedKeys> {
+    fn find(&self, parameters: &ScramParameters) -> Option<SaltedKeys> {
         let kept = self.lock();
-        let (_, keys) = kept.iter().find(|(known, _)| known == recipe)?;
+        let (_, keys) = kept.iter().find(|(known, _)| known == parameters)?;
         Some(keys.clone())
     }
 
-    fn keep(&self, recipe: KeyRecipe, keys: SaltedKeys) {
+    fn keep(&self, parameters: ScramParameters, keys: SaltedKeys) {
         let mut kept = self.lock();
-        if kept.iter().any(|(known, _)| *known == recipe) {
+        if kept.iter().any(|(known, _)| *known == parameters) {
             return;
         }
         kept.truncate(CAPACITY - 1);
-        kept.push_front((recipe, keys));
+        kept.push_front((parameters, keys));
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     };
 
     /// What a server asks for whose salt ends with this digit.
-    fn recipe(digit: usize) -> KeyRecipe {
+    fn parameters(digit: usize) -> ScramParameters {
         let mechanism = Mechanism::Scram(ScramHash::Sha256);
         let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));
         let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin(None) else {
@@ -109,25 +109,25 @@ mod tests {
         };
         let reply = to_vec(&doc! { "conversationId": 1, "payload": payload, "done": false }).unwrap();
         match awaiting.handle_reply(&reply) {
-            Ok(Step::Derive(recipe, _)) => recipe,
+            Ok(Step::Derive(parameters, _)) => parameters,
             Ok(_) => panic!("another step"),
             Err(error) => panic!("{error}"),
         }
     }
 
     #[tokio::test]
-    async fn keys_are_kept_by_their_recipe_and_only_so_many() {
+    async fn keys_are_cached_by_their_parameters_up_to_a_limit() {
         let cache = KeyCache::default();
-        let first = cache.get(recipe(0)).await.unwrap();
-        assert!(first == recipe(0).derive());
-        assert!(cache.find(&recipe(0)).is_some() && cache.find(&recipe(1)).is_none());
-        assert!(cache.get(recipe(0)).await.unwrap() == first);
+        let first = cache.get(parameters(0)).await.unwrap();
+        assert!(first == parameters(0).derive());
+        assert!(cache.find(&parameters(0)).is_some() && cache.find(&parameters(1)).is_none());
+        assert!(cache.get(parameters(0)).await.unwrap() == first);
         assert_eq!(cache.lock().len(), 1);
         for digit in 1..10 {
-            assert!(cache.get(recipe(digit)).await.unwrap() != first);
+            assert!(cache.get(parameters(digit)).await.unwrap() != first);
         }
         assert_eq!(cache.lock().len(), CAPACITY);
-        assert!(cache.find(&recipe(0)).is_none() && cache.find(&recipe(9)).is_some());
+        assert!(cache.find(&parameters(0)).is_none() && cache.find(&parameters(9)).is_some());
         assert!(!format!("{cache:?}").contains("pencil"));
     }
 }

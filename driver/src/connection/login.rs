@@ -1,4 +1,4 @@
-//! Logging in on a connection that has been greeted: runs the conversations of [`proto::auth`](crate::proto::auth).
+//! Authentication on a connection after its handshake: runs the conversations of [`proto::auth`](crate::proto::auth).
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Connection {
 
     /// Logs in once more on a connection in use, with commands alone: no handshake, and so no conversation begun in it. Does
     /// nothing on a connection without a user.
-    pub async fn log_in_again(&mut self, settings: &ConnectionSettings) -> Result<()> {
+    pub async fn reauthenticate(&mut self, settings: &ConnectionSettings) -> Result<()> {
         let Some(user) = &settings.login else {
             return Ok(());
         };
@@ -95,9 +95,9 @@ impl Connection {
                     parse_reply(reply).map_err(|error| refused(mechanism, &error))?;
                     awaiting.handle_reply(reply)?
                 }
-                Step::Derive(recipe, awaiting) => {
+                Step::Derive(parameters, awaiting) => {
                     let mechanism = awaiting.mechanism();
-                    let keys = settings.keys.get(recipe).await;
+                    let keys = settings.keys.get(parameters).await;
                     let failed = |failure| AuthenticationError::new(mechanism.as_str(), failure);
                     awaiting.handle_keys(keys.map_err(failed)?)
                 }

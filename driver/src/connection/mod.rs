@@ -3,12 +3,12 @@
 //! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
 //! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
 
+#[cfg(feature = "dns")]
+mod address_families;
 mod connect;
 mod dialer;
 mod dns;
 mod establish;
-#[cfg(feature = "dns")]
-mod families;
 mod hello_stream;
 #[cfg(feature = "rustls")]
 mod http;

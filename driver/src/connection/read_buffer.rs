@@ -69,14 +69,14 @@ impl ReadBuffer {
         wanted: usize,
     ) -> Poll<io::Result<()>> {
         while self.bytes.len() < wanted {
-            self.make_room(wanted);
+            self.reserve(wanted);
             let interruption = self.interruption.as_deref();
             ready!(stream.poll_read(cx, &mut self.bytes, interruption))?;
         }
         Poll::Ready(Ok(()))
     }
 
-    fn make_room(&mut self, wanted: usize) {
+    fn reserve(&mut self, wanted: usize) {
         let (filled, capacity) = (self.bytes.len(), self.bytes.capacity());
         if filled < capacity && (wanted <= capacity || filled < capacity / 2) {
             return;

@@ -2,7 +2,9 @@
 
 use std::{ops::Range, time::Instant};
 
-use super::{Executor, ExplicitSession, Tries, forgot_user, monitoring::CommandMonitor};
+use super::{
+    Executor, ExplicitSession, OperationState, is_reauthentication_required, monitoring::CommandMonitor,
+};
 use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawDocument, RawElements},
@@ -63,7 +65,7 @@ impl<'a> Attempt<'a> {
         server: &'a SelectedServer,
         operation: &mut O,
         connection: &Connection,
-        tries: &mut Tries<'e>,
+        state: &mut OperationState<'e>,
         now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
@@ -71,8 +73,8 @@ impl<'a> Attempt<'a> {
         let mut attempt = Self {
             executor,
             server,
-            operation_id: tries.operation_id,
-            explicit: tries.explicit,
+            operation_id: state.operation_id,
+            explicit: state.explicit,
             lsid: operation.session().map(|session| session.id),
             transaction_number: None,
             kind: Kind::of(server, hello),
@@ -80,14 +82,14 @@ impl<'a> Attempt<'a> {
         let numbered = executor.settings.retry.writes
             && operation.retry() == Retry::Write
             && attempt.kind != Kind::Standalone;
-        if let Some(explicit) = tries.explicit {
+        if let Some(explicit) = state.explicit {
             attempt.lsid = explicit.enter(executor, server, hello, operation, now)?;
             if attempt.lsid.is_none() {
                 attempt.explicit = None;
             }
-            tries.has_entered = attempt.lsid.is_some();
+            state.has_entered = attempt.lsid.is_some();
             if numbered && let Some(session) = &mut explicit.lock().server {
-                attempt.transaction_number = Some(tries.number(session));
+                attempt.transaction_number = Some(state.number(session));
             }
             return Ok(attempt);
         }
@@ -100,7 +102,7 @@ impl<'a> Attempt<'a> {
         {
             return Ok(attempt);
         }
-        let mut session = match tries.session.take() {
+        let mut session = match state.session.take() {
             Some(mut session) => {
                 session.touch(now);
                 session
@@ -109,9 +111,9 @@ impl<'a> Attempt<'a> {
         };
         attempt.lsid = Some(session.id);
         if numbered {
-            attempt.transaction_number = Some(tries.number(&mut session));
+            attempt.transaction_number = Some(state.number(&mut session));
         }
-        tries.session = Some(session);
+        state.session = Some(session);
         Ok(attempt)
     }
 
@@ -250,7 +252,7 @@ impl<'a> Attempt<'a> {
         let preference = match criteria {
             Criteria::Read(preference) => preference,
             // An older server takes such reads for writes, which have no preference.
-            Criteria::WritingRead(preference) if hello.is_5_0() => preference,
+            Criteria::AggregateWithWrite(preference) if hello.is_5_0() => preference,
             _ => return,
         };
         match self.kind {
@@ -287,7 +289,7 @@ impl<'a> Attempt<'a> {
         let result = match refusal {
             Some(error) => {
                 // After "reauthentication required" the command is sent again.
-                if !forgot_user(&error) {
+                if !is_reauthentication_required(&error) {
                     operation.refused(&error);
                 }
                 Err(error)

@@ -20,10 +20,10 @@ use std::{
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
     operation::{Operation, Pinned, Retry},
-    pool::{PooledConnection, Purpose},
+    pool::{CheckOutReason, PooledConnection},
     proto::{
         event::{CommandEvent, EventListener, ServerSelectionEvent},
-        retry::{self, Next, Retries, RetryOptions},
+        retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
         session::ServerSession,
     },
@@ -117,43 +117,43 @@ impl Executor {
         if let Some(concern) = operation.write_concern() {
             concern.validate().map_err(Error::invalid_argument)?;
         }
-        let mut tries = Tries::new(operation_id, explicit.map(|session| &**session));
-        let mut retries = None;
+        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
+        let mut retry_policy = None;
         loop {
-            let failure = match self.run_once(operation, &mut tries).await {
+            let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
                     match O::open_cursor(&mut output) {
                         Some(cursor) => {
-                            cursor.session = tries.session.take();
+                            cursor.session = state.session.take();
                             cursor.operation_id = operation_id;
                         }
-                        None => self.give_back_fresh(tries.session.take()),
+                        None => self.give_back_fresh(state.session.take()),
                     }
                     return Ok(output);
                 }
                 Err(failure) => failure,
             };
             if failure.error.is_network() {
-                tries.mark_dirty();
+                state.mark_dirty();
             }
             // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
             // when its connection is known.
-            let retries = retries.get_or_insert_with(|| {
+            let retry_policy = retry_policy.get_or_insert_with(|| {
                 let repeatable = operation.retry() != Retry::No;
-                Retries::new(self.settings.retry, operation.intent(), repeatable)
+                RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
             });
-            match retries.next(failure.error, self.jitter()) {
+            match retry_policy.next(failure.error, self.jitter()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
                     let Origin { address, router } = failure.origin;
-                    tries.avoid.extend(address.filter(|_| router || retargeted));
+                    state.avoid.extend(address.filter(|_| router || retargeted));
                     if let Some(pause) = pause {
                         // Boxed: the many operations that never pause carry a pointer instead of a timer.
                         Box::pin(tokio::time::sleep(pause)).await;
                     }
                 }
                 Next::Report(error) => {
-                    self.give_back_fresh(tries.session.take());
+                    self.give_back_fresh(state.session.take());
                     return operation.recover(error);
                 }
             }
@@ -164,16 +164,16 @@ impl Executor {
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
-        tries: &mut Tries<'_>,
+        state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.target(), &tries.avoid) {
+        let server = match self.select_at_once(operation.target(), &state.avoid) {
             Some(server) => server,
             None => {
                 let wanted = Wanted {
                     operation: operation.command_name(),
-                    operation_id: tries.operation_id,
+                    operation_id: state.operation_id,
                     criteria: operation.target(),
-                    avoid: &tries.avoid,
+                    avoid: &state.avoid,
                 };
                 // Boxed, so that operations which need not wait are no larger for those which must.
                 Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
@@ -194,21 +194,21 @@ impl Executor {
             },
         };
         let result = 'done: {
-            let attempt = match Attempt::new(self, &server, operation, &connection, tries, now) {
+            let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
                 // Sent without the number of the first try, the write could be done twice.
-                Ok(attempt) if tries.number.is_some() && !attempt.is_numbered() => {
+                Ok(attempt) if state.number.is_some() && !attempt.is_numbered() => {
                     break 'done Err(Error::unsupported("retryable writes on this server"));
                 }
                 Ok(attempt) => attempt,
                 Err(error) => break 'done Err(error),
             };
-            tries.in_flight = true;
+            state.in_flight = true;
             // The output may be of a type that must not be held over an await.
             match attempt.run(operation, &mut connection).await {
-                Err(error) if forgot_user(&error) => {}
+                Err(error) if is_reauthentication_required(&error) => {}
                 outcome => break 'done outcome,
             }
-            if let Err(error) = Box::pin(connection.log_in_again()).await {
+            if let Err(error) = Box::pin(connection.reauthenticate()).await {
                 break 'done Err(match attempt.is_numbered() {
                     true => retry::label_write_failure(error),
                     false => error,
@@ -216,8 +216,8 @@ impl Executor {
             }
             attempt.run(operation, &mut connection).await
         };
-        tries.leave(matches!(&result, Err(error) if error.is_network()));
-        let was_sent = std::mem::take(&mut tries.in_flight);
+        state.leave(matches!(&result, Err(error) if error.is_network()));
+        let was_sent = std::mem::take(&mut state.in_flight);
         let result = result.map_err(|error| {
             if was_sent {
                 self.topology.handle_error(&server, connection.key(), &error);
@@ -234,7 +234,7 @@ impl Executor {
         if server.is_load_balancer()
             && let Some(cursor) = O::open_cursor(&mut output)
         {
-            connection.set_purpose(Purpose::Cursor);
+            connection.set_check_out_reason(CheckOutReason::Cursor);
             cursor.pin = Some(Pinned(Box::new(connection)));
         }
         Ok(output)
@@ -307,7 +307,7 @@ impl Executor {
 }
 
 /// Whether the server forgot who the user of the connection is.
-fn forgot_user(error: &Error) -> bool {
+fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
 }
 
@@ -316,8 +316,8 @@ fn unpin(pinned: Pinned) -> Option<PooledConnection> {
     pinned.0.downcast().ok().map(|connection| *connection)
 }
 
-/// What the tries of one operation share.
-struct Tries<'a> {
+/// What the attempts of one operation share.
+struct OperationState<'a> {
     operation_id: i64,
     /// The session that the application wants.
     explicit: Option<&'a ExplicitSession>,
@@ -333,7 +333,7 @@ struct Tries<'a> {
     has_entered: bool,
 }
 
-impl<'a> Tries<'a> {
+impl<'a> OperationState<'a> {
     fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
             operation_id,
@@ -372,7 +372,7 @@ impl<'a> Tries<'a> {
     }
 }
 
-impl Drop for Tries<'_> {
+impl Drop for OperationState<'_> {
     /// The future of an operation was dropped while the server may still run its command: the session serves no other
     /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
     /// by more than one operation"). An implicit session is dropped with this value.

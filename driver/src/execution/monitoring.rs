@@ -77,7 +77,7 @@ impl<'a> CommandMonitor<'a> {
                 service_id: hello.service_id,
             },
         });
-        listener.tell(&CommandEvent::Started(CommandStartedEvent {
+        listener.emit(&CommandEvent::Started(CommandStartedEvent {
             command: monitor.shown(command),
             database_name: monitor.database_name.clone(),
             command_name: monitor.command_name.clone(),
@@ -92,18 +92,18 @@ impl<'a> CommandMonitor<'a> {
     /// The reply says `ok: 1`, or there is none because the write is unacknowledged.
     pub(super) fn succeeded(monitor: Option<Box<Self>>, reply: Option<&[u8]>) {
         if let Some(mut monitor) = monitor {
-            monitor.tell_success(reply);
+            monitor.emit_succeeded(reply);
         }
     }
 
     /// The reply says `ok: 0`, or none came.
     pub(super) fn failed(monitor: Option<Box<Self>>, error: &Error) {
         if let Some(mut monitor) = monitor {
-            monitor.tell_failure(error);
+            monitor.emit_failed(error);
         }
     }
 
-    fn tell_success(&mut self, reply: Option<&[u8]>) {
+    fn emit_succeeded(&mut self, reply: Option<&[u8]>) {
         self.ended = true;
         let duration = self.sent.elapsed();
         let reply = match reply {
@@ -114,7 +114,7 @@ impl<'a> CommandMonitor<'a> {
             None => rawdoc! { "ok": 1 },
         };
         self.listener
-            .tell(&CommandEvent::Succeeded(CommandSucceededEvent {
+            .emit(&CommandEvent::Succeeded(CommandSucceededEvent {
                 duration,
                 reply: self.shown(reply),
                 database_name: self.database_name.clone(),
@@ -125,10 +125,10 @@ impl<'a> CommandMonitor<'a> {
             }));
     }
 
-    fn tell_failure(&mut self, error: &Error) {
+    fn emit_failed(&mut self, error: &Error) {
         self.ended = true;
         let duration = self.sent.elapsed();
-        self.listener.tell(&CommandEvent::Failed(CommandFailedEvent {
+        self.listener.emit(&CommandEvent::Failed(CommandFailedEvent {
             duration,
             failure: if self.sensitive {
                 redacted(error)
@@ -157,7 +157,7 @@ impl Drop for CommandMonitor<'_> {
         if !self.ended {
             let why = io::Error::new(io::ErrorKind::Interrupted, "the operation was dropped");
             let error = Error::network(NetworkPhase::Read, why).with_address(&self.connection.address);
-            self.tell_failure(&error);
+            self.emit_failed(&error);
         }
     }
 }

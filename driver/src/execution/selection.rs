@@ -41,7 +41,7 @@ impl Executor {
     /// A server that suits, waiting for one if need be.
     pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
         match self.selection_listener() {
-            Some(listener) => self.select_aloud(listener, wanted).await,
+            Some(listener) => self.select_with_events(listener, wanted).await,
             None => self.wait_for_server(wanted, |_| {}).await,
         }
     }
@@ -61,13 +61,13 @@ impl Executor {
             .await
     }
 
-    async fn select_aloud(
+    async fn select_with_events(
         &self,
         listener: &EventListener<ServerSelectionEvent>,
         wanted: Wanted<'_>,
     ) -> Result<SelectedServer> {
-        let tell = |step| {
-            listener.tell(&ServerSelectionEvent {
+        let emit = |step| {
+            listener.emit(&ServerSelectionEvent {
                 operation: wanted.operation.to_owned(),
                 operation_id: wanted.operation_id,
                 selector: wanted.criteria.to_string(),
@@ -75,15 +75,15 @@ impl Executor {
                 step,
             });
         };
-        tell(SelectionStep::Started);
+        emit(SelectionStep::Started);
         let selected = match self.topology.try_select(wanted.criteria, wanted.avoid) {
             Some(server) => Ok(server),
             None => {
-                self.wait_for_server(wanted, |remaining| tell(SelectionStep::Waiting { remaining }))
+                self.wait_for_server(wanted, |remaining| emit(SelectionStep::Waiting { remaining }))
                     .await
             }
         };
-        tell(match &selected {
+        emit(match &selected {
             Ok(server) => SelectionStep::Succeeded {
                 address: server.address().clone(),
             },

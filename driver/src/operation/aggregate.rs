@@ -59,7 +59,7 @@ impl Operation for Aggregate<'_> {
 
     fn target(&self) -> Criteria<'_> {
         if self.options.writes() {
-            Criteria::WritingRead(self.scope.read_preference)
+            Criteria::AggregateWithWrite(self.scope.read_preference)
         } else {
             Criteria::Read(self.scope.read_preference)
         }

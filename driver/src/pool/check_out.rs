@@ -122,8 +122,8 @@ impl Request<'_> {
 
 impl Pool {
     pub(super) fn connections_in_use(&self, counts: Counts) -> ConnectionsInUse {
-        let cursors = self.held.cursors.load(Ordering::Relaxed);
-        let transactions = self.held.transactions.load(Ordering::Relaxed);
+        let cursors = self.pinned.cursors.load(Ordering::Relaxed);
+        let transactions = self.pinned.transactions.load(Ordering::Relaxed);
         let in_use = counts.total - counts.available - counts.pending;
         ConnectionsInUse {
             cursors,

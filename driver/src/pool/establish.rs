@@ -5,7 +5,7 @@ use std::{io, sync::Arc, time::Instant};
 use super::Pool;
 use crate::{
     Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection, error::NetworkPhase,
-    proto::cmap::ConnectionKey, types::race::unless,
+    proto::cmap::ConnectionKey, types::cancellation::run_until_cancelled,
 };
 
 /// Labels of failures that may come from an overloaded server (Client Backpressure specification).
@@ -56,7 +56,7 @@ impl Pool {
     /// is known to have failed. The counters change last, since a pool is cleared before its failed connection is closed.
     fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
         let error = label(error.with_address(&self.address));
-        let Some(failing) = self.lock().machine.blame(key) else {
+        let Some(failing) = self.lock().machine.failing_request(key) else {
             return;
         };
         if let Some(listener) = self.listener.upgrade() {
@@ -79,14 +79,14 @@ impl Establishment {
         let given_up = Arc::clone(&self.pool).given_up(self.key);
         let opening = async {
             let settings = &self.pool.connection;
-            let greeted = Connection::greet(&self.pool.address, settings).await?;
+            let handshaken = Connection::handshake(&self.pool.address, settings).await?;
             // Known before the login, so that one that fails counts against the service alone.
-            if let Some(service) = greeted.service_id().filter(|_| settings.load_balanced) {
+            if let Some(service) = handshaken.service_id().filter(|_| settings.load_balanced) {
                 self.key = self.pool.lock().machine.identify(self.key, service);
             }
-            greeted.log_in(settings).await
+            handshaken.log_in(settings).await
         };
-        let Some(outcome) = unless(given_up, opening).await else {
+        let Some(outcome) = run_until_cancelled(given_up, opening).await else {
             return;
         };
         match outcome {

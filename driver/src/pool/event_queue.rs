@@ -12,14 +12,14 @@ use crate::proto::event::EventListener;
 /// Keeps the order of events between threads.
 ///
 /// Whoever changes the state pushes its events under the lock of that state, so they are queued in the order of the changes.
-/// After letting go of the lock it calls [`tell`](Self::tell), which returns when all events pushed before have been told:
+/// After letting go of the lock it calls [`flush`](Self::flush), which returns when all events pushed before have been emitted:
 /// if another thread is telling, it waits for that one. A listener that causes further events on its own thread only queues
-/// them; the call that told it tells them next.
+/// them; the call that emitted it emits them next.
 pub struct EventQueue<E> {
     listener: EventListener<E>,
     queue: Mutex<VecDeque<E>>,
     turn: Mutex<()>,
-    teller: Mutex<Option<ThreadId>>,
+    flushing_thread: Mutex<Option<ThreadId>>,
 }
 
 impl<E> EventQueue<E> {
@@ -29,7 +29,7 @@ impl<E> EventQueue<E> {
             listener,
             queue: Mutex::default(),
             turn: Mutex::default(),
-            teller: Mutex::default(),
+            flushing_thread: Mutex::default(),
         }
     }
 
@@ -44,18 +44,18 @@ impl<E> EventQueue<E> {
     }
 
     /// Tells the listener whatever is queued. To be called without that lock.
-    pub fn tell(&self) {
+    pub fn flush(&self) {
         let own = std::thread::current().id();
-        if *lock(&self.teller) == Some(own) {
+        if *lock(&self.flushing_thread) == Some(own) {
             return;
         }
         let _turn = lock(&self.turn);
-        *lock(&self.teller) = Some(own);
-        let _ends = Turn(&self.teller);
+        *lock(&self.flushing_thread) = Some(own);
+        let _ends = Turn(&self.flushing_thread);
         loop {
             let next = lock(&self.queue).pop_front();
             match next {
-                Some(event) => self.listener.tell(&event),
+                Some(event) => self.listener.emit(&event),
                 None => return,
             }
         }
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn events_of_many_threads_keep_the_order_of_the_changes() {
-        let told: Arc<Mutex<Vec<u32>>> = Arc::default();
-        let sink = Arc::clone(&told);
+        let emitted: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let sink = Arc::clone(&emitted);
         let queue = EventQueue::new(EventListener::new(move |event: &u32| lock(&sink).push(*event)));
         let state = Mutex::new(0);
         std::thread::scope(|scope| {
@@ -103,33 +103,33 @@ mod tests {
                         let own = *number;
                         queue.push(own);
                         drop(number);
-                        queue.tell();
-                        assert!(lock(&told).contains(&own), "told before the call returns");
+                        queue.flush();
+                        assert!(lock(&emitted).contains(&own), "emitted before the call returns");
                     }
                 });
             }
         });
-        assert_eq!(*lock(&told), (1..=2_000).collect::<Vec<_>>());
+        assert_eq!(*lock(&emitted), (1..=2_000).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_listener_may_cause_events() {
         type Queue = OnceLock<Weak<EventQueue<u32>>>;
-        let told: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let emitted: Arc<Mutex<Vec<u32>>> = Arc::default();
         let own: Arc<Queue> = Arc::default();
-        let (sink, itself) = (Arc::clone(&told), Arc::clone(&own));
+        let (sink, itself) = (Arc::clone(&emitted), Arc::clone(&own));
         let queue = Arc::new(EventQueue::new(EventListener::new(move |event: &u32| {
             lock(&sink).push(*event);
             if let Some(queue) = itself.get().and_then(Weak::upgrade)
                 && *event < 3
             {
                 queue.push(event + 1);
-                queue.tell();
+                queue.flush();
             }
         })));
         assert!(own.set(Arc::downgrade(&queue)).is_ok());
         queue.push(1);
-        queue.tell();
-        assert_eq!(*lock(&told), [1, 2, 3]);
+        queue.flush();
+        assert_eq!(*lock(&emitted), [1, 2, 3]);
     }
 }

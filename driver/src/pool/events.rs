@@ -11,11 +11,11 @@ use crate::{
 
 impl Pool {
     /// Tells the listener whatever happened so far. To be called without any lock that a listener might want.
-    pub fn tell_events(&self) {
+    pub fn flush_events(&self) {
         if let Some(events) = &self.events
             && events.is_interested()
         {
-            events.tell();
+            events.flush();
         }
     }
 

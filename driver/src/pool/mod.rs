@@ -5,7 +5,7 @@
 //! a connection.
 //!
 //! Events are queued under the same mutex and told after it is let go ([`EventQueue`]), before whoever waits is woken. The
-//! layer above calls [`Pool::clear_quietly`] and its like under a lock of its own: they change the machine and do nothing
+//! layer above calls [`Pool::clear_without_events`] and its like under a lock of its own: they change the machine and do nothing
 //! else. [`Pool::settle`], called after that lock is let go, performs the actions and emits the events.
 //!
 //! A connection is established by a task of its own and not by the request that asked for it, so that a request which is
@@ -45,8 +45,8 @@ use crate::{
     },
 };
 pub(crate) use event_queue::EventQueue;
-use pooled::Held;
-pub use pooled::{PooledConnection, Purpose};
+use pooled::PinnedCounters;
+pub use pooled::{CheckOutReason, PooledConnection};
 pub use settings::PoolSettings;
 
 /// What a pool tells the layer above. Called without any lock of the pool.
@@ -76,7 +76,7 @@ pub struct Pool {
     /// Tells establishments under way that they are not wanted any more.
     unwanted: Arc<Notify>,
     events: Option<EventQueue<PoolEvent>>,
-    held: Held,
+    pinned: PinnedCounters,
 }
 
 struct State {
@@ -94,13 +94,13 @@ impl Pool {
         connection: ConnectionSettings,
         listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
-        let pool = Self::new_quietly(address, settings, connection, listener);
+        let pool = Self::new_without_events(address, settings, connection, listener);
         pool.settle();
         pool
     }
 
     /// Like [`new`](Self::new), without emitting the event: [`settle`](Self::settle) must follow.
-    pub fn new_quietly(
+    pub fn new_without_events(
         address: ServerAddress,
         settings: PoolSettings,
         connection: ConnectionSettings,
@@ -125,7 +125,7 @@ impl Pool {
             maintenance: Arc::default(),
             unwanted: Arc::default(),
             events,
-            held: Held::default(),
+            pinned: PinnedCounters::default(),
             settings,
         });
         maintenance::start(&pool);
@@ -134,12 +134,12 @@ impl Pool {
 
     /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
     pub fn ready(self: &Arc<Self>) {
-        self.ready_quietly();
+        self.ready_without_events();
         self.settle();
     }
 
     /// Like [`ready`](Self::ready), without its effects: [`settle`](Self::settle) must follow.
-    pub fn ready_quietly(self: &Arc<Self>) {
+    pub fn ready_without_events(self: &Arc<Self>) {
         if self.lock().machine.ready() {
             self.maintenance.notify_one();
         }
@@ -149,12 +149,12 @@ impl Pool {
     /// [`ready`](Self::ready). Connections in use stay usable unless they are to be interrupted; they are closed when they
     /// come back.
     pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
-        self.clear_quietly(cause, service_id, interrupt_in_use);
+        self.clear_without_events(cause, service_id, interrupt_in_use);
         self.settle();
     }
 
     /// Like [`clear`](Self::clear), without its effects: [`settle`](Self::settle) must follow.
-    pub fn clear_quietly(
+    pub fn clear_without_events(
         self: &Arc<Self>,
         cause: &Error,
         service_id: Option<ObjectId>,
@@ -180,12 +180,12 @@ impl Pool {
 
     /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
     pub fn close(self: &Arc<Self>) {
-        self.close_quietly();
+        self.close_without_events();
         self.settle();
     }
 
     /// Like [`close`](Self::close), without its effects: [`settle`](Self::settle) must follow.
-    pub fn close_quietly(self: &Arc<Self>) {
+    pub fn close_without_events(self: &Arc<Self>) {
         if self.lock().machine.close(Instant::now()) {
             self.unwanted.notify_waiters();
             self.maintenance.notify_one();
@@ -217,11 +217,11 @@ impl Pool {
         self.perform(state);
     }
 
-    /// Performs the actions and emits the events of the `*_quietly` functions. To be called without any lock that a
+    /// Performs the actions and emits the events of the `*_without_events` functions. To be called without any lock that a
     /// listener might need.
     pub fn settle(self: &Arc<Self>) {
         self.perform(self.lock());
-        self.tell_events();
+        self.flush_events();
     }
 
     /// Performs the machine's actions, each after letting go of the lock and after emitting the events before it.
@@ -229,13 +229,13 @@ impl Pool {
         if !state.machine.has_actions() {
             return;
         }
-        let mut untold = false;
+        let mut unflushed = false;
         loop {
             let action = loop {
                 match state.machine.poll_action() {
                     Some(Action::Emit(event)) => {
                         self.queue_event(event);
-                        untold = true;
+                        unflushed = true;
                     }
                     other => break other,
                 }
@@ -250,8 +250,8 @@ impl Pool {
             }
             let more = state.machine.has_actions();
             drop(state);
-            if std::mem::take(&mut untold) {
-                self.tell_events();
+            if std::mem::take(&mut unflushed) {
+                self.flush_events();
             }
             match action {
                 Some(action) => self.carry_out(action),

@@ -13,7 +13,7 @@ use crate::{Result, bson::ObjectId, connection::Connection, proto::cmap::Connect
 
 /// What a connection is in use for, beyond the command that runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum CheckOutReason {
     /// One operation.
     Operation,
     /// A cursor that holds on to it, from one batch to the next.
@@ -26,19 +26,19 @@ pub enum Purpose {
     Transaction,
 }
 
-/// How many connections in use are held for a purpose. The others are in use by operations.
+/// How many connections in use are held for a reason. The others are in use by operations.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct PinnedCounters {
     pub(super) cursors: AtomicUsize,
     pub(super) transactions: AtomicUsize,
 }
 
-impl Held {
-    fn of(&self, purpose: Purpose) -> Option<&AtomicUsize> {
-        match purpose {
-            Purpose::Operation => None,
-            Purpose::Cursor => Some(&self.cursors),
-            Purpose::Transaction => Some(&self.transactions),
+impl PinnedCounters {
+    fn of(&self, reason: CheckOutReason) -> Option<&AtomicUsize> {
+        match reason {
+            CheckOutReason::Operation => None,
+            CheckOutReason::Cursor => Some(&self.cursors),
+            CheckOutReason::Transaction => Some(&self.transactions),
         }
     }
 }
@@ -51,7 +51,7 @@ pub struct PooledConnection {
     pub(super) key: ConnectionKey,
     /// Always there until drop takes it.
     pub(super) connection: Option<Box<Connection>>,
-    purpose: Purpose,
+    reason: CheckOutReason,
 }
 
 impl PooledConnection {
@@ -60,25 +60,25 @@ impl PooledConnection {
             pool,
             key,
             connection: Some(connection),
-            purpose: Purpose::Operation,
+            reason: CheckOutReason::Operation,
         }
     }
 
     /// Says what the connection is in use for from now on. Whoever waits in vain for one is told how many are held for what.
-    pub fn set_purpose(&mut self, purpose: Purpose) {
-        let before = std::mem::replace(&mut self.purpose, purpose);
-        if let Some(count) = self.pool.held.of(before) {
+    pub fn set_check_out_reason(&mut self, reason: CheckOutReason) {
+        let before = std::mem::replace(&mut self.reason, reason);
+        if let Some(count) = self.pool.pinned.of(before) {
             count.fetch_sub(1, Ordering::Relaxed);
         }
-        if let Some(count) = self.pool.held.of(purpose) {
+        if let Some(count) = self.pool.pinned.of(reason) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Logs the client's user in once more, since the server wants that.
-    pub async fn log_in_again(&mut self) -> Result<()> {
+    pub async fn reauthenticate(&mut self) -> Result<()> {
         let pool = Arc::clone(&self.pool);
-        Connection::log_in_again(self, &pool.connection).await
+        Connection::reauthenticate(self, &pool.connection).await
     }
 
     /// Its number in the pool, its generation and its service.
@@ -124,7 +124,7 @@ impl DerefMut for PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        self.set_purpose(Purpose::Operation);
+        self.set_check_out_reason(CheckOutReason::Operation);
         if let Some(connection) = self.connection.take() {
             self.pool.check_in(self.key, connection);
         }

@@ -14,13 +14,16 @@ use server::Server;
 /// Hears everything a pool says, and clears the pool if told to, as the deployment does.
 #[derive(Default)]
 struct Listener {
-    heard: Mutex<Vec<(u64, Error)>>,
+    received: Mutex<Vec<(u64, Error)>>,
     clears: Mutex<Weak<Pool>>,
 }
 
 impl PoolListener for Listener {
     fn handshake_failed(&self, _: &ServerAddress, key: ConnectionKey, error: &Error) {
-        self.heard.lock().unwrap().push((key.generation, error.clone()));
+        self.received
+            .lock()
+            .unwrap()
+            .push((key.generation, error.clone()));
         if let Some(pool) = self.clears.lock().unwrap().upgrade() {
             pool.clear(error, None, false);
         }
@@ -147,7 +150,7 @@ async fn min_pool_size_is_kept_in_the_background() {
     until(&pool, |counts| counts.available == 3).await;
     assert_eq!(server.accepted(), 4);
     server.open(3).await;
-    assert!(server.most_greeting() <= 2);
+    assert!(server.most_handshaking() <= 2);
     // So are those of an older generation.
     pool.clear(&Error::protocol("nonsense"), None, false);
     server.open(0).await;

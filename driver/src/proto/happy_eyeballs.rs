@@ -33,7 +33,7 @@ pub enum Step {
 
 /// The attempts to connect to one host.
 #[derive(Debug)]
-pub struct Attempts {
+pub struct ConnectionAttempts {
     waiting: VecDeque<SocketAddr>,
     running: Vec<SocketAddr>,
     /// When the next one is due; `None`: at once.
@@ -41,7 +41,7 @@ pub struct Attempts {
     failures: Vec<(SocketAddr, io::Error)>,
 }
 
-impl Attempts {
+impl ConnectionAttempts {
     /// Of a host with these addresses, in the order of preference.
     pub fn new(addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn silence_brings_in_the_next_after_the_delay() {
         let start = Instant::now();
-        let mut attempts = Attempts::new([v6(1), v4(1), v4(2)]);
+        let mut attempts = ConnectionAttempts::new([v6(1), v4(1), v4(2)]);
         assert_eq!(attempts.next(start), Step::Attempt(v6(1)));
         assert_eq!(attempts.next(start), Step::WaitUntil(start + ATTEMPT_DELAY));
         let early = start + ATTEMPT_DELAY - MS;
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn failure_brings_it_in_at_once() {
         let start = Instant::now();
-        let mut attempts = Attempts::new([v6(1), v4(1), v4(2)]);
+        let mut attempts = ConnectionAttempts::new([v6(1), v4(1), v4(2)]);
         assert_eq!(attempts.next(start), Step::Attempt(v6(1)));
         attempts.failed(v6(1), NetworkUnreachable.into());
         assert_eq!(attempts.next(start + MS), Step::Attempt(v4(1)));
@@ -227,13 +227,18 @@ mod tests {
 
     #[test]
     fn one_failure_stays_what_it_is() {
-        let mut attempts = Attempts::new([v4(1)]);
+        let mut attempts = ConnectionAttempts::new([v4(1)]);
         assert_eq!(attempts.next(Instant::now()), Step::Attempt(v4(1)));
         attempts.failed(v4(1), io::Error::from_raw_os_error(111));
         assert_eq!(attempts.into_error().raw_os_error(), Some(111));
-        assert_eq!(Attempts::new([]).next(Instant::now()), Step::GiveUp);
-        assert!(Attempts::new([]).into_error().to_string().contains("no address"));
-        let mut unreachable = Attempts::new([v6(1), v6(2)]);
+        assert_eq!(ConnectionAttempts::new([]).next(Instant::now()), Step::GiveUp);
+        assert!(
+            ConnectionAttempts::new([])
+                .into_error()
+                .to_string()
+                .contains("no address")
+        );
+        let mut unreachable = ConnectionAttempts::new([v6(1), v6(2)]);
         for address in [v6(1), v6(2)] {
             assert_eq!(unreachable.next(Instant::now()), Step::Attempt(address));
             unreachable.failed(address, NetworkUnreachable.into());
@@ -242,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_tells_silence_and_failures() {
+    fn a_timeout_lists_silence_and_failures() {
         let start = Instant::now();
-        let mut attempts = Attempts::new([v6(1), v4(1)]);
+        let mut attempts = ConnectionAttempts::new([v6(1), v4(1)]);
         attempts.next(start);
         attempts.failed(v6(1), ConnectionRefused.into());
         attempts.next(start);

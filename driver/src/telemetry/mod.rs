@@ -10,7 +10,9 @@ mod log;
 mod log;
 
 use crate::{
-    proto::event::{CommandEvent, EventListener, PoolEvent, RescanProblem, SdamEvent, ServerSelectionEvent},
+    proto::event::{
+        CommandEvent, EventListener, PoolEvent, SdamEvent, ServerSelectionEvent, SrvPollingProblem,
+    },
     types::variables::Variables,
 };
 pub(crate) use log::{attach, connection_string_warnings};
@@ -22,7 +24,7 @@ pub(crate) struct Listeners {
     pub(crate) pool: Option<EventListener<PoolEvent>>,
     pub(crate) sdam: Option<EventListener<SdamEvent>>,
     pub(crate) selection: Option<EventListener<ServerSelectionEvent>>,
-    pub(crate) rescan: Option<EventListener<RescanProblem>>,
+    pub(crate) srv_polling: Option<EventListener<SrvPollingProblem>>,
 }
 
 /// How a client logs.

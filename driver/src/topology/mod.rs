@@ -30,7 +30,7 @@ use crate::{
 pub(crate) use server::SelectedServer;
 pub(crate) use settings::TopologySettings;
 use shared::Shared;
-pub(crate) use srv_poller::SrvPolling;
+pub(crate) use srv_poller::SrvPollerSettings;
 
 /// The deployment of one client. Dropping it stops the monitors and closes the pools.
 #[derive(Debug)]

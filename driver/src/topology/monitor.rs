@@ -20,7 +20,7 @@ use crate::{
         description::{HelloReply, ServerDescription},
         monitoring::{self, Answer, Check, MonitorSettings, Step},
     },
-    types::{deadline::Deadline, race::unless},
+    types::{cancellation::run_until_cancelled, deadline::Deadline},
 };
 
 /// A monitor holds the deployment weakly, so that it ends when the client is gone.
@@ -66,7 +66,7 @@ impl Monitor {
         let work = async move {
             let trips = RoundTrips::default();
             // Boxed: both are large, and a future that joins others holds them twice.
-            unless(Box::pin(monitor.run(&trips)), Box::pin(meter.run(&trips))).await;
+            run_until_cancelled(Box::pin(monitor.run(&trips)), Box::pin(meter.run(&trips))).await;
         };
         topology.runtime.spawn(work).abort_handle()
     }
@@ -104,7 +104,7 @@ impl Monitor {
         cancellations: &mut Receiver<()>,
     ) -> bool {
         self.announce(check);
-        let outcome = unless(next(cancellations), self.check(check)).await;
+        let outcome = run_until_cancelled(next(cancellations), self.check(check)).await;
         let Some(topology) = self.topology.upgrade() else {
             return false;
         };
@@ -220,7 +220,7 @@ impl Monitor {
             }
             Woken::Request
         };
-        unless(next(cancellations), woken)
+        run_until_cancelled(next(cancellations), woken)
             .await
             .unwrap_or(Woken::Cancellation)
     }

@@ -11,7 +11,7 @@ use crate::{
     Result, ServerAddress,
     connection::{Connection, ConnectionSettings},
     proto::server_selection::RoundTripTime,
-    types::{deadline::Deadline, race::unless},
+    types::{cancellation::run_until_cancelled, deadline::Deadline},
 };
 
 /// A server's round trip times, which its monitor and its meter add to. The monitor alone says when they are void.
@@ -64,7 +64,7 @@ impl Meter {
             let stopped = async {
                 let _ = streaming.wait_for(|now| !*now).await;
             };
-            unless(stopped, self.measure(trips)).await;
+            run_until_cancelled(stopped, self.measure(trips)).await;
         }
     }
 

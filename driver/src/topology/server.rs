@@ -55,7 +55,7 @@ impl Server {
     pub(super) fn close(&self) {
         self.watch.close();
         self.stop_monitor();
-        self.pool.close_quietly();
+        self.pool.close_without_events();
     }
 
     fn stop_monitor(&self) {

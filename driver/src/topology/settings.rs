@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::SrvPolling;
+use super::SrvPollerSettings;
 use crate::{
     Error, Result, ServerAddress,
     connection::ConnectionSettings,
@@ -33,7 +33,7 @@ pub(crate) struct TopologySettings {
     /// Who is told what discovery learns.
     pub(crate) listener: Option<EventListener<SdamEvent>>,
     /// Where the seeds come from SRV records that may change.
-    pub(crate) srv: Option<SrvPolling>,
+    pub(crate) srv: Option<SrvPollerSettings>,
 }
 
 impl TopologySettings {

@@ -29,9 +29,9 @@ use crate::{
         cmap::ConnectionKey,
         description::{HelloReply, ServerDescription, TopologyDescription, TopologyType},
         event::SdamEvent,
-        sdam::{self, ApplicationError, Phase, Verdict},
+        sdam::{self, ApplicationError, ErrorAction, Phase},
         server_selection::Criteria,
-        srv::Rescan,
+        srv::SrvPolling,
     },
 };
 
@@ -80,7 +80,7 @@ impl Shared {
             shared.publish(change, &initial, || sdam::events::opening(shared.id, &initial));
             if initial.topology_type() == TopologyType::LoadBalanced {
                 for address in initial.servers.keys() {
-                    shared.take(change, ServerDescription::load_balancer(address.clone()));
+                    shared.apply(change, ServerDescription::load_balancer(address.clone()));
                 }
             }
         });
@@ -107,7 +107,7 @@ impl Shared {
         let Change { _guard, pools } = change;
         drop(_guard);
         if let Some(events) = &self.events {
-            events.tell();
+            events.flush();
         }
         for pool in pools {
             pool.settle();
@@ -164,21 +164,27 @@ impl Shared {
     }
 
     pub(super) fn on_check_succeeded(&self, checked: ServerDescription) {
-        self.change(|change| self.take(change, checked));
+        self.change(|change| self.apply(change, checked));
     }
 
     pub(super) fn on_check_failed(&self, address: &ServerAddress, error: &Error) {
-        self.change(|change| self.execute(change, address, sdam::judge_check(error), error, None));
+        self.change(|change| self.execute(change, address, sdam::handle_check_error(error), error, None));
     }
 
     pub(super) fn handle_error(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         // Most errors say nothing about the server, so look before locking.
         if sdam::concerns_server(error) {
-            self.judge(address, key, Phase::AfterHandshakeCompletes, error);
+            self.handle_application_error(address, key, Phase::AfterHandshakeCompletes, error);
         }
     }
 
-    fn judge(&self, address: &ServerAddress, key: ConnectionKey, phase: Phase, error: &Error) {
+    fn handle_application_error(
+        &self,
+        address: &ServerAddress,
+        key: ConnectionKey,
+        phase: Phase,
+        error: &Error,
+    ) {
         self.change(|change| {
             let snapshot = self.snapshot.load_full();
             let Some(server) = snapshot.servers.get(address) else {
@@ -191,16 +197,16 @@ impl Shared {
                 pool_generation: server.pool.generation(key.service_id),
                 service_id: key.service_id,
             };
-            let verdict = sdam::judge(&snapshot.description, address, &failure);
-            self.execute(change, address, verdict, error, key.service_id);
+            let action = sdam::handle_application_error(&snapshot.description, address, &failure);
+            self.execute(change, address, action, error, key.service_id);
         });
     }
 
     /// Runs the machine with an outcome, and publishes what follows.
-    fn take(&self, change: &mut Change<'_>, outcome: ServerDescription) {
+    fn apply(&self, change: &mut Change<'_>, outcome: ServerDescription) {
         let previous = Arc::clone(&self.snapshot.load().description);
         let mut next = (*previous).clone();
-        let told = self.events.is_some().then(|| outcome.clone());
+        let cause = self.events.is_some().then(|| outcome.clone());
         let address = outcome.address.clone();
         let check_now = sdam::apply(&mut next, outcome);
         let next = Arc::new(next);
@@ -211,11 +217,12 @@ impl Shared {
             .get(&address)
             .is_some_and(|server| server.kind.is_data_bearing() || (direct && !server.kind.is_unknown()));
         if usable && let Some(server) = self.snapshot.load().servers.get(&address) {
-            server.pool.ready_quietly();
+            server.pool.ready_without_events();
             change.pools.push(Arc::clone(&server.pool));
         }
         let snapshot = self.publish(change, &next, || {
-            told.map(|outcome| sdam::events::change(self.id, &previous, &next, Some(&outcome)))
+            cause
+                .map(|outcome| sdam::events::change(self.id, &previous, &next, Some(&outcome)))
                 .unwrap_or_default()
         });
         for address in &check_now {
@@ -229,14 +236,14 @@ impl Shared {
         &self,
         change: &mut Change<'_>,
         address: &ServerAddress,
-        verdict: Verdict,
+        action: ErrorAction,
         error: &Error,
         service_id: Option<ObjectId>,
     ) {
         let server = self.snapshot.load().servers.get(address).cloned();
-        if verdict.mark_unknown {
-            let version = verdict.topology_version;
-            self.take(
+        if action.mark_unknown {
+            let version = action.topology_version;
+            self.apply(
                 change,
                 ServerDescription::failed(address.clone(), error, version, Instant::now()),
             );
@@ -244,33 +251,33 @@ impl Shared {
         let Some(server) = server else {
             return;
         };
-        if verdict.clear_pool {
+        if action.clear_pool {
             server
                 .pool
-                .clear_quietly(error, service_id, verdict.interrupt_in_use);
+                .clear_without_events(error, service_id, action.interrupt_in_use);
             change.pools.push(Arc::clone(&server.pool));
         }
-        if verdict.cancel_check {
+        if action.cancel_check {
             server.watch.cancel_check();
         }
-        if verdict.check_now {
+        if action.check_now {
             server.watch.request_check();
         }
     }
 
     /// Whether SRV records may still change which servers there are.
-    pub(super) fn is_rescanned(&self) -> bool {
-        !self.is_closed() && Rescan::applies_to(self.snapshot.load().description.kind)
+    pub(super) fn is_srv_polled(&self) -> bool {
+        !self.is_closed() && SrvPolling::applies_to(self.snapshot.load().description.kind)
     }
 
     /// Lets `choose` say, from the present hosts and a random number, which hosts there are from now on; `None` leaves them.
-    pub(super) fn rescan(
+    pub(super) fn update_hosts(
         &self,
         choose: impl FnOnce(&BTreeSet<ServerAddress>, u64) -> Option<BTreeSet<ServerAddress>>,
     ) {
         self.change(|change| {
             // The kind may have changed while DNS was asked.
-            if !self.is_rescanned() {
+            if !self.is_srv_polled() {
                 return;
             }
             let previous = Arc::clone(&self.snapshot.load().description);
@@ -335,7 +342,7 @@ impl Shared {
     fn open(&self, change: &mut Change<'_>, address: &ServerAddress) -> Option<Arc<Server>> {
         let own = self.own.upgrade()?;
         let listener: Weak<dyn PoolListener> = self.own.clone();
-        let pool = Pool::new_quietly(
+        let pool = Pool::new_without_events(
             address.clone(),
             self.settings.pool.clone(),
             self.settings.connection.clone(),
@@ -370,10 +377,10 @@ impl Shared {
 
 impl PoolListener for Shared {
     fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
-        self.judge(address, key, Phase::BeforeHandshakeCompletes, error);
+        self.handle_application_error(address, key, Phase::BeforeHandshakeCompletes, error);
     }
 
-    /// What a server says to an operation's connection is as good as what it says to the monitor, if it can be told whether
+    /// What a server says to an operation's connection is as good as what it says to the monitor, if one can see whether
     /// it is newer.
     fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
         if hello.topology_version.is_none() || self.settings.connection.load_balanced {

@@ -53,7 +53,9 @@ impl Snapshot {
         let fits = match criteria {
             Criteria::Address(_) => false,
             // A preference that asks for more must be checked first.
-            Criteria::Read(preference) | Criteria::WritingRead(preference) if !preference.is_mode_alone() => {
+            Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)
+                if !preference.is_mode_alone() =>
+            {
                 false
             }
             _ => self.has_one_server() || criteria.needs_primary(),

@@ -121,7 +121,7 @@ impl Watch {
             server_connection_id: connection.server_id,
         });
         drop(state);
-        heartbeats.events.tell();
+        heartbeats.events.flush();
     }
 
     /// The server answered.
@@ -143,14 +143,14 @@ impl Watch {
             server_connection_id: server_id,
         });
         drop(state);
-        heartbeats.events.tell();
+        heartbeats.events.flush();
     }
 
     /// The check failed, or was cancelled.
     pub(super) fn failed(&self, error: &Error) {
         if let Some(heartbeats) = &self.heartbeats {
             heartbeats.fail(&mut heartbeats.lock(), error);
-            heartbeats.events.tell();
+            heartbeats.events.flush();
         }
     }
 

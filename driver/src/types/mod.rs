@@ -1,6 +1,7 @@
 //! Plain values that every layer shares: addresses, names, concerns, preferences, deadlines, secrets.
 
 pub(crate) mod address;
+pub(crate) mod cancellation;
 pub(crate) mod collation;
 pub(crate) mod compressor;
 pub(crate) mod concern;
@@ -8,7 +9,6 @@ pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod hint;
 pub(crate) mod namespace;
-pub(crate) mod race;
 pub(crate) mod read_preference;
 pub(crate) mod return_document;
 pub(crate) mod secret;

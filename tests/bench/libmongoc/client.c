@@ -1,4 +1,4 @@
-//! The client program of libmongoc. Keeps the contract of the crate marula-bench-contract: the same arguments, documents,
+//! The client program of libmongoc. Keeps the contract of marula_bench_shared::contract: the same arguments, documents,
 //! tasks, and line of JSON. Tasks are threads, each with a client of the pool; --runtime changes nothing.
 #define _GNU_SOURCE
 #include <errno.h>

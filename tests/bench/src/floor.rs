@@ -1,7 +1,7 @@
 //! What the clients without a driver send, and the little that they must know of replies.
 
 use bson::doc;
-use marula_bench_contract::{
+use marula_bench_shared::contract::{
     DATABASE, Failure, INSERTED, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Task, id,
 };
 

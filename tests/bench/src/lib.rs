@@ -1,6 +1,6 @@
 //! Measures the driver beside others: the official crate `mongodb`, libmongoc, and a floor of prepared bytes on tokio's sockets.
 //!
-//! All of them do the same operations (crate `marula-bench-contract`) against the same server ([`canned`]), whose replies are
+//! All of them do the same operations ([`contract`](marula_bench_shared::contract)) against the same server ([`canned`]), whose replies are
 //! made before, so that only the clients are measured. Each client is a program of its own:
 //!
 //! | contestant | program |
@@ -26,3 +26,4 @@ pub mod canned;
 pub mod encode;
 pub mod floor;
 pub mod rig;
+pub mod suites;

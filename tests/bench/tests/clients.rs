@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-use marula_bench_contract::Task;
+use marula_bench_shared::contract::Task;
 
 const CLIENTS: [&str; 3] = [
     env!("CARGO_BIN_EXE_client-marula"),

@@ -12,10 +12,10 @@ use hickory_resolver::{
 };
 
 use super::{LookupError, Resolver, describe, resolver};
-use crate::connection::{dns::ask_system, families};
+use crate::connection::{address_families, dns::ask_system};
 
 /// In this order, addresses are preferred.
-const FAMILIES: [RecordType; 2] = [RecordType::AAAA, RecordType::A];
+const ADDRESS_FAMILIES: [RecordType; 2] = [RecordType::AAAA, RecordType::A];
 
 impl Resolver {
     /// See [`DnsLookup::addresses`](super::DnsLookup::addresses).
@@ -76,7 +76,7 @@ fn known_in(hosts: &Hosts, host: &str) -> Option<Vec<IpAddr>> {
         let found = hosts.lookup_static_host(&Query::query(name.clone(), family));
         found.map_or_else(Vec::new, |lookup| ips(&lookup))
     };
-    let known: Vec<IpAddr> = FAMILIES.into_iter().flat_map(of_family).collect();
+    let known: Vec<IpAddr> = ADDRESS_FAMILIES.into_iter().flat_map(of_family).collect();
     (!known.is_empty()).then_some(known)
 }
 
@@ -116,8 +116,8 @@ async fn ask_for_both(lookup: &TokioResolver, name: &Name) -> Result<Vec<IpAddr>
             .map(|found| ips(&found))
             .map_err(|error| describe(family, host, &error))
     };
-    let [first, second] = FAMILIES.map(ask);
-    families::ask_for_both(host, first, second).await
+    let [first, second] = ADDRESS_FAMILIES.map(ask);
+    address_families::ask_for_both(host, first, second).await
 }
 
 #[cfg(test)]

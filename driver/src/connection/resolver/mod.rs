@@ -14,8 +14,8 @@ use std::{
 };
 
 use super::{
+    address_families::ask_for_both,
     dns::{DnsLookup, Lookup, LookupError, ask_system},
-    families::ask_for_both,
 };
 use crate::proto::{
     dns::{self, Answer, Kind, Name, NameServers, Record},

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_fills_in_what_nobody_said() {
+    fn the_record_sets_options_that_are_not_set() {
         let options = with("mongodb+srv://a.b.c", "authSource=thisDB&replicaSet=repl0").unwrap();
         assert_eq!(options.auth_source(), Some("thisDB"));
         assert_eq!(options.replica_set.as_deref(), Some("repl0"));

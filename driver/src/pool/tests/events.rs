@@ -6,12 +6,12 @@ use crate::proto::{
     event::{EventListener, PoolEvent},
 };
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Received = Arc<Mutex<Vec<String>>>;
 
 /// Settings whose listener writes down the kind of each event with its connection and reason.
-fn listening(mut settings: PoolSettings) -> (PoolSettings, Heard) {
-    let heard = Heard::default();
-    let sink = Arc::clone(&heard);
+fn listening(mut settings: PoolSettings) -> (PoolSettings, Received) {
+    let received = Received::default();
+    let sink = Arc::clone(&received);
     let listener = EventListener::new(move |event: &PoolEvent| {
         let text = match event {
             PoolEvent::PoolCreated { options, .. } => format!("created {:?}", options.max_pool_size),
@@ -39,17 +39,17 @@ fn listening(mut settings: PoolSettings) -> (PoolSettings, Heard) {
         sink.lock().unwrap().push(text);
     });
     settings.listener = Some(listener);
-    (settings, heard)
+    (settings, received)
 }
 
-fn take(heard: &Heard) -> Vec<String> {
-    std::mem::take(&mut *heard.lock().unwrap())
+fn take(received: &Received) -> Vec<String> {
+    std::mem::take(&mut *received.lock().unwrap())
 }
 
 #[tokio::test]
-async fn a_life_is_told_in_order() {
+async fn events_of_a_lifetime_are_in_order() {
     let server = Server::start().await;
-    let (settings, heard) = listening(PoolSettings {
+    let (settings, received) = listening(PoolSettings {
         max_pool_size: 1,
         ..SETTINGS
     });
@@ -58,7 +58,7 @@ async fn a_life_is_told_in_order() {
     pool.ready();
     let mut held = check_out(&pool).await.unwrap();
     assert_eq!(
-        take(&heard),
+        take(&received),
         [
             "created Some(1)",
             "check-out",
@@ -75,7 +75,7 @@ async fn a_life_is_told_in_order() {
     drop(held);
     let next = waiting.await.unwrap().unwrap();
     assert_eq!(
-        take(&heard),
+        take(&received),
         [
             "check-out",
             "1 in",
@@ -88,24 +88,24 @@ async fn a_life_is_told_in_order() {
     let abandoned = queued(&pool).await;
     abandoned.abort();
     assert!(abandoned.await.unwrap_err().is_cancelled());
-    assert_eq!(take(&heard), ["check-out", "failed: timeout, false"]);
+    assert_eq!(take(&received), ["check-out", "failed: timeout, false"]);
     pool.close();
     drop(next);
-    assert_eq!(take(&heard), ["closed", "2 in", "2 closed: poolClosed, false"]);
+    assert_eq!(take(&received), ["closed", "2 in", "2 closed: poolClosed, false"]);
 }
 
 #[tokio::test]
 async fn a_pool_is_cleared_before_the_failed_connection_is_closed() {
     let server = Server::start().await;
     server.hang_up();
-    let (settings, heard) = listening(SETTINGS);
+    let (settings, received) = listening(SETTINGS);
     let listener = Arc::new(Listener::default());
     let pool = paused_pool(&server, settings, &listener);
     *listener.clears.lock().unwrap() = Arc::downgrade(&pool);
     pool.ready();
     assert!(check_out(&pool).await.unwrap_err().is_network());
     assert_eq!(
-        take(&heard),
+        take(&received),
         [
             "created None",
             "ready",
@@ -121,14 +121,14 @@ async fn a_pool_is_cleared_before_the_failed_connection_is_closed() {
 #[tokio::test]
 async fn an_interruption_wakes_whoever_waits_for_a_reply() {
     let server = Server::start().await;
-    let (settings, heard) = listening(SETTINGS);
+    let (settings, received) = listening(SETTINGS);
     let pool = ready_pool(&server, settings);
     let mut busy = check_out(&pool).await.unwrap();
     let pinned = check_out(&pool).await.unwrap();
     server.stop_answering();
     let user = tokio::spawn(async move { busy.run_hello(Deadline::NEVER).await.unwrap_err() });
     server.unanswered(1).await;
-    take(&heard);
+    take(&received);
     pool.clear(&Error::protocol("no heartbeat"), None, true);
     let error = user.await.unwrap();
     assert!(error.is_network() && !error.is_timeout(), "{error}");
@@ -136,11 +136,14 @@ async fn an_interruption_wakes_whoever_waits_for_a_reply() {
         error.to_string().contains("connection pool was cleared"),
         "{error}"
     );
-    assert_eq!(take(&heard), ["cleared true", "1 in", "1 closed: stale, false"]);
+    assert_eq!(
+        take(&received),
+        ["cleared true", "1 in", "1 closed: stale, false"]
+    );
     // One that nobody waits on fails when it is used next.
     assert!(!pinned.is_reusable());
     drop(pinned);
-    assert_eq!(take(&heard), ["2 in", "2 closed: stale, false"]);
+    assert_eq!(take(&received), ["2 in", "2 closed: stale, false"]);
 }
 
 #[tokio::test]
@@ -163,14 +166,14 @@ async fn a_pool_without_maintenance_keeps_its_connections_and_makes_none() {
 #[tokio::test]
 async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled() {
     let server = Server::start().await;
-    let (settings, heard) = listening(PoolSettings {
+    let (settings, received) = listening(PoolSettings {
         max_pool_size: 1,
         ..SETTINGS
     });
     let pool = paused_pool(&server, settings, &Arc::default());
     pool.ready();
     let mut held = check_out(&pool).await.unwrap();
-    take(&heard);
+    take(&received);
     // What another thread leaves behind between changing the machine and performing its actions: a connection for a request
     // that is gone by then. Dropping it checks it in.
     let connection = held.connection.take().expect("it is still there");
@@ -185,13 +188,13 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
         ));
         machine.check_in(key, connection, Ok(()), now);
     }
-    pool.clear_quietly(&Error::protocol("nonsense"), None, false);
-    pool.ready_quietly();
-    pool.close_quietly();
-    assert_eq!(take(&heard), [""; 0]);
+    pool.clear_without_events(&Error::protocol("nonsense"), None, false);
+    pool.ready_without_events();
+    pool.close_without_events();
+    assert_eq!(take(&received), [""; 0]);
     pool.settle();
     assert_eq!(
-        take(&heard),
+        take(&received),
         [
             "check-out",
             "1 in",

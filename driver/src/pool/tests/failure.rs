@@ -46,7 +46,7 @@ async fn clearing_gives_up_establishments_under_way() {
     let server = Server::start_silent().await;
     let pool = ready_pool(&server, SETTINGS);
     let waiting = queued(&pool).await;
-    server.greeting(1).await;
+    server.handshaking(1).await;
     pool.clear(&Error::protocol("nonsense"), None, false);
     assert!(waiting.await.unwrap().is_err());
     server.open(0).await;
@@ -63,7 +63,7 @@ async fn clearing_a_service_gives_up_no_establishment() {
     let pool = ready_pool(&server, SETTINGS);
     for round in 1..=3 {
         let waiting = queued(&pool).await;
-        server.greeting(1).await;
+        server.handshaking(1).await;
         pool.clear(
             &Error::protocol("nonsense"),
             Some(ObjectId::from_bytes([round; 12])),
@@ -88,7 +88,7 @@ async fn an_establishment_goes_on_until_it_is_given_up() {
     let server = Server::start_silent().await;
     let pool = ready_pool(&server, SETTINGS);
     let waiting = queued(&pool).await;
-    server.greeting(1).await;
+    server.handshaking(1).await;
     for _ in 0..3 {
         pool.unwanted.notify_waiters();
         tokio::task::yield_now().await;
@@ -140,7 +140,7 @@ async fn closing_gives_up_establishments_under_way() {
     let server = Server::start_silent().await;
     let pool = ready_pool(&server, SETTINGS);
     let waiting = queued(&pool).await;
-    server.greeting(1).await;
+    server.handshaking(1).await;
     pool.close();
     assert!(waiting.await.unwrap().is_err());
     server.open(0).await;
@@ -161,10 +161,10 @@ async fn a_failed_handshake_reaches_the_request_and_the_listener() {
     );
     assert_eq!(error.address(), Some(&server.address));
     assert!(error.contains_label("SystemOverloadedError") && error.contains_label("RetryableError"));
-    let heard = std::mem::take(&mut *listener.heard.lock().unwrap());
-    assert_eq!(heard.len(), 1);
-    assert_eq!(heard[0].0, 0);
-    assert_eq!(heard[0].1.to_string(), error.to_string());
+    let received = std::mem::take(&mut *listener.received.lock().unwrap());
+    assert_eq!(received.len(), 1);
+    assert_eq!(received[0].0, 0);
+    assert_eq!(received[0].1.to_string(), error.to_string());
     until(&pool, |counts| counts.total == 0).await;
 }
 

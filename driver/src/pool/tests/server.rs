@@ -27,7 +27,7 @@ struct Script {
     /// Sockets open now, and the most there ever were.
     open: watch::Sender<(usize, usize)>,
     /// Handshakes received and not answered yet, and the most there ever were.
-    greeting: watch::Sender<(usize, usize)>,
+    handshaking: watch::Sender<(usize, usize)>,
     /// Sockets accepted in all.
     accepted: watch::Sender<usize>,
     /// Each handshake answered takes one.
@@ -53,7 +53,7 @@ impl Server {
         let address = ServerAddress::tcp("127.0.0.1", listener.local_addr().unwrap().port());
         let script = Arc::new(Script {
             open: watch::Sender::default(),
-            greeting: watch::Sender::default(),
+            handshaking: watch::Sender::default(),
             accepted: watch::Sender::default(),
             permits: Semaphore::new(0),
             hangs_up: AtomicBool::new(false),
@@ -102,17 +102,17 @@ impl Server {
     }
 
     /// Waits until so many handshakes are unanswered.
-    pub(super) async fn greeting(&self, count: usize) {
-        let mut greeting = self.script.greeting.subscribe();
-        greeting.wait_for(|(now, _)| *now == count).await.unwrap();
+    pub(super) async fn handshaking(&self, count: usize) {
+        let mut handshaking = self.script.handshaking.subscribe();
+        handshaking.wait_for(|(now, _)| *now == count).await.unwrap();
     }
 
     pub(super) fn most_open(&self) -> usize {
         self.script.open.borrow().1
     }
 
-    pub(super) fn most_greeting(&self) -> usize {
-        self.script.greeting.borrow().1
+    pub(super) fn most_handshaking(&self) -> usize {
+        self.script.handshaking.borrow().1
     }
 
     pub(super) fn accepted(&self) -> usize {
@@ -167,13 +167,13 @@ async fn serve(stream: &TcpStream, script: &Script) -> io::Result<()> {
     loop {
         let request = read_message(stream).await?;
         if first {
-            let greeting = Counted::new(&script.greeting);
+            let handshaking = Counted::new(&script.handshaking);
             tokio::select! {
                 permit = script.permits.acquire() => permit.unwrap().forget(),
                 // A client that gives up is noticed.
                 gone = read_message(stream) => return gone.map(drop),
             }
-            drop(greeting);
+            drop(handshaking);
             if script.hangs_up.load(Ordering::SeqCst) {
                 return Ok(());
             }

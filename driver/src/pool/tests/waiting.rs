@@ -62,7 +62,7 @@ async fn many_tasks_share_few_connections() {
     for task in tasks {
         task.await.unwrap();
     }
-    assert!(server.most_open() <= 5 && server.most_greeting() <= 2);
+    assert!(server.most_open() <= 5 && server.most_handshaking() <= 2);
     let end = counts(&pool);
     assert_eq!((end.total, end.waiting), (end.available + end.pending, 0));
 }
@@ -149,7 +149,7 @@ async fn a_connection_established_for_a_dropped_request_is_kept() {
     let server = Server::start_silent().await;
     let pool = ready_pool(&server, SETTINGS);
     let request = queued(&pool).await;
-    server.greeting(1).await;
+    server.handshaking(1).await;
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
     server.answer_handshakes(1);
@@ -165,14 +165,14 @@ async fn max_connecting_limits_handshakes_under_way() {
     for _ in 0..10 {
         tasks.push(queued(&pool).await);
     }
-    server.greeting(2).await;
+    server.handshaking(2).await;
     assert_eq!(counts(&pool).pending, 2);
     server.answer_handshakes(10);
     let mut held = Vec::new();
     for task in tasks {
         held.push(task.await.unwrap().unwrap());
     }
-    assert_eq!((server.accepted(), server.most_greeting()), (10, 2));
+    assert_eq!((server.accepted(), server.most_handshaking()), (10, 2));
 }
 
 #[tokio::test]
@@ -253,10 +253,10 @@ async fn connections_are_counted_by_what_they_are_in_use_for() {
     let of_operation = check_out(&pool).await.unwrap();
     drop(check_out(&pool).await.unwrap());
     assert_eq!(in_use(), (0, 0, 3), "an idle one is in use by nobody");
-    of_cursor.set_purpose(Purpose::Cursor);
-    of_transaction.set_purpose(Purpose::Transaction);
+    of_cursor.set_check_out_reason(CheckOutReason::Cursor);
+    of_transaction.set_check_out_reason(CheckOutReason::Transaction);
     assert_eq!(in_use(), (1, 1, 1));
-    of_cursor.set_purpose(Purpose::Operation);
+    of_cursor.set_check_out_reason(CheckOutReason::Operation);
     assert_eq!(in_use(), (0, 1, 2));
     drop((of_cursor, of_transaction));
     assert_eq!(in_use(), (0, 0, 1));

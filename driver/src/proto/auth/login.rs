@@ -4,7 +4,7 @@ use super::{
     mechanism::{Mechanism, ScramHash},
     reply::{Offer, SaslReply},
     request::{Content, Request},
-    scram::{ClientFinal, ClientFirst, KeyRecipe, SaltedKeys, ServerFirst, User},
+    scram::{ClientFinal, ClientFirst, SaltedKeys, ScramParameters, ServerFirst, User},
 };
 use crate::{
     bson::{Bson, DocumentWriter},
@@ -80,7 +80,7 @@ pub enum Step {
     /// Send the command, and hand its reply over.
     Send(Request, Awaiting),
     /// Make the keys, and hand them over.
-    Derive(KeyRecipe, AwaitingKeys),
+    Derive(ScramParameters, AwaitingKeys),
     /// The user is logged in.
     Done,
 }
@@ -106,12 +106,12 @@ enum State {
     ServerFirst(ClientFirst),
     /// Its final message.
     ServerFinal(ClientFinal),
-    /// An empty exchange, which servers before 4.4 insist on.
-    LastWord(ScramHash),
+    /// The last, empty exchange with a server before 4.4, which ignores `skipEmptyExchange`.
+    EmptyExchange(ScramHash),
     /// The reply to a mechanism of one command.
-    Verdict,
+    X509Outcome,
     /// The reply to `PLAIN`, which must be the last.
-    PlainVerdict,
+    PlainOutcome,
 }
 
 impl Login {
@@ -182,11 +182,11 @@ fn start(identity: &Identity, mechanism: Mechanism, nonce: Nonce) -> (Request, A
         Mechanism::Plain => {
             let password = identity.password.as_ref().map_or("", Secret::expose);
             let payload = format!("\0{}\0{password}", identity.name()).into_bytes();
-            (Content::Start { mechanism, payload }, State::PlainVerdict)
+            (Content::Start { mechanism, payload }, State::PlainOutcome)
         }
         Mechanism::X509 => {
             let username = identity.username.clone().filter(|name| !name.is_empty());
-            (Content::Certificate { username }, State::Verdict)
+            (Content::Certificate { username }, State::X509Outcome)
         }
     };
     let source = identity.source.clone();
@@ -203,9 +203,9 @@ impl Awaiting {
         match &self.state {
             State::ServerFirst(scram) => Mechanism::Scram(scram.hash()),
             State::ServerFinal(scram) => Mechanism::Scram(scram.hash()),
-            State::LastWord(hash) => Mechanism::Scram(*hash),
-            State::Verdict => Mechanism::X509,
-            State::PlainVerdict => Mechanism::Plain,
+            State::EmptyExchange(hash) => Mechanism::Scram(*hash),
+            State::X509Outcome => Mechanism::X509,
+            State::PlainOutcome => Mechanism::Plain,
         }
     }
 
@@ -219,7 +219,7 @@ impl Awaiting {
     fn advance(self, body: &[u8]) -> std::result::Result<Step, AuthenticationFailure> {
         let Self { source, state } = self;
         let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
-        if let State::Verdict = state {
+        if let State::X509Outcome = state {
             return Ok(Step::Done);
         }
         let SaslReply {
@@ -232,13 +232,13 @@ impl Awaiting {
                 if done {
                     return Err(broken("the server ends the conversation before it proved itself"));
                 }
-                let (recipe, scram) = scram.handle_server_first(&payload)?;
+                let (parameters, scram) = scram.handle_server_first(&payload)?;
                 let awaiting = AwaitingKeys {
                     source,
                     conversation,
                     scram,
                 };
-                Ok(Step::Derive(recipe, awaiting))
+                Ok(Step::Derive(parameters, awaiting))
             }
             State::ServerFinal(scram) => {
                 let hash = scram.hash();
@@ -246,13 +246,13 @@ impl Awaiting {
                 if done {
                     return Ok(Step::Done);
                 }
-                let state = State::LastWord(hash);
+                let state = State::EmptyExchange(hash);
                 Ok(proceed(source, conversation, Vec::new(), state))
             }
-            State::LastWord(_) | State::PlainVerdict if !done => {
+            State::EmptyExchange(_) | State::PlainOutcome if !done => {
                 Err(broken("the server does not end the conversation"))
             }
-            State::LastWord(_) | State::PlainVerdict | State::Verdict => Ok(Step::Done),
+            State::EmptyExchange(_) | State::PlainOutcome | State::X509Outcome => Ok(Step::Done),
         }
     }
 }

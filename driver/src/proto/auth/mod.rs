@@ -25,4 +25,4 @@ pub use login::{Awaiting, AwaitingKeys, Identity, Login, Nonce, Step};
 pub use mechanism::{Mechanism, ScramHash};
 pub use reply::{Offer, parse_reply};
 pub use request::Request;
-pub use scram::{KeyRecipe, SaltedKeys};
+pub use scram::{SaltedKeys, ScramParameters};

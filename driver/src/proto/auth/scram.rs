@@ -34,7 +34,7 @@ pub(super) struct User {
 
 /// What the keys are made of. Making them takes long on purpose, so that they are worth keeping.
 #[derive(Clone, PartialEq, Eq)]
-pub struct KeyRecipe {
+pub struct ScramParameters {
     hash: ScramHash,
     /// As the hash wants it: prepared, or digested with the user's name.
     password: String,
@@ -42,9 +42,9 @@ pub struct KeyRecipe {
     iterations: u32,
 }
 
-impl fmt::Debug for KeyRecipe {
+impl fmt::Debug for ScramParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRecipe")
+        f.debug_struct("ScramParameters")
             .field("hash", &self.hash)
             .field("iterations", &self.iterations)
             .finish_non_exhaustive()
@@ -64,12 +64,12 @@ impl fmt::Debug for SaltedKeys {
     }
 }
 
-impl KeyRecipe {
+impl ScramParameters {
     /// Makes the keys: milliseconds of work for a processor.
     pub fn derive(&self) -> SaltedKeys {
         let salted = self
             .hash
-            .stretch(self.password.as_bytes(), &self.salt, self.iterations);
+            .salted_password(self.password.as_bytes(), &self.salt, self.iterations);
         SaltedKeys {
             client: self.hash.hmac(&salted, b"Client Key"),
             server: self.hash.hmac(&salted, b"Server Key"),
@@ -117,7 +117,7 @@ impl ClientFirst {
     }
 
     /// Takes the server's first message.
-    pub(super) fn handle_server_first(self, payload: &[u8]) -> Result<(KeyRecipe, ServerFirst)> {
+    pub(super) fn handle_server_first(self, payload: &[u8]) -> Result<(ScramParameters, ServerFirst)> {
         let text = text_of(payload)?;
         let (nonce, salt, iterations) = split_server_first(text)?;
         if nonce.strip_prefix(self.nonce.as_str()).is_none_or(str::is_empty) {
@@ -128,7 +128,7 @@ impl ClientFirst {
             .map_err(|_| broken("the server's salt is not in base 64"))?;
         let iterations = checked_iterations(iterations)?;
         let without_proof = format!("c={CHANNEL_BINDING},r={nonce}");
-        let recipe = KeyRecipe {
+        let parameters = ScramParameters {
             hash: self.user.hash,
             password: prepare(&self.user)?,
             salt,
@@ -139,7 +139,7 @@ impl ClientFirst {
             signed: format!("{},{text},{without_proof}", self.bare),
             without_proof,
         };
-        Ok((recipe, next))
+        Ok((parameters, next))
     }
 }
 

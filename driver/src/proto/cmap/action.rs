@@ -8,7 +8,7 @@ use crate::{bson::ObjectId, proto::event::ConnectionClosedReason};
 /// Something the owner of the machine must do. Actions are in the order in which they were decided.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action<C, W, E> {
-    /// Establish a connection, then report with `established`, or with `blame` and `establish_failed`.
+    /// Establish a connection, then report with `established`, or with `failing_request` and `establish_failed`.
     Establish(ConnectionKey),
     /// Close the connection. It is not counted any more.
     Close {

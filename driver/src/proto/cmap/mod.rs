@@ -25,7 +25,7 @@ use crate::bson::ObjectId;
 pub use crate::proto::event::ConnectionClosedReason;
 pub use action::{Action, CheckOut, Event, Refusal};
 pub use lifecycle::Clear;
-pub use pool::{ConnectionPool, Failing};
+pub use pool::{ConnectionPool, FailedEstablishment};
 pub use wait_queue::WaiterId;
 
 /// The limits of one pool.

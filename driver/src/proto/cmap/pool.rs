@@ -30,8 +30,8 @@ pub struct ConnectionPool<C, W, E> {
     /// The connection used last is on top, so that surplus ones grow idle and go.
     pub(super) available: Vec<Available<C>>,
     pub(super) pending: Vec<Pending>,
-    /// How many failures are being dealt with: blamed, and not yet reported closed.
-    failing: usize,
+    /// How many establishments failed and are not yet reported by `establish_failed`.
+    failed: usize,
     pub(super) total: usize,
     pub(super) waiters: WaitQueue<W>,
     pub(super) actions: VecDeque<Action<C, W, E>>,
@@ -54,12 +54,12 @@ pub(super) struct Pending {
 /// [`establish_failed`](ConnectionPool::establish_failed); until then it counts.
 #[derive(Debug)]
 #[must_use]
-pub struct Failing<W> {
+pub struct FailedEstablishment<W> {
     key: ConnectionKey,
-    blamed: Option<Waiting<W>>,
+    request: Option<Waiting<W>>,
 }
 
-impl<W> Failing<W> {
+impl<W> FailedEstablishment<W> {
     /// The connection; its service is known if the handshake got that far.
     pub fn key(&self) -> ConnectionKey {
         self.key
@@ -67,7 +67,7 @@ impl<W> Failing<W> {
 
     /// Whether a request waited for it.
     pub fn waiter(&self) -> Option<&W> {
-        self.blamed.as_ref().map(|waiting| &waiting.waiter)
+        self.request.as_ref().map(|waiting| &waiting.waiter)
     }
 }
 
@@ -84,7 +84,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             last_id: 0,
             available: Vec::new(),
             pending: Vec::new(),
-            failing: 0,
+            failed: 0,
             total: 0,
             waiters: WaitQueue::default(),
             actions: VecDeque::new(),
@@ -134,9 +134,9 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         if self.state != PoolState::Ready || !self.waiters.is_empty() {
             return None;
         }
-        let sound = self.first_sound(now, has_perished)?;
+        let healthy = self.first_healthy(now, has_perished)?;
         self.emit(|| Event::CheckOutStarted);
-        self.take_available(Some(sound), now)
+        self.take_available(Some(healthy), now)
     }
 
     /// An available connection, or a place in the wait queue. `has_perished` is as for
@@ -158,8 +158,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             return CheckOut::Refused(why);
         }
         if self.waiters.is_empty() {
-            let sound = self.first_sound(now, has_perished);
-            if let Some((key, connection)) = self.take_available(sound, now) {
+            let healthy = self.first_healthy(now, has_perished);
+            if let Some((key, connection)) = self.take_available(healthy, now) {
                 return CheckOut::Connection(key, connection);
             }
         }
@@ -242,22 +242,22 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     ///
     /// To be followed by [`establish_failed`](Self::establish_failed). In between, the owner can act on the failure while
     /// the connection still counts, e.g. clear the pool: the specification wants that told before the connection's end.
-    pub fn blame(&mut self, key: ConnectionKey) -> Option<Failing<W>> {
+    pub fn failing_request(&mut self, key: ConnectionKey) -> Option<FailedEstablishment<W>> {
         let Pending { key, .. } = self.take_pending(key)?;
-        self.failing += 1;
-        Some(Failing {
+        self.failed += 1;
+        Some(FailedEstablishment {
             key,
-            blamed: self.waiters.pop(),
+            request: self.waiters.pop(),
         })
     }
 
-    /// The connection will not come to be, and the blamed request fails with the error.
+    /// The connection could not be established; the failing request gets the error.
     ///
     /// Whoever still waits gets another one. Filling up to `minPoolSize` waits for [`maintain`](Self::maintain), lest a
     /// failing server be tried without pause.
-    pub fn establish_failed(&mut self, failing: Failing<W>, error: &E, now: Instant) {
-        let Failing { key, blamed } = failing;
-        self.failing -= 1;
+    pub fn establish_failed(&mut self, failing: FailedEstablishment<W>, error: &E, now: Instant) {
+        let FailedEstablishment { key, request } = failing;
+        self.failed -= 1;
         self.total -= 1;
         self.services.leave(key);
         self.emit(|| Event::ConnectionClosed {
@@ -265,14 +265,14 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             reason: ConnectionClosedReason::Error,
             error: Some(error.clone()),
         });
-        if let Some(waiting) = blamed {
+        if let Some(waiting) = request {
             self.refuse(waiting, Refusal::Failed(error.clone()), now);
         }
         self.create_for_waiters(now);
     }
 
-    /// Where the sound connection used last lies.
-    fn first_sound(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) -> Option<usize> {
+    /// Where the healthy connection used last lies.
+    fn first_healthy(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) -> Option<usize> {
         (0..self.available.len()).rev().find(|index| {
             let outdated = |idle| self.perished(idle, now).is_some();
             if self.available.get(*index).is_none_or(outdated) {
@@ -283,9 +283,9 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         })
     }
 
-    /// Takes the sound one, and closes the perished ones on top of it: all when there is none.
-    fn take_available(&mut self, sound: Option<usize>, now: Instant) -> Option<(ConnectionKey, C)> {
-        let kept = sound.map_or(0, |index| index + 1);
+    /// Takes the healthy one, and closes the perished ones on top of it: all when there is none.
+    fn take_available(&mut self, healthy: Option<usize>, now: Instant) -> Option<(ConnectionKey, C)> {
+        let kept = healthy.map_or(0, |index| index + 1);
         while self.available.len() > kept
             && let Some(idle) = self.available.pop()
         {
@@ -293,7 +293,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             let reason = reason.unwrap_or(ConnectionClosedReason::Error);
             self.close_connection(idle.key, idle.connection, reason, None);
         }
-        sound?;
+        healthy?;
         let Available { key, connection, .. } = self.available.pop()?;
         self.emit(|| Event::CheckedOut {
             id: key.id,
@@ -321,7 +321,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         }
     }
 
-    /// Gives a sound connection to the first who waits, or makes it available.
+    /// Gives a healthy connection to the first who waits, or makes it available.
     fn take_in(&mut self, key: ConnectionKey, connection: C, now: Instant) {
         if let Some(reason) = self.surplus(key) {
             self.close_connection(key, connection, reason, None);
@@ -406,7 +406,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             ..
         } = self.limits;
         self.state == PoolState::Ready
-            && self.pending.len() + self.failing < max_connecting.max(1) as usize
+            && self.pending.len() + self.failed < max_connecting.max(1) as usize
             && (max_pool_size == 0 || self.total < max_pool_size as usize)
     }
 

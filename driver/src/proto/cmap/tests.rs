@@ -156,7 +156,7 @@ fn a_full_pool_makes_requests_wait_for_a_place() {
 }
 
 #[test]
-fn nobody_overtakes_those_who_wait() {
+fn waiting_requests_are_served_in_order() {
     let now = Instant::now();
     let mut pool = with_in_use(
         PoolLimits {
@@ -191,7 +191,7 @@ fn a_cancelled_request_leaves_its_connection_to_others() {
 }
 
 #[test]
-fn the_first_who_waits_hears_of_a_failed_establishment() {
+fn the_first_waiting_request_gets_the_error_of_a_failed_establishment() {
     let now = Instant::now();
     let mut pool = ready(PoolLimits {
         max_connecting: 1,
@@ -200,7 +200,7 @@ fn the_first_who_waits_hears_of_a_failed_establishment() {
     wait(&mut pool, 'a', now);
     wait(&mut pool, 'b', now);
     actions(&mut pool);
-    let failing = pool.blame(key(1, 0)).unwrap();
+    let failing = pool.failing_request(key(1, 0)).unwrap();
     assert_eq!(failing.waiter(), Some(&'a'));
     assert!(
         !pool.has_actions() && pool.counts().total == 1,
@@ -237,7 +237,7 @@ fn a_failure_of_an_older_generation_is_nobodys_fault() {
     pool.clear(CLEAR, now);
     pool.ready();
     wait(&mut pool, 'b', now);
-    assert!(pool.blame(key(1, 0)).is_none());
+    assert!(pool.failing_request(key(1, 0)).is_none());
     assert_eq!(pool.established(key(2, 1), 2, now), None);
     assert!(
         actions(&mut pool)
@@ -402,7 +402,7 @@ fn maintenance_fills_up_to_min_pool_size_within_the_limits() {
     assert_eq!(actions(&mut pool), [Action::Establish(key(3, 0))]);
     assert_eq!(pool.established(key(2, 0), 2, now), None);
     // A failure is not followed by another try at once.
-    let failing = pool.blame(key(3, 0)).unwrap();
+    let failing = pool.failing_request(key(3, 0)).unwrap();
     assert_eq!(failing.waiter(), None);
     pool.establish_failed(failing, &"refused", now);
     assert!(!pool.has_actions());

@@ -46,7 +46,7 @@ impl<E> EventListener<E> {
     }
 
     /// Calls the function with an event.
-    pub fn tell(&self, event: &E) {
+    pub fn emit(&self, event: &E) {
         // The driver shares nothing with the function that a panic could leave half-changed.
         let listened = catch_unwind(AssertUnwindSafe(|| (self.listen)(event)));
         if let Err(payload) = listened {

@@ -1,7 +1,7 @@
 //! The `client` document of the handshake: what it holds, what wrapping libraries append, how it is cut to the size servers
 //! accept.
 
-use super::surroundings::Surroundings;
+use super::client_environment::ClientEnvironment;
 use crate::{
     Error, Result,
     bson::{Document, RawDocumentBuf, doc, to_raw_document},
@@ -19,22 +19,22 @@ const PLATFORM: &str = concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"), "+ / tok
 #[derive(Clone, Debug)]
 pub struct ClientMetadata {
     app_name: Option<String>,
-    surroundings: Surroundings,
+    client_environment: ClientEnvironment,
     appended: Vec<DriverInfo>,
     document: RawDocumentBuf,
 }
 
 /// The metadata of a client of which nothing else is known.
 pub fn client_metadata(app_name: Option<&str>) -> Result<ClientMetadata> {
-    ClientMetadata::new(app_name, Surroundings::default())
+    ClientMetadata::new(app_name, ClientEnvironment::default())
 }
 
 impl ClientMetadata {
     /// `app_name` is at most 128 bytes, so that what must be told always fits.
-    pub fn new(app_name: Option<&str>, surroundings: Surroundings) -> Result<Self> {
+    pub fn new(app_name: Option<&str>, client_environment: ClientEnvironment) -> Result<Self> {
         let mut metadata = Self {
             app_name: app_name.filter(|name| !name.is_empty()).map(str::to_owned),
-            surroundings,
+            client_environment,
             appended: Vec::new(),
             document: RawDocumentBuf::new(),
         };
@@ -90,7 +90,7 @@ impl ClientMetadata {
             doc! { "type": operating_system(), "name": std::env::consts::OS, "architecture": std::env::consts::ARCH },
         );
         metadata.insert("platform", platform);
-        if let Some(env) = self.surroundings.document() {
+        if let Some(env) = self.client_environment.document() {
             metadata.insert("env", env);
         }
         cut_to_size(metadata)
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn an_environment_without_name_goes_as_a_whole() {
         let variables = Variables::fixed([("KUBERNETES_SERVICE_HOST", "1")]);
-        let surroundings = Surroundings::detect(&variables, false);
-        let mut metadata = ClientMetadata::new(Some(&"a".repeat(128)), surroundings).unwrap();
+        let client_environment = ClientEnvironment::detect(&variables, false);
+        let mut metadata = ClientMetadata::new(Some(&"a".repeat(128)), client_environment).unwrap();
         assert!(decoded(&metadata).contains_key("env"));
         metadata.append(DriverInfo::new("n".repeat(150))).unwrap();
         assert!(!decoded(&metadata).contains_key("env"));

@@ -1,12 +1,12 @@
 //! The first exchange on every connection (MongoDB Handshake specification).
 
+mod client_environment;
 mod metadata;
-mod surroundings;
 
 use std::time::Duration;
 
+pub use client_environment::ClientEnvironment;
 pub use metadata::{ClientMetadata, client_metadata};
-pub use surroundings::Surroundings;
 
 use crate::{
     Result,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hello_tells_of_backpressure_and_of_the_load_balancer() {
+    fn the_first_hello_declares_backpressure_and_the_load_balancer() {
         let written = |load_balanced, server_api| {
             let mut buffer = Vec::new();
             let mut command = CommandBuilder::new(&mut buffer);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_life_is_told_in_order() {
+    fn events_of_a_lifetime_are_in_order() {
         let id = ObjectId::from_bytes([0; 12]);
         let seeds = ["a", "x"].map(address);
         let mut topology = Arc::new(TopologyDescription::initial(seeds, false, None));

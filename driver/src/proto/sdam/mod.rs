@@ -1,12 +1,14 @@
 //! How the description of the deployment changes with each check of a server, and what an operation's error says about
 //! its server (Server Discovery and Monitoring specification).
 
+mod application_error;
 pub mod events;
-mod failure;
 mod hosts;
 mod update;
 
-pub use failure::{ApplicationError, Phase, Verdict, concerns_server, judge, judge_check};
+pub use application_error::{
+    ApplicationError, ErrorAction, Phase, concerns_server, handle_application_error, handle_check_error,
+};
 pub use hosts::set_hosts;
 pub use update::apply;
 

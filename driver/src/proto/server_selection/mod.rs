@@ -25,7 +25,7 @@ pub enum Criteria<'a> {
     Read(&'a ReadPreference),
     /// A server that this preference allows, for a read that writes its results into a collection: a secondary can pass
     /// the writes on from server 5.0 on, so while an older one is there it must be the primary.
-    WritingRead(&'a ReadPreference),
+    AggregateWithWrite(&'a ReadPreference),
     /// This server, whatever it is.
     Address(&'a ServerAddress),
 }
@@ -35,7 +35,7 @@ impl Criteria<'_> {
     pub fn needs_primary(&self) -> bool {
         match self {
             Self::Writable => true,
-            Self::Read(preference) | Self::WritingRead(preference) => preference.is_primary(),
+            Self::Read(preference) | Self::AggregateWithWrite(preference) => preference.is_primary(),
             Self::Address(_) => false,
         }
     }
@@ -48,7 +48,7 @@ pub fn validate(
     criteria: Criteria<'_>,
     heartbeat_frequency: Duration,
 ) -> Result<(), String> {
-    let (Criteria::Read(preference) | Criteria::WritingRead(preference)) = criteria else {
+    let (Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)) = criteria else {
         return Ok(());
     };
     preference.validate()?;
@@ -65,7 +65,7 @@ impl fmt::Display for Criteria<'_> {
         match self {
             Self::Writable => f.write_str("a write"),
             Self::Address(address) => write!(f, "an operation bound to {address}"),
-            Self::Read(preference) | Self::WritingRead(preference) => {
+            Self::Read(preference) | Self::AggregateWithWrite(preference) => {
                 write!(f, "a read with preference {}", preference.mode.as_str())?;
                 if !preference.tag_sets.is_empty() {
                     write!(f, ", tag sets {:?}", preference.tag_sets)?;

@@ -43,8 +43,8 @@ fn filter<'t>(
     heartbeat_frequency: Duration,
 ) -> Vec<&'t ServerDescription> {
     let criteria = match criteria {
-        Criteria::WritingRead(_) if knows_old_server(topology) => Criteria::Writable,
-        Criteria::WritingRead(preference) => Criteria::Read(preference),
+        Criteria::AggregateWithWrite(_) if knows_old_server(topology) => Criteria::Writable,
+        Criteria::AggregateWithWrite(preference) => Criteria::Read(preference),
         other => other,
     };
     match (topology.kind, criteria) {
@@ -59,7 +59,7 @@ fn filter<'t>(
         }
         (TopologyType::Sharded, _) => candidates.retain(|server| server.kind == ServerType::Mongos),
         (_, Criteria::Writable) => candidates.retain(|server| server.kind == ServerType::RsPrimary),
-        (_, Criteria::Read(preference) | Criteria::WritingRead(preference)) => {
+        (_, Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)) => {
             return by_preference(topology, &candidates, preference, heartbeat_frequency);
         }
     }
@@ -247,7 +247,7 @@ mod tests {
         let preference = ReadPreference::new(ReadPreferenceMode::Secondary);
         let mut topology = set(vec![member("p", true, "x", 1), member("s", false, "y", 1)]);
         let found = |topology: &TopologyDescription| {
-            let criteria = Criteria::WritingRead(&preference);
+            let criteria = Criteria::AggregateWithWrite(&preference);
             names(&suitable_servers(topology, criteria, &[], BEAT))
         };
         assert_eq!(found(&topology), ["s"]);

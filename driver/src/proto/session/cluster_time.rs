@@ -35,19 +35,19 @@ impl ClusterTime {
         Some(Self { time, document })
     }
 
-    /// Takes the document in if it is newer, in the room of the one before.
+    /// Takes the document in if it is newer, replacing the previous one.
     pub fn advance(newest: &mut Option<Self>, bytes: &[u8]) {
         let Some(time) = Self::time_of(bytes) else { return };
         let is_known = newest.as_ref().is_some_and(|newest| newest.time >= time);
         if is_known || RawDocument::from_bytes(bytes).is_err() {
             return;
         }
-        let mut room = newest
+        let mut buffer = newest
             .take()
             .map_or_else(Vec::new, |old| old.document.into_bytes());
-        room.clear();
-        room.extend_from_slice(bytes);
-        *newest = RawDocumentBuf::from_bytes(room)
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        *newest = RawDocumentBuf::from_bytes(buffer)
             .ok()
             .map(|document| Self { time, document });
     }

@@ -61,7 +61,7 @@ enum State {
     Method,
     Login,
     /// Version and code of the reply, told apart from the rest: a proxy that refuses may end the connection behind them.
-    Verdict,
+    ConnectReply,
     /// A reserved byte, the type of the address, and its first byte.
     AddressType,
     Address,
@@ -92,15 +92,15 @@ impl Negotiation {
             None => &[NO_LOGIN],
             Some(_) => &[NO_LOGIN, USERNAME_PASSWORD],
         };
-        let mut greeting = vec![VERSION];
-        push_counted(&mut greeting, methods).ok_or(Socks5Error::HostName)?;
+        let mut method_request = vec![VERSION];
+        push_counted(&mut method_request, methods).ok_or(Socks5Error::HostName)?;
         let negotiation = Self {
             request: request(host, port).ok_or(Socks5Error::HostName)?,
             credentials,
             state: State::Method,
         };
         let step = Step::Exchange {
-            send: greeting,
+            send: method_request,
             read: 2,
         };
         Ok((negotiation, step))
@@ -133,7 +133,7 @@ impl Negotiation {
                 0 => Ok(self.send_request()),
                 _ => Err(Socks5Error::LoginRefused),
             },
-            State::Verdict => {
+            State::ConnectReply => {
                 check_version(byte(0))?;
                 match byte(1) {
                     0 => Ok(self.read(State::AddressType, 3)),
@@ -157,7 +157,7 @@ impl Negotiation {
     }
 
     fn send_request(&mut self) -> Step {
-        self.state = State::Verdict;
+        self.state = State::ConnectReply;
         Step::Exchange {
             send: std::mem::take(&mut self.request),
             read: 2,

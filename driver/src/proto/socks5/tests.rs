@@ -16,7 +16,7 @@ fn exchange(send: &[u8], read: usize) -> Step {
     }
 }
 
-/// A negotiation whose greeting has been answered with "no login", and its request.
+/// A negotiation whose method request has been answered with "no login", and its request.
 fn requested(host: &str, port: u16) -> (Negotiation, Vec<u8>) {
     let (mut negotiation, first) = Negotiation::begin(host, port, None).unwrap();
     assert_eq!(first, exchange(&[5, 1, 0], 2));

@@ -121,8 +121,8 @@ fn one_txt_record_of_many_strings_is_allowed() {
 const MINUTE: Duration = Duration::from_secs(60);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-fn rescan(max_hosts: u32) -> Rescan {
-    Rescan::new(
+fn polling(max_hosts: u32) -> SrvPolling {
+    SrvPolling::new(
         name("a.b.c"),
         max_hosts,
         HEARTBEAT,
@@ -133,7 +133,7 @@ fn rescan(max_hosts: u32) -> Rescan {
 
 #[test]
 fn the_interval_follows_the_records() {
-    let mut scan = rescan(0);
+    let mut scan = polling(0);
     assert_eq!(scan.interval(), MINUTE);
     let records = [record("h.b.c", 1)];
     scan.handle_answer(Ok(&records), &addresses([1]), 0);
@@ -156,7 +156,7 @@ fn the_interval_follows_the_records() {
 #[test]
 fn a_host_outside_the_domain_is_left_out_and_named() {
     let answer = [record("h.b.c", 2), record("h.evil.c", 1)];
-    let outcome = rescan(0).handle_answer(Ok(&answer), &addresses([1]), 0);
+    let outcome = polling(0).handle_answer(Ok(&answer), &addresses([1]), 0);
     assert_eq!(outcome.hosts, Some(addresses([2])));
     assert!(outcome.problems[0].contains("h.evil.c"));
 }
@@ -164,11 +164,11 @@ fn a_host_outside_the_domain_is_left_out_and_named() {
 #[test]
 fn known_hosts_stay_and_new_ones_fill_up() {
     let answer = [1, 3, 4].map(|port| record("h.b.c", port));
-    let all = rescan(0).handle_answer(Ok(&answer), &addresses([1, 2]), 0);
+    let all = polling(0).handle_answer(Ok(&answer), &addresses([1, 2]), 0);
     assert_eq!(all.hosts, Some(addresses([1, 3, 4])));
     let mut chosen = BTreeSet::new();
     for random in 0..64 {
-        let two = rescan(2).handle_answer(Ok(&answer), &addresses([1, 2]), random);
+        let two = polling(2).handle_answer(Ok(&answer), &addresses([1, 2]), random);
         let two = two.hosts.unwrap();
         assert!(two.len() == 2 && two.is_superset(&addresses([1])), "{two:?}");
         chosen.extend(two);

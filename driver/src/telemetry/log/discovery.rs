@@ -6,7 +6,7 @@ use super::{Style, endpoint, milliseconds, text};
 use crate::{
     ServerAddress,
     bson::ObjectId,
-    proto::event::{RescanProblem, SdamEvent},
+    proto::event::{SdamEvent, SrvPollingProblem},
 };
 
 const TARGET: &str = "marula_driver::topology";
@@ -51,7 +51,7 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
 }
 
 /// The specifications name no message for it.
-pub(super) fn log_rescan(style: &Style, event: &RescanProblem) {
+pub(super) fn log_srv_polling(style: &Style, event: &SrvPollingProblem) {
     debug!(
         target: TARGET,
         clientTag = style.tag(),

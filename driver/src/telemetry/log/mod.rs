@@ -47,18 +47,18 @@ pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
         pool,
         sdam,
         selection: selecting,
-        rescan,
+        srv_polling,
     } = listeners;
     Listeners {
         command: join(commands, command, command::is_wanted, &style, command::log),
         pool: join(pools, pool, pool::is_wanted, &style, pool::log),
         sdam: join(discovery, sdam, discovery::is_wanted, &style, discovery::log),
-        rescan: join(
+        srv_polling: join(
             discovery,
-            rescan,
+            srv_polling,
             discovery::is_wanted,
             &style,
-            discovery::log_rescan,
+            discovery::log_srv_polling,
         ),
         selection: join(
             selection >= Severity::Info,
@@ -100,7 +100,7 @@ fn join<E: 'static>(
             if is_wanted() {
                 log(&style, event);
             }
-            own.tell(event);
+            own.emit(event);
         }),
     })
 }

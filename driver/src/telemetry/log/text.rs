@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_see_is_not_shown() {
+    fn secret_replies_are_not_shown() {
         let refused = Error::new(ErrorKind::Command(CommandError {
             code: 18,
             code_name: "AuthenticationFailed".into(),

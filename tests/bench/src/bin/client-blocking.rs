@@ -9,7 +9,7 @@ use std::{
 };
 
 use marula_bench::floor::{address, cursor_id, reply_length, requests, with_cursor};
-use marula_bench_contract::{Arguments, Failure, Material, Worker, run_threads};
+use marula_bench_shared::contract::{Arguments, Failure, Material, Worker, run_threads};
 
 fn main() -> ExitCode {
     run_threads::<Blocking>()

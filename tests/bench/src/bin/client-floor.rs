@@ -8,7 +8,7 @@ use std::{
 };
 
 use marula_bench::floor::{address, cursor_id, reply_length, requests, with_cursor};
-use marula_bench_contract::{Contestant, Failure, Material, Task, run};
+use marula_bench_shared::contract::{Contestant, Failure, Material, Task, run};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

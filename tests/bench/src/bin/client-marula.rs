@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, process::ExitCode};
 
-use marula_bench_contract::{
+use marula_bench_shared::contract::{
     Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
     ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
 };

@@ -3,7 +3,7 @@
 use std::{hint::black_box, process::ExitCode};
 
 use marula::{Client, Collection, Document, bson::oid::ObjectId};
-use marula_bench_contract::{
+use marula_bench_shared::contract::{
     Contestant, DATABASE, Failure, FutureSize, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL,
     Small, Task, future_size, id, run,
 };

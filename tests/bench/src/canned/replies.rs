@@ -1,7 +1,7 @@
 //! Every reply a server gives, made before the first request comes.
 
 use bson::{Binary, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId, spec::BinarySubtype};
-use marula_bench_contract::{DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small};
+use marula_bench_shared::contract::{DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small};
 
 use super::{request::Request, tweet::tweet};
 use crate::encode;

@@ -1,7 +1,7 @@
 //! A document of the shape and size that a message of a social network has: nested, many kinds of values, about 1.5 kB.
 
 use bson::{Bson, Document, doc};
-use marula_bench_contract::id;
+use marula_bench_shared::contract::id;
 
 /// The tweet with this number.
 pub(super) fn tweet(number: u32) -> Document {

@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use marula_bench_contract::{Arguments, Runtime, Task};
+use marula_bench_shared::contract::{Arguments, Runtime, Task};
 
 use super::{
     Failure,

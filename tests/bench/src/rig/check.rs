@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, fs, process::Command};
 
-use marula_bench_contract::Task;
+use marula_bench_shared::contract::Task;
 
 use super::{
     Failure, Places,

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use marula_bench_contract::{Arguments, Figures};
+use marula_bench_shared::contract::{Arguments, Figures};
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Places};

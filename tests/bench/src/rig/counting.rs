@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use marula_bench_contract::Task;
+use marula_bench_shared::contract::Task;
 
 use super::{
     Failure, Places, callgrind,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use marula_bench_contract::{Arguments, Task};
+use marula_bench_shared::contract::{Arguments, Task};
 
 use super::{
     Failure, callgrind,

@@ -2,7 +2,7 @@
 //!
 //! Times are compared with those of another contestant of the same run, as the machine's own speed says nothing.
 
-use marula_bench_contract::{Runtime, Task};
+use marula_bench_shared::contract::{Runtime, Task};
 use serde::Serialize;
 
 use super::{

@@ -1,6 +1,6 @@
 //! What is measured: which tasks, how many at a time, on which runtime and deployment.
 
-use marula_bench_contract::{Runtime, Task};
+use marula_bench_shared::contract::{Runtime, Task};
 
 use super::server::Topology;
 

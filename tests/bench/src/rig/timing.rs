@@ -1,6 +1,6 @@
 //! Times: the programs take turns, so that what else happens on the machine hits all of them.
 
-use marula_bench_contract::{Arguments, Figures};
+use marula_bench_shared::contract::{Arguments, Figures};
 
 use super::{
     Failure,

@@ -71,8 +71,8 @@ fn serve(first: &str, hash: ScramHash) -> (String, SaltedKeys) {
         password: Secret::new("pencil"),
     };
     let client = ClientFirst::new(user, &STANDARD.decode(nonce).unwrap());
-    let (recipe, _) = client.handle_server_first(server_first.as_bytes()).unwrap();
-    (server_first, recipe.derive())
+    let (parameters, _) = client.handle_server_first(server_first.as_bytes()).unwrap();
+    (server_first, parameters.derive())
 }
 
 #[test]
@@ -135,11 +135,11 @@ fn the_reply_to_the_handshake_is_used_if_the_mechanism_fits() {
         "saslSupportedMechs": ["SCRAM-SHA-256"], "speculativeAuthenticate": speculative.clone(),
     })
     .unwrap();
-    let Ok(Step::Derive(recipe, awaiting)) = started.handle_hello(&Offer::parse(&said), [1; 24]) else {
+    let Ok(Step::Derive(parameters, awaiting)) = started.handle_hello(&Offer::parse(&said), [1; 24]) else {
         panic!("another step");
     };
     assert_eq!(awaiting.mechanism().as_str(), "SCRAM-SHA-256");
-    assert!(recipe.derive() == keys);
+    assert!(parameters.derive() == keys);
     let (last, _) = sent(Ok(awaiting.handle_keys(keys)));
     assert_eq!(last.get_i32("conversationId").unwrap(), 1);
     assert!(payload(&last).starts_with("c=biws,r="));

@@ -35,10 +35,10 @@ pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash,
 
 /// The proof, and the state that waits for the server's.
 fn final_message(hash: ScramHash, nonce: &str, server_first: &str) -> (String, ClientFinal) {
-    let (recipe, next) = client(hash, nonce)
+    let (parameters, next) = client(hash, nonce)
         .handle_server_first(server_first.as_bytes())
         .unwrap();
-    let (payload, next) = next.handle_keys(recipe.derive());
+    let (payload, next) = next.handle_keys(parameters.derive());
     (String::from_utf8(payload).unwrap(), next)
 }
 
@@ -141,23 +141,23 @@ fn a_server_that_does_not_know_the_password_is_refused() {
 fn names_are_escaped_and_passwords_prepared() {
     let first = named(ScramHash::Sha256, "a=b,c\u{ad}", "x", "AAAA").payload();
     assert_eq!(String::from_utf8(first).unwrap(), "n,,n=a=3Db=2Cc\u{ad},r=AAAA");
-    let recipe = |hash, password| {
+    let parameters = |hash, password| {
         named(hash, "u", password, "AAAA")
             .handle_server_first(b"r=AAAAx,s=AAAA,i=4096")
-            .map(|(recipe, _)| recipe)
+            .map(|(parameters, _)| parameters)
     };
-    assert_eq!(recipe(ScramHash::Sha256, "I\u{ad}X").unwrap().password, "IX");
-    assert_eq!(recipe(ScramHash::Sha256, "\u{2168}").unwrap().password, "IX");
+    assert_eq!(parameters(ScramHash::Sha256, "I\u{ad}X").unwrap().password, "IX");
+    assert_eq!(parameters(ScramHash::Sha256, "\u{2168}").unwrap().password, "IX");
     assert_eq!(
-        recipe(ScramHash::Sha256, "\u{7}"),
+        parameters(ScramHash::Sha256, "\u{7}"),
         Err(AuthenticationFailure::Password)
     );
     // The digest of "u:mongo:x".
-    let digested = recipe(ScramHash::Sha1, "x").unwrap().password;
+    let digested = parameters(ScramHash::Sha1, "x").unwrap().password;
     assert_eq!(digested.len(), 32);
     assert_ne!(
-        recipe(ScramHash::Sha1, "I\u{ad}X").unwrap().password,
-        recipe(ScramHash::Sha1, "IX").unwrap().password
+        parameters(ScramHash::Sha1, "I\u{ad}X").unwrap().password,
+        parameters(ScramHash::Sha1, "IX").unwrap().password
     );
 }
 
@@ -165,9 +165,9 @@ fn names_are_escaped_and_passwords_prepared() {
 fn secrets_are_not_shown() {
     let first = client(ScramHash::Sha256, "rOprNGfwEbeRWgbNEkqO");
     let shown = format!("{first:?}");
-    let (recipe, next) = first.handle_server_first(SERVER_FIRST_256.as_bytes()).unwrap();
-    let keys = recipe.derive();
-    let shown = format!("{shown}{recipe:?}{keys:?}{next:?}");
+    let (parameters, next) = first.handle_server_first(SERVER_FIRST_256.as_bytes()).unwrap();
+    let keys = parameters.derive();
+    let shown = format!("{shown}{parameters:?}{keys:?}{next:?}");
     let shown = format!("{shown}{:?}", next.handle_keys(keys).1);
     assert!(!shown.contains("pencil"), "{shown}");
     assert!(shown.contains("<redacted>"));

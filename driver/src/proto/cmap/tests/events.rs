@@ -5,7 +5,7 @@ use crate::{bson::ObjectId, proto::event::ConnectionClosedReason as Reason};
 
 const ZERO: Duration = Duration::ZERO;
 
-fn heard(limits: PoolLimits) -> Machine {
+fn emitting(limits: PoolLimits) -> Machine {
     Machine::new(limits, true)
 }
 
@@ -46,7 +46,7 @@ fn establish(pool: &mut Machine, id: u32, now: Instant) {
 fn a_connection_is_created_ready_and_checked_out() {
     let start = Instant::now();
     let later = start + Duration::from_millis(5);
-    let mut pool = heard(NO_LIMITS);
+    let mut pool = emitting(NO_LIMITS);
     pool.ready();
     wait(&mut pool, 'a', start);
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_connection_is_created_ready_and_checked_out() {
 #[test]
 fn trying_without_success_is_no_check_out() {
     let now = Instant::now();
-    let mut pool = heard(NO_LIMITS);
+    let mut pool = emitting(NO_LIMITS);
     pool.ready();
     wait(&mut pool, 'a', now);
     establish(&mut pool, 1, now);
@@ -105,16 +105,16 @@ fn trying_without_success_is_no_check_out() {
 }
 
 #[test]
-fn a_failure_that_clears_the_pool_is_told_in_the_specified_order() {
+fn a_failure_that_clears_the_pool_emits_events_in_the_specified_order() {
     let start = Instant::now();
     let later = start + Duration::from_secs(1);
-    let mut pool = heard(NO_LIMITS);
+    let mut pool = emitting(NO_LIMITS);
     pool.ready();
     for waiter in ['a', 'b', 'c'] {
         wait(&mut pool, waiter, start);
     }
     events(&mut pool);
-    let failing = pool.blame(key(1, 0)).unwrap();
+    let failing = pool.failing_request(key(1, 0)).unwrap();
     assert!(pool.clear(CLEAR, later));
     pool.establish_failed(failing, &"refused", later);
     let others = || refused(Refusal::Cleared(Some("down")), later - start);
@@ -154,7 +154,7 @@ fn a_closed_pool_closes_its_connections_first() {
         max_pool_size: 2,
         ..NO_LIMITS
     };
-    let mut pool = heard(limits);
+    let mut pool = emitting(limits);
     pool.ready();
     for id in [1, 2] {
         wait(&mut pool, 'x', now);
@@ -188,10 +188,10 @@ fn a_closed_pool_closes_its_connections_first() {
 }
 
 #[test]
-fn a_request_that_gives_up_is_told() {
+fn a_cancelled_request_emits_a_failure() {
     let start = Instant::now();
     let later = start + Duration::from_secs(2);
-    let mut pool = heard(NO_LIMITS);
+    let mut pool = emitting(NO_LIMITS);
     pool.ready();
     let a = wait(&mut pool, 'a', start);
     events(&mut pool);
@@ -207,7 +207,7 @@ fn a_request_that_gives_up_is_told() {
 #[test]
 fn interrupting_names_the_generations_up_to_the_old_one() {
     let now = Instant::now();
-    let mut pool = heard(NO_LIMITS);
+    let mut pool = emitting(NO_LIMITS);
     pool.ready();
     events(&mut pool);
     let interrupting = || Clear {
@@ -233,7 +233,7 @@ fn interrupting_names_the_generations_up_to_the_old_one() {
 fn a_service_is_cleared_alone() {
     let now = Instant::now();
     let service = |number| ObjectId::from_bytes([number; 12]);
-    let mut pool = heard(PoolLimits {
+    let mut pool = emitting(PoolLimits {
         max_connecting: 5,
         ..NO_LIMITS
     });
@@ -268,7 +268,7 @@ fn a_service_is_cleared_alone() {
         .collect();
     assert_eq!(reasons, [closed(1, Reason::Stale), closed(3, Reason::Stale)]);
     // With its last connection the service is forgotten, and with it the generation.
-    let failing = pool.blame(new).unwrap();
+    let failing = pool.failing_request(new).unwrap();
     pool.establish_failed(failing, &"login", now);
     assert_eq!(pool.generation(Some(service(1))), 0);
     assert_eq!(pool.counts().total, 1);

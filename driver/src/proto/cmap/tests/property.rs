@@ -193,14 +193,14 @@ impl World {
             return;
         };
         let key = self.pending.swap_remove(index);
-        let failing = self.machine.blame(key).expect("it is pending");
-        let blamed = self.queue.pop_front().map(|(_, waiter)| waiter);
-        assert_eq!(failing.waiter().copied(), blamed);
+        let failing = self.machine.failing_request(key).expect("it is pending");
+        let expected = self.queue.pop_front().map(|(_, waiter)| waiter);
+        assert_eq!(failing.waiter().copied(), expected);
         if clear {
             self.clear();
             self.handle_actions();
         }
-        self.failing = blamed;
+        self.failing = expected;
         self.machine.establish_failed(failing, &"refused", self.now);
     }
 
@@ -277,7 +277,7 @@ impl World {
                 }
             }
         }
-        assert_eq!(self.failing, None, "the blamed request was forgotten");
+        assert_eq!(self.failing, None, "the failing request got no error");
         if let Some(key) = self.returned.take() {
             self.available.push((key, self.now));
         }

@@ -85,9 +85,9 @@ impl Compression {
         let Some((header, content)) = request.split_first_chunk::<HEADER_LENGTH>() else {
             return Ok(request);
         };
-        let room = PACKED_HEADER_LENGTH + Codecs::bound(compressor, content.len());
-        if self.packed.len() < room {
-            self.packed.resize(room, 0);
+        let bound = PACKED_HEADER_LENGTH + Codecs::bound(compressor, content.len());
+        if self.packed.len() < bound {
+            self.packed.resize(bound, 0);
         }
         let target = self.packed.get_mut(PACKED_HEADER_LENGTH..).unwrap_or_default();
         let size = self.codecs.compress(compressor, content, target).map_err(|why| {

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::{AsyncReadExt, AsyncWriteExt};
-use marula_bench_harness::{Assignment, Body, Doing, Failure, Task, data::Archive, share::share};
+use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive, share::share};
 use mongodb::{
     bson::{Bson, oid::ObjectId},
     gridfs::GridFsBucket,

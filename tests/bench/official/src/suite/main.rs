@@ -1,4 +1,4 @@
-//! The tasks of the specified benchmarks as MongoDB's own driver for Rust does them: the same as in `../suites/src/bin/suite-marula`.
+//! The tasks of the specified benchmarks as MongoDB's own driver for Rust does them: the same as in `../src/bin/suite-marula`.
 
 mod codec;
 mod gridfs;
@@ -11,7 +11,7 @@ mod single;
 
 use std::process::ExitCode;
 
-use marula_bench_harness::{Assignment, Body, Failure, Missing, Task, serve};
+use marula_bench_shared::harness::{Assignment, Body, Failure, Missing, Task, serve};
 
 fn main() -> ExitCode {
     serve(prepare)

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use futures_util::TryStreamExt;
-use marula_bench_harness::{Assignment, Body, Doing, Failure};
+use marula_bench_shared::harness::{Assignment, Body, Doing, Failure};
 use mongodb::{
     Namespace,
     bson::{Document, doc},

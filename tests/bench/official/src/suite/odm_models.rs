@@ -2,7 +2,7 @@
 
 #![allow(clippy::pub_underscore_fields, reason = "`_id` is the name of the field")]
 
-use marula_bench_harness::{large_model, nested_model, small_model};
+use marula_bench_shared::{large_model, nested_model, small_model};
 use mongodb::bson::{Binary, oid::ObjectId};
 use serde::{Deserialize, Serialize};
 

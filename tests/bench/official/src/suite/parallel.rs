@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use futures_util::TryStreamExt;
-use marula_bench_harness::{
+use marula_bench_shared::harness::{
     Assignment, Body, Doing, Failure,
     data::Archive,
     share::{share, workers},

@@ -1,6 +1,6 @@
 //! Where the tasks work: one client, the database, the collection.
 
-use marula_bench_harness::{Assignment, COLLECTION, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, COLLECTION, Failure, Task, data::Archive};
 use mongodb::{
     Client, Collection, Database,
     bson::Document,

@@ -83,7 +83,7 @@ impl PoolListener for Deployment {
             pool_generation: pool.generation(key.service_id),
             service_id: key.service_id,
         };
-        if sdam::judge(&topology, address, &failure).clear_pool {
+        if sdam::handle_application_error(&topology, address, &failure).clear_pool {
             pool.clear(error, key.service_id, false);
         }
     }

@@ -13,7 +13,7 @@ use marula_driver::{
     internals::{
         cmap::{Clear, ConnectionPool, PoolLimits},
         description::HelloReply,
-        sdam::{self, ApplicationError, Phase, Verdict},
+        sdam::{self, ApplicationError, ErrorAction, Phase},
     },
     options::ClientOptions,
 };
@@ -67,7 +67,7 @@ impl Stage {
 
     /// A check failed.
     pub(super) fn check_failed(&mut self, server: &ServerAddress, error: &Error) {
-        self.execute(server, sdam::judge_check(error), error);
+        self.execute(server, sdam::handle_check_error(error), error);
     }
 
     /// An operation failed on a connection of this generation, else of the pool's own.
@@ -86,8 +86,8 @@ impl Stage {
             pool_generation,
             service_id: None,
         };
-        let verdict = sdam::judge(&self.topology, server, &failure);
-        self.execute(server, verdict, error);
+        let action = sdam::handle_application_error(&self.topology, server, &failure);
+        self.execute(server, action, error);
     }
 
     /// The generation of a server's pool.
@@ -95,22 +95,22 @@ impl Stage {
         Some(self.pools.get(server)?.generation(None))
     }
 
-    fn execute(&mut self, server: &ServerAddress, verdict: Verdict, error: &Error) {
-        if verdict.mark_unknown {
+    fn execute(&mut self, server: &ServerAddress, action: ErrorAction, error: &Error) {
+        if action.mark_unknown {
             self.take(&ServerDescription::failed(
                 server.clone(),
                 error,
-                verdict.topology_version,
+                action.topology_version,
                 Instant::now(),
             ));
         }
-        if verdict.clear_pool
+        if action.clear_pool
             && let Some(pool) = self.pools.get_mut(server)
         {
             let clear = Clear {
                 cause: error.clone(),
                 service_id: None,
-                interrupt_in_use: verdict.interrupt_in_use,
+                interrupt_in_use: action.interrupt_in_use,
             };
             pool.clear(clear, Instant::now());
         }

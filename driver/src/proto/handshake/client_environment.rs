@@ -1,0 +1,152 @@
+//! What environment variables tell of where the application runs: functions as a service, containers.
+
+use crate::{
+    bson::{Document, doc},
+    types::variables::Variables,
+};
+
+/// Where the application runs, as far as it shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientEnvironment {
+    faas: Option<Faas>,
+    docker: bool,
+    kubernetes: bool,
+}
+
+/// A function as a service.
+#[derive(Clone, Debug, PartialEq)]
+struct Faas {
+    name: &'static str,
+    timeout_sec: Option<i32>,
+    memory_mb: Option<i32>,
+    region: Option<String>,
+}
+
+const AWS: &str = "aws.lambda";
+const AZURE: &str = "azure.func";
+const GCP: &str = "gcp.func";
+const VERCEL: &str = "vercel";
+
+impl ClientEnvironment {
+    /// Looks around. `docker`: whether the file is there by which its containers are known.
+    pub fn detect(variables: &Variables, docker: bool) -> Self {
+        Self {
+            faas: detect_faas(variables),
+            docker,
+            kubernetes: variables.get("KUBERNETES_SERVICE_HOST").is_some(),
+        }
+    }
+
+    /// Whether it is a function as a service, which stands still between requests.
+    pub fn is_faas(&self) -> bool {
+        self.faas.is_some()
+    }
+
+    /// `client.env`, if there is anything to tell.
+    pub(super) fn document(&self) -> Option<Document> {
+        let mut env = Document::new();
+        if let Some(faas) = &self.faas {
+            env.insert("name", faas.name);
+            if let Some(seconds) = faas.timeout_sec {
+                env.insert("timeout_sec", seconds);
+            }
+            if let Some(megabytes) = faas.memory_mb {
+                env.insert("memory_mb", megabytes);
+            }
+            if let Some(region) = &faas.region {
+                env.insert("region", region);
+            }
+        }
+        let container = match (self.docker, self.kubernetes) {
+            (true, true) => Some(doc! { "runtime": "docker", "orchestrator": "kubernetes" }),
+            (true, false) => Some(doc! { "runtime": "docker" }),
+            (false, true) => Some(doc! { "orchestrator": "kubernetes" }),
+            (false, false) => None,
+        };
+        if let Some(container) = container {
+            env.insert("container", container);
+        }
+        (!env.is_empty()).then_some(env)
+    }
+}
+
+fn detect_faas(variables: &Variables) -> Option<Faas> {
+    let is_set = |name: &str| variables.get(name).is_some();
+    // The variable is there on other machines of AWS too.
+    let lambda = variables
+        .get("AWS_EXECUTION_ENV")
+        .is_some_and(|value| value.starts_with("AWS_Lambda_"));
+    let vercel = is_set("VERCEL");
+    // Vercel runs its functions on Lambda.
+    let found = [
+        (vercel, VERCEL),
+        ((lambda || is_set("AWS_LAMBDA_RUNTIME_API")) && !vercel, AWS),
+        (is_set("FUNCTIONS_WORKER_RUNTIME"), AZURE),
+        (is_set("K_SERVICE") || is_set("FUNCTION_NAME"), GCP),
+    ];
+    let mut names = found
+        .into_iter()
+        .filter_map(|(found, name)| found.then_some(name));
+    let (Some(name), None) = (names.next(), names.next()) else {
+        return None;
+    };
+    let number = |name: &str| variables.get(name)?.parse().ok();
+    let (timeout_sec, memory_mb, region) = match name {
+        AWS => (None, number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), "AWS_REGION"),
+        GCP => (
+            number("FUNCTION_TIMEOUT_SEC"),
+            number("FUNCTION_MEMORY_MB"),
+            "FUNCTION_REGION",
+        ),
+        VERCEL => (None, None, "VERCEL_REGION"),
+        _ => {
+            return Some(Faas {
+                name,
+                timeout_sec: None,
+                memory_mb: None,
+                region: None,
+            });
+        }
+    };
+    Some(Faas {
+        name,
+        timeout_sec,
+        memory_mb,
+        region: variables.get(region),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAMBDA: (&str, &str) = ("AWS_EXECUTION_ENV", "AWS_Lambda_java8");
+
+    #[test]
+    fn vercel_runs_on_lambda_and_other_pairs_contradict_each_other() {
+        let name = |variables| detect_faas(&variables).map(|faas| faas.name);
+        assert_eq!(name(Variables::fixed([LAMBDA, ("VERCEL", "1")])), Some(VERCEL));
+        assert_eq!(name(Variables::fixed([LAMBDA, ("K_SERVICE", "x")])), None);
+        let three = [LAMBDA, ("VERCEL", "1"), ("FUNCTION_NAME", "x")];
+        assert_eq!(name(Variables::fixed(three)), None);
+        assert_eq!(
+            name(Variables::fixed([("AWS_LAMBDA_RUNTIME_API", "x")])),
+            Some(AWS)
+        );
+        assert_eq!(name(Variables::fixed([("VERCEL", "")])), None, "empty is not set");
+    }
+
+    #[test]
+    fn containers_are_reported_beside_functions() {
+        let variables = Variables::fixed([LAMBDA, ("KUBERNETES_SERVICE_HOST", "1")]);
+        let env = ClientEnvironment::detect(&variables, true).document().unwrap();
+        assert_eq!(
+            env,
+            doc! { "name": AWS, "container": { "runtime": "docker", "orchestrator": "kubernetes" } }
+        );
+        assert_eq!(
+            ClientEnvironment::detect(&Variables::fixed([]), false).document(),
+            None
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! The documents that are stored and read, and the names of the collections they are in.
+
+use bson::oid::ObjectId;
+use serde::{Deserialize, Serialize};
+
+/// The database of all collections.
+pub const DATABASE: &str = "bench";
+/// Where documents are inserted.
+pub const INSERTED: &str = "inserted";
+/// Holds one [`Small`].
+pub const ONE_SMALL: &str = "one_small";
+/// Holds one tweet.
+pub const ONE_TWEET: &str = "one_tweet";
+/// Holds [`MANY`] [`Small`]s.
+pub const MANY_SMALL: &str = "many_small";
+/// Holds [`MANY`] tweets.
+pub const MANY_TWEETS: &str = "many_tweets";
+/// How many documents the bulk tasks move.
+pub const MANY: usize = 10_000;
+
+/// 267 bytes as BSON: an id, seven strings, six numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "an example of an order")]
+pub struct Small {
+    #[serde(rename = "_id")]
+    pub id: ObjectId,
+    pub customer: String,
+    pub category: String,
+    pub currency: String,
+    pub priority: String,
+    pub shipping: String,
+    pub campaign: String,
+    pub operator: String,
+    pub quantity: i32,
+    pub subtotal: i32,
+    pub discount: i32,
+    pub delivery: i32,
+    pub position: i32,
+    pub checksum: i32,
+}
+
+/// The same as [`Small`], with its strings left where they were read.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[allow(missing_docs, reason = "as in Small")]
+pub struct SmallRef<'a> {
+    #[serde(rename = "_id")]
+    pub id: ObjectId,
+    pub customer: &'a str,
+    pub category: &'a str,
+    pub currency: &'a str,
+    pub priority: &'a str,
+    pub shipping: &'a str,
+    pub campaign: &'a str,
+    pub operator: &'a str,
+    pub quantity: i32,
+    pub subtotal: i32,
+    pub discount: i32,
+    pub delivery: i32,
+    pub position: i32,
+    pub checksum: i32,
+}
+
+/// About 27 kB as BSON: a list of [`Line`]s.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "an example of an order with many lines")]
+pub struct Large {
+    #[serde(rename = "_id")]
+    pub id: ObjectId,
+    pub lines: Vec<Line>,
+}
+
+/// A part of [`Large`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "an example of a line of an order")]
+pub struct Line {
+    pub article: String,
+    pub category: String,
+    pub supplier: String,
+    pub quantity: i32,
+    pub subtotal: i32,
+    pub discount: i32,
+}
+
+const LINES: i32 = 227;
+
+/// The id of the document with this number.
+#[must_use]
+pub fn id(number: u32) -> ObjectId {
+    let [a, b, c, d] = number.to_be_bytes();
+    ObjectId::from_bytes([0x66, 0, 0, 0, 1, 2, 3, 4, a, b, c, d])
+}
+
+impl Small {
+    /// The document with this number; each number gives another one.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
+        let text = |kind: char| format!("{kind}{:07}", number % 10_000_000);
+        let n = i32::try_from(number % 1_000_000).unwrap_or(0);
+        Self {
+            id: id(number),
+            customer: text('c'),
+            category: text('k'),
+            currency: text('e'),
+            priority: text('p'),
+            shipping: text('s'),
+            campaign: text('m'),
+            operator: text('o'),
+            quantity: n % 17,
+            subtotal: n * 3,
+            discount: n % 5,
+            delivery: n + 7,
+            position: n,
+            checksum: n * 31,
+        }
+    }
+}
+
+impl Large {
+    /// The document with this number.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
+        let line = |n: i32| Line {
+            article: format!("a{n:07}"),
+            category: format!("k{n:07}"),
+            supplier: format!("s{n:07}"),
+            quantity: n % 17,
+            subtotal: n * 3,
+            discount: n % 5,
+        };
+        Self {
+            id: id(number),
+            lines: (0..LINES).map(line).collect(),
+        }
+    }
+}
+
+/// What the tasks insert, made before anything is measured.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// For `insert_one`.
+    pub small: Small,
+    /// For `insert_one_27k`.
+    pub large: Large,
+    /// For `insert_many_10k`, otherwise empty.
+    pub many: Vec<Small>,
+}
+
+impl Material {
+    /// Makes what the task needs.
+    #[must_use]
+    pub fn new(task: crate::contract::Task) -> Self {
+        let many = if task == crate::contract::Task::InsertMany10k {
+            MANY
+        } else {
+            0
+        };
+        Self {
+            small: Small::new(0),
+            large: Large::new(0),
+            many: (0..u32::try_from(many).unwrap_or(0)).map(Small::new).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_have_the_sizes_that_the_tables_say() {
+        let small = bson::serialize_to_vec(&Small::new(9_999)).unwrap();
+        assert_eq!(small.len(), 267);
+        let large = bson::serialize_to_vec(&Large::new(1)).unwrap();
+        assert!((26_500..27_500).contains(&large.len()), "{}", large.len());
+    }
+
+    #[test]
+    fn the_borrowing_struct_has_the_same_fields() {
+        let small = Small::new(42);
+        let bytes = bson::serialize_to_vec(&small).unwrap();
+        let read: SmallRef<'_> = bson::deserialize_from_slice(&bytes).unwrap();
+        assert_eq!(
+            (read.id, read.operator, read.checksum),
+            (small.id, small.operator.as_str(), small.checksum)
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! The tasks as this project's driver and models do them. The other contestant's are in `../official/src/suite`.
+
+mod codec;
+mod multi;
+mod odm;
+mod odm_models;
+mod parallel;
+mod place;
+mod single;
+
+use std::process::ExitCode;
+
+use marula_bench_shared::harness::{Assignment, Body, Failure, Missing, Task, serve};
+
+fn main() -> ExitCode {
+    serve(prepare)
+}
+
+const NO_CLIENT_BULK_WRITE: Missing = Missing("not there yet: bulk writes of a client");
+const NO_GRIDFS: Missing = Missing("not there yet: GridFS");
+const NO_JOINS: Missing = Missing("not there yet: joins");
+
+async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
+    Ok(match assignment.task {
+        Task::FlatEncode | Task::DeepEncode | Task::FullEncode => Box::new(codec::Encode::new(&assignment)?),
+        Task::FlatDecode | Task::DeepDecode | Task::FullDecode => Box::new(codec::Decode::new(&assignment)?),
+        Task::RunCommand => Box::new(single::RunCommand::new(&assignment).await?),
+        Task::FindOneById => Box::new(single::FindOneById::new(&assignment).await?),
+        Task::SmallInsertOne | Task::LargeInsertOne => Box::new(single::InsertOne::new(&assignment).await?),
+        Task::FindMany => Box::new(multi::FindMany::new(&assignment).await?),
+        Task::SmallBulkInsert | Task::LargeBulkInsert => Box::new(multi::BulkInsert::new(&assignment).await?),
+        Task::SmallCollectionBulkWrite | Task::LargeCollectionBulkWrite => {
+            Box::new(multi::BulkWriteInsert::new(&assignment).await?)
+        }
+        Task::MixedCollectionBulkWrite => Box::new(multi::BulkWriteMixed::new(&assignment).await?),
+        Task::LdjsonImport => Box::new(parallel::Import::new(&assignment).await?),
+        Task::LdjsonExport => Box::new(parallel::Export::new(&assignment).await?),
+        Task::OdmSmallCreation => odm::small_creation(&assignment).await?,
+        Task::OdmSmallUpdate => odm::small_update(&assignment).await?,
+        Task::OdmSmallFind => odm::small_find(&assignment).await?,
+        Task::OdmLargeCreation => odm::large_creation(&assignment).await?,
+        Task::OdmLargeUpdate => odm::large_update(&assignment).await?,
+        Task::OdmNestedCreation => odm::nested_creation(&assignment).await?,
+        Task::OdmNestedUpdate => odm::nested_update(&assignment).await?,
+        Task::OdmNestedFind => odm::nested_find(&assignment).await?,
+        Task::OdmNestedFindArray => odm::nested_find_array(&assignment).await?,
+        Task::SmallClientBulkWrite | Task::LargeClientBulkWrite | Task::MixedClientBulkWrite => {
+            return Err(NO_CLIENT_BULK_WRITE.into());
+        }
+        Task::GridFsUpload | Task::GridFsDownload | Task::GridFsMultiUpload | Task::GridFsMultiDownload => {
+            return Err(NO_GRIDFS.into());
+        }
+        Task::OdmSmallFindForeignKey => return Err(NO_JOINS.into()),
+    })
+}

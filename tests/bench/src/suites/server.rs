@@ -1,0 +1,61 @@
+//! The test server as a process of its own.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use crate::suites::Failure;
+
+/// A running server, which ends when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    uri: String,
+    /// Kept open: the server prints more than the one line that is read.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// When it can't be started, or prints no connection string.
+    pub fn start(program: &Path) -> Result<Self, Failure> {
+        let mut command = Command::new(program);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut output = BufReader::new(child.stdout.take().ok_or("the server has no output")?);
+        let mut uri = String::new();
+        output.read_line(&mut uri)?;
+        let server = Self {
+            child,
+            uri: uri.trim().to_owned(),
+            _output: output,
+        };
+        if server.uri.is_empty() {
+            return Err("the server printed no connection string".into());
+        }
+        Ok(server)
+    }
+
+    /// Its connection string.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The number of its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It ends with its input, and has nothing to lose.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}

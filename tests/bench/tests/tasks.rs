@@ -1,0 +1,167 @@
+//! Every task, with a few units and small data, against the in-process server: our contestant can do all but those that are named.
+
+use std::{fs, path::PathBuf};
+
+use marula_bench::suites::{
+    contestant::Contestant,
+    race::{Heat, Lane, Outcome, race},
+};
+use marula_bench_shared::harness::{Data, Task, data::Archive, rule::Rule};
+use marula_test_server::TestServer;
+
+const MISSING: [Task; 8] = [
+    Task::SmallClientBulkWrite,
+    Task::LargeClientBulkWrite,
+    Task::MixedClientBulkWrite,
+    Task::GridFsUpload,
+    Task::GridFsDownload,
+    Task::GridFsMultiUpload,
+    Task::GridFsMultiDownload,
+    Task::OdmSmallFindForeignKey,
+];
+
+/// Data of the form of the archives, which is removed with this.
+struct Sample(Data);
+
+impl Sample {
+    fn new(name: &str) -> Self {
+        let name = format!("marula-bench-suites-{name}-{}", std::process::id());
+        let data = Data::new(std::env::temp_dir().join(name));
+        for (file, text) in [
+            (
+                "flat_bson.json",
+                r#"{"_id": {"$oid": "566b3f8a7c9b1d2e3f4a5b6c"}, "a": 1, "b": "x"}"#,
+            ),
+            (
+                "deep_bson.json",
+                r#"{"left": {"left": "a", "right": "b"}, "right": {"left": "c"}}"#,
+            ),
+            (
+                "full_bson.json",
+                r#"{"a": {"$numberLong": "5"}, "b": {"$minKey": 1}, "c": [1.5, null]}"#,
+            ),
+        ] {
+            write(&data.path(Archive::ExtendedBson, file), text);
+        }
+        for file in ["tweet.json", "small_doc.json", "large_doc.json"] {
+            write(
+                &data.path(Archive::Documents, file),
+                r#"{"text": "hello", "id": 4294967297}"#,
+            );
+        }
+        for (file, lines) in [("ldjson000.txt", 3), ("ldjson001.txt", 2), ("ldjson002.txt", 4)] {
+            let path = data.path(Archive::Parallel, "ldjson_multi").join(file);
+            write(&path, &"{\"text\": \"hello\", \"lang\": null}\n".repeat(lines));
+        }
+        let fields = |from: u32, to: u32, text: bool| {
+            let value = |n: u32| if text { format!("\"s{n}\"") } else { n.to_string() };
+            let fields = (from..=to).map(|n| format!("\"field{n}\": {}", value(n)));
+            fields.collect::<Vec<_>>().join(", ")
+        };
+        let small = format!("{{{}, {}}}", fields(1, 7, true), fields(8, 13, false));
+        write(&data.path(Archive::FlatModels, "small_doc.json"), &small);
+        let image = r#""image_field": {"$binary": {"base64": "aW1hZ2U=", "subType": "00"}}"#;
+        let large = format!(
+            "{{{}, {}, {image}}}",
+            fields(1, 125, true),
+            fields(126, 250, false)
+        );
+        write(&data.path(Archive::FlatModels, "large_doc.json"), &large);
+        let strings = format!("{{{}}}", fields(1, 15, true));
+        let numbers = format!("{{{}}}", fields(1, 15, false));
+        let mut nested: Vec<_> = (1..=5)
+            .map(|n| format!("\"embedded_str_doc_{n}\": {strings}"))
+            .collect();
+        nested.push(format!("\"embedded_str_doc_array\": [{strings}, {strings}]"));
+        nested.extend((8..=14).map(|n| format!("\"embedded_int_doc_{n}\": {numbers}")));
+        let nested = format!("{{{}}}", nested.join(", "));
+        write(
+            &data.path(Archive::NestedModels, "large_doc_nested.json"),
+            &nested,
+        );
+        Self(data)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.0.root());
+    }
+}
+
+fn write(path: &PathBuf, text: &str) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is made");
+    fs::write(path, text).expect("the file is written");
+}
+
+fn lane(task: Task, uri: &str, database: &str) -> Lane {
+    Lane {
+        contestant: Contestant {
+            name: "marula".to_owned(),
+            program: env!("CARGO_BIN_EXE_suite-marula").into(),
+        },
+        uri: (!task.is_codec_only()).then(|| uri.to_owned()),
+        database: database.to_owned(),
+        server: None,
+    }
+}
+
+fn heat(task: Task, sample: &Sample) -> Heat {
+    Heat {
+        task,
+        units: 3,
+        rule: Rule {
+            iterations: 2,
+            ..Rule::quick()
+        },
+        data: sample.0.clone(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_task_is_done_or_named_as_missing() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let sample = Sample::new("every");
+    for task in Task::ALL {
+        // Two lanes, so that iterations do take turns; a database for each.
+        let lanes = ["perftest_a", "perftest_b"].map(|database| lane(*task, &server.uri(), database));
+        for outcome in race(&lanes, &heat(*task, &sample)) {
+            match outcome {
+                Outcome::Measured(measured) => {
+                    assert!(!MISSING.contains(task), "{task}");
+                    let iterations = measured.times.seconds.len();
+                    assert!(
+                        (1..=2).contains(&iterations) && measured.times.score > 0.0,
+                        "{task}"
+                    );
+                }
+                Outcome::Missing(why) => {
+                    assert!(MISSING.contains(task), "{task}: {why}");
+                    assert!(why.starts_with("not there yet: "), "{task}: {why}");
+                }
+                Outcome::Failed(why) => panic!("{task}: {why}"),
+            }
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_is_reported() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let sample = Sample::new("wrong");
+    let failure = |task: Task, heat: &Heat| match race(&[lane(task, &server.uri(), "perftest")], heat).pop() {
+        Some(Outcome::Failed(why)) => why,
+        other => panic!("{task}: {other:?}"),
+    };
+    let mut many = heat(Task::LdjsonImport, &sample);
+    many.units = 4;
+    let why = failure(Task::LdjsonImport, &many);
+    assert!(why.ends_with("3 files instead of 4"), "{why}");
+    write(&sample.0.path(Archive::Documents, "small_doc.json"), "{");
+    assert!(!failure(Task::SmallInsertOne, &heat(Task::SmallInsertOne, &sample)).is_empty());
+    fs::remove_file(sample.0.path(Archive::Documents, "tweet.json")).expect("it was there");
+    let why = failure(Task::FindMany, &heat(Task::FindMany, &sample));
+    assert!(why.contains("tweet.json: "), "{why}");
+    server.stop().await;
+}

@@ -1,0 +1,133 @@
+//! Dropping the opening of a connection at each of its polls: name, socket, encryption, handshake, login.
+
+use std::{net::SocketAddr, time::Duration};
+
+use marula_driver::{
+    ServerAddress,
+    internals::{
+        Connection, ConnectionSettings, LoginSettings, TlsConfig,
+        auth::{Identity, Mechanism, ScramHash},
+        handshake::client_metadata,
+    },
+    options::ClientOptions,
+};
+use marula_driver_tests::{
+    Proxy,
+    polling::{Gate, Held, poll_times},
+    proxy::Fate,
+    slow_writes::SlowWrites,
+    tasks,
+    tls::{Authority, Files, TlsFront},
+};
+use marula_test_server::TestServer;
+
+use super::harness::{ENDS, HANG, PIECES};
+
+async fn server() -> TestServer {
+    TestServer::builder()
+        .standalone()
+        .parameter("scramIterationCount", 4096)
+        .parameter("scramSHA256IterationCount", 4096)
+        .auth("user", "secret")
+        .start()
+        .await
+        .expect("a server")
+}
+
+/// A user logs in, with keys that are made anew for each of these settings.
+fn settings(hash: ScramHash) -> ConnectionSettings {
+    let mechanism = Some(Mechanism::Scram(hash));
+    let identity = Identity::new(mechanism, "admin", Some("user"), Some("secret"));
+    ConnectionSettings {
+        login: Some(LoginSettings::new(identity)),
+        ..ConnectionSettings::new(Duration::ZERO, client_metadata(None).expect("metadata"))
+    }
+}
+
+/// A name, so that it must be looked up.
+fn address_of(address: SocketAddr) -> ServerAddress {
+    let text = format!("localhost:{}", address.port());
+    text.parse().expect("an address")
+}
+
+/// Opens a connection again and again, with one poll more each time. Returns at how many polls it was dropped.
+async fn drop_at_every_poll(
+    address: SocketAddr,
+    settings: impl Fn() -> ConnectionSettings,
+    gate: &impl Gate,
+    server: &TestServer,
+    all_closed: impl AsyncFn(),
+) -> usize {
+    let address = address_of(address);
+    let alive = tasks::alive();
+    for polls in 0.. {
+        let settings = settings();
+        let opening = Box::pin(Connection::establish(&address, &settings));
+        let outcome = tokio::time::timeout(HANG, poll_times(opening, polls, gate, Held::OfOthersToo))
+            .await
+            .unwrap_or_else(|_| panic!("poll {polls} hangs"));
+        let done =
+            outcome.map(|outcome| outcome.unwrap_or_else(|error| panic!("after {polls} polls: {error:?}")));
+        if let Some(connection) = &done {
+            assert!(connection.is_reusable());
+        }
+        let finished = done.is_some();
+        drop(done);
+        let ended = async {
+            server.wait_for_open_connections(0).await;
+            all_closed().await;
+            tasks::wait_for_at_most(alive).await;
+        };
+        tokio::time::timeout(HANG, ended)
+            .await
+            .unwrap_or_else(|_| panic!("dropped after {polls} polls: something is left"));
+        if finished {
+            return polls;
+        }
+    }
+    unreachable!("it completes at some poll")
+}
+
+async fn in_the_clear(hash: ScramHash) -> usize {
+    let server = server().await;
+    let proxy = Proxy::start(server.addresses()[0]).await;
+    proxy.set_rule(|_| Fate::Stepwise(ENDS.to_vec()));
+    let closed = async || proxy.wait_for_at_most_open(0).await;
+    drop_at_every_poll(proxy.address(), || settings(hash), &proxy, &server, closed).await
+}
+
+/// Hello and saslContinue are held in pieces; name, socket and keys are waited for, too.
+#[tokio::test]
+async fn a_connection_in_the_making_leaves_nothing() {
+    let polls = in_the_clear(ScramHash::Sha256).await;
+    assert!(polls > 2 * PIECES, "{polls}");
+}
+
+#[tokio::test]
+async fn a_connection_in_the_making_with_the_older_hash_leaves_nothing() {
+    let polls = in_the_clear(ScramHash::Sha1).await;
+    assert!(polls > 2 * PIECES, "{polls}");
+}
+
+/// What comes through TLS arrives in pieces of so many bytes, which split records wherever it happens.
+#[tokio::test]
+async fn an_encrypted_connection_in_the_making_leaves_nothing() {
+    const PIECE: usize = 100;
+    let server = server().await;
+    let (authority, files) = (Authority::new(), Files::new());
+    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let slow = SlowWrites::start(front.address, PIECE).await;
+    let file = files.write("authority.pem", &authority.pem());
+    let uri = format!("mongodb://localhost/?tls=true&tlsCAFile={file}");
+    let options = ClientOptions::parse(&uri).expect("options");
+    // One for all, so that each session is a new one and a resumed one in turn.
+    let tls = TlsConfig::new(&options.tls).expect("files");
+    let encrypted = || ConnectionSettings {
+        tls: Some(tls.clone()),
+        ..settings(ScramHash::Sha256)
+    };
+    let closed = async || slow.wait_for_none_open().await;
+    let polls = drop_at_every_poll(slow.address, encrypted, &slow, &server, closed).await;
+    assert!(polls > 15, "{polls}");
+    assert!(front.met().encrypted > 0);
+}

@@ -1,0 +1,13 @@
+//! The BSON codec through the public API: serde types, Extended JSON, UUIDs, DBRefs, errors, and the prose tests of the BSON
+//! specifications. No server.
+
+mod dbref;
+mod errors;
+mod extended_json;
+mod extended_json_property;
+mod fields;
+mod property;
+mod prose;
+mod serde_types;
+mod uuid_representation;
+mod uuids;

@@ -1,0 +1,106 @@
+//! Getting connected: names, addresses of both families, dead ones among them, paths, and what fails when.
+
+mod addresses;
+mod phases;
+mod timeouts;
+#[cfg(unix)]
+mod unix;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use marula_driver::{
+    Error, NetworkPhase,
+    internals::{Connection, ConnectionSettings, DnsLookup, handshake::client_metadata},
+};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// What one attempt to connect says.
+async fn attempt(
+    address: &str,
+    dns: Option<Arc<dyn DnsLookup>>,
+    connect_timeout: Duration,
+) -> Result<(), Error> {
+    let mut settings = ConnectionSettings::new(connect_timeout, client_metadata(None).expect("metadata"));
+    if let Some(dns) = dns {
+        settings.dns = dns;
+    }
+    let address = address.parse().expect("an address");
+    Connection::establish(&address, &settings).await.map(drop)
+}
+
+/// Where and how it failed.
+fn network(error: &Error) -> (NetworkPhase, std::io::ErrorKind) {
+    match error.kind() {
+        marula_driver::ErrorKind::Network(network) => (network.phase(), network.io_kind()),
+        _ => panic!("{error}"),
+    }
+}
+
+/// Passes connections on to another address, until it is dropped.
+struct Forward {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Forward {
+    async fn start(listen: &str, target: SocketAddr) -> Self {
+        let listener = TcpListener::bind(listen).await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let task = tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    if let Ok(mut server) = TcpStream::connect(target).await {
+                        let _ = copy_bidirectional(&mut client, &mut server).await;
+                    }
+                });
+            }
+        });
+        Self { address, task }
+    }
+}
+
+impl Drop for Forward {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// An address that says nothing, not even no: the one place in the queue of its listener is taken.
+#[cfg(target_os = "linux")]
+struct DeadEnd {
+    address: SocketAddr,
+    _listener: TcpListener,
+    _first: TcpStream,
+}
+
+#[cfg(target_os = "linux")]
+impl DeadEnd {
+    async fn at(address: SocketAddr) -> Self {
+        let socket = match address {
+            SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4(),
+            SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6(),
+        }
+        .expect("a socket");
+        socket.bind(address).expect("a free port");
+        let listener = socket.listen(0).expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let first = TcpStream::connect(address).await.expect("there is one place");
+        // The system learns a moment after the client that the place is taken; a round trip elsewhere takes longer.
+        let other = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let target = other.local_addr().expect("an address");
+        let (there, back) = tokio::join!(TcpStream::connect(target), other.accept());
+        there.expect("a connection");
+        back.expect("a connection");
+        Self {
+            address,
+            _listener: listener,
+            _first: first,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Connections through SOCKS5 proxies: the specification's table, what names go where, and proxies that break the protocol.
+
+mod faults;
+mod prose;
+mod traffic;
+
+use std::time::Duration;
+
+use marula_driver::{
+    Error,
+    internals::{Connection, ConnectionSettings, handshake::client_metadata},
+    options::ClientOptions,
+};
+
+/// What one attempt to connect says.
+async fn attempt(address: &str, options: &str, connect_timeout: Duration) -> Result<(), Error> {
+    let parsed = ClientOptions::parse(&format!("mongodb://h/?{options}"))?;
+    let settings = ConnectionSettings {
+        proxy: parsed.proxy,
+        ..ConnectionSettings::new(connect_timeout, client_metadata(None).expect("metadata"))
+    };
+    let address = address.parse().expect("an address");
+    Connection::establish(&address, &settings).await.map(drop)
+}

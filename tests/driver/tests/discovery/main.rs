@@ -1,0 +1,6 @@
+//! Server Discovery and Monitoring, and Server Selection.
+
+mod events;
+mod monitoring;
+mod replica_sets;
+mod selection;

@@ -1,0 +1,233 @@
+//! Sixty-four tasks that read and write through proxies, and what must be true whatever happens meanwhile.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use marula_driver::{
+    Client, Collection, Error, ErrorKind, ServerAddress,
+    bson::{Document, doc},
+    event::{EventListener, SdamEvent},
+    options::{ClientOptions, ReadPreference, ReadPreferenceMode},
+};
+use marula_driver_tests::{PoolTally, Proxied, Topology, tasks};
+use marula_test_server::TestServer;
+use tokio::{sync::watch, task::JoinHandle};
+
+use crate::ledger::{self, Ledger, numbers};
+
+/// Catches hangs only.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+const TASKS: i32 = 64;
+const OPTIONS: &str =
+    "maxPoolSize=20&heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=5000";
+
+/// A deployment, a client through the proxies, and its load.
+pub(crate) struct Day {
+    pub(crate) deployment: Proxied,
+    pub(crate) client: Client,
+    /// What the client holds to be the primary.
+    pub(crate) primary: watch::Receiver<Option<ServerAddress>>,
+    tally: PoolTally,
+    /// Before the client was made.
+    tasks_before: usize,
+    stop: Arc<AtomicBool>,
+    progress: Vec<watch::Receiver<usize>>,
+    load: Vec<JoinHandle<Ledger>>,
+}
+
+/// Runs a day with its end: nothing is lost, nothing is left.
+pub(crate) async fn survive(day: impl AsyncFnOnce(&mut Day)) {
+    survive_at(Topology::ReplicaSet, day).await;
+}
+
+/// The same at a deployment of this topology.
+pub(crate) async fn survive_at(topology: Topology, day: impl AsyncFnOnce(&mut Day)) {
+    let whole = async {
+        let mut begun = Day::begin(topology).await;
+        day(&mut begun).await;
+        begun.end().await
+    };
+    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    println!("{}", ledger::sum(&ledgers));
+}
+
+/// The same, and nobody noticed.
+pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
+    let whole = async {
+        let mut begun = Day::begin(Topology::ReplicaSet).await;
+        day(&mut begun).await;
+        begun.end().await
+    };
+    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    println!("{}", ledger::sum(&ledgers));
+    let errors: usize = ledgers.iter().map(|ledger| ledger.errors).sum();
+    assert_eq!(errors, 0, "retries hide what happened");
+}
+
+/// What may happen on such days. Nothing else may.
+fn check(error: &Error) {
+    let state_change = matches!(
+        error.code(),
+        Some(10107 | 13435 | 13436 | 189 | 91 | 11600 | 11602)
+    );
+    let expected = match error.kind() {
+        ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_) => true,
+        ErrorKind::Command(_) => state_change,
+        _ => false,
+    };
+    assert!(expected, "{error:?}");
+}
+
+impl Day {
+    async fn begin(topology: Topology) -> Self {
+        let deployment = match topology {
+            Topology::Sharded => Proxied::sharded(TestServer::builder(), 2).await,
+            _ => Proxied::start(topology, TestServer::builder()).await,
+        };
+        let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
+        ledger::prepare(&direct, TASKS).await;
+        direct.shutdown().await;
+        drop(direct);
+        deployment.server.wait_for_open_connections(0).await;
+        let tasks_before = tasks::alive();
+        let tally = PoolTally::default();
+        let (found, primary) = watch::channel(None);
+        let mut options = ClientOptions::parse(&deployment.uri("", OPTIONS)).expect("a connection string");
+        tally.listen(&mut options);
+        options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+            if let SdamEvent::TopologyDescriptionChanged { new, .. } = event {
+                found.send_replace(new.primary().map(|server| server.address().clone()));
+            }
+        }));
+        let client = Client::with_options(options).expect("a client");
+        let stop = Arc::<AtomicBool>::default();
+        let mut progress = Vec::new();
+        let mut load = Vec::new();
+        for task in 0..TASKS {
+            let (sender, receiver) = watch::channel(0);
+            progress.push(receiver);
+            load.push(tokio::spawn(work(
+                client.clone(),
+                task,
+                sender,
+                Arc::clone(&stop),
+            )));
+        }
+        let mut day = Self {
+            deployment,
+            client,
+            primary,
+            tally,
+            tasks_before,
+            stop,
+            progress,
+            load,
+        };
+        day.goes_on().await;
+        day
+    }
+
+    /// Every task succeeds again: whatever was under way is over, and all is as it should be.
+    pub(crate) async fn goes_on(&mut self) {
+        let now = self.progress.iter().map(|progress| *progress.borrow());
+        let enough: Vec<usize> = now.map(|done| done + 3).collect();
+        for (progress, enough) in self.progress.iter_mut().zip(enough) {
+            progress
+                .wait_for(|done| *done >= enough)
+                .await
+                .expect("the task goes on");
+        }
+    }
+
+    /// The client has found this member to be the primary, or no member.
+    pub(crate) async fn finds_primary(&mut self, member: Option<usize>) {
+        let address = member.map(|member| self.deployment.proxies[member].address().to_string());
+        self.primary
+            .wait_for(|now| now.as_ref().map(ToString::to_string) == address)
+            .await
+            .expect("the client is here");
+    }
+
+    /// No member is the primary for the client any more.
+    pub(crate) async fn loses_primary(&mut self, member: usize) {
+        let address = self.deployment.proxies[member].address().to_string();
+        self.primary
+            .wait_for(|now| now.as_ref().is_none_or(|now| now.to_string() != address))
+            .await
+            .expect("the client is here");
+    }
+
+    async fn end(mut self) -> Vec<Ledger> {
+        self.goes_on().await;
+        self.stop.store(true, Ordering::SeqCst);
+        let mut ledgers = Vec::new();
+        for task in self.load {
+            ledgers.push(task.await.expect("no panic"));
+        }
+        self.client.shutdown().await;
+        drop(self.client);
+        self.deployment.wait_for_at_most_open(0).await;
+        self.deployment.server.wait_for_open_connections(0).await;
+        // The tasks of the load have ended, too.
+        tasks::wait_for_at_most(self.tasks_before).await;
+        self.tally.assert_nothing_left();
+        let direct = Client::connect(self.deployment.direct_uri())
+            .await
+            .expect("a client");
+        ledger::compare(&direct, &ledgers).await;
+        ledgers
+    }
+}
+
+/// Reads and writes until told to stop, and tells of each success.
+async fn work(client: Client, task: i32, progress: watch::Sender<usize>, stop: Arc<AtomicBool>) -> Ledger {
+    let database = client.database("faults");
+    let counters: Collection<Document> = database.collection("counters");
+    let inserts: Collection<Document> = database.collection("inserts");
+    let nearest = counters.with_read_preference(ReadPreference::new(ReadPreferenceMode::Nearest));
+    let mut ledger = Ledger::default();
+    let mut step = 0;
+    while !stop.load(Ordering::SeqCst) {
+        step += 1;
+        let outcome = match step % 4 {
+            0 => {
+                let id = format!("{task}-{step}");
+                let inserted = inserts.insert_one(&doc! { "_id": &id }).await;
+                inserted.map(|_| ledger.inserted.push(id))
+            }
+            1 => {
+                // All members read from one storage, so that each knows every acknowledged write.
+                let found = nearest.find_one(doc! { "_id": task }).await;
+                found.map(|found| {
+                    let numbers = numbers(&found.expect("the task's counter"));
+                    let gone = ledger.pushed.iter().find(|number| !numbers.contains(number));
+                    assert_eq!(gone, None, "an acknowledged write is gone");
+                })
+            }
+            _ => {
+                let push = doc! { "$push": { "numbers": step } };
+                let pushed = counters.update_one(doc! { "_id": task }, push).await;
+                pushed.map(|result| {
+                    assert_eq!(result.matched_count, 1);
+                    ledger.pushed.push(step);
+                })
+            }
+        };
+        match outcome {
+            Ok(()) => {
+                ledger.successes += 1;
+                progress.send_replace(ledger.successes);
+            }
+            Err(error) => {
+                check(&error);
+                ledger.errors += 1;
+            }
+        }
+    }
+    ledger
+}

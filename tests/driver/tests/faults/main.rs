@@ -1,0 +1,6 @@
+//! Failover under load, and connections that fail by a script: acknowledged writes are stored exactly once, errors have the
+//! expected kinds, and the client recovers.
+
+mod failover;
+mod ledger;
+mod scripted;

@@ -1,0 +1,15 @@
+//! Operations through the public API: CRUD, cursors, bulk writes, administration, sessions.
+//!
+//! These suites run against any deployment: the one that `MONGODB_URI` names, or else a test server in this process.
+
+mod administration;
+mod bulk_write;
+mod causal_consistency;
+mod collections;
+mod command_events;
+mod concurrency;
+mod crud;
+mod cursors;
+mod options;
+mod sessions;
+mod sessions_prose;

@@ -1,0 +1,6 @@
+//! Retryable reads, retryable writes, overloaded servers, and connections that survive a step-down.
+
+mod overload;
+mod prose;
+mod rules;
+mod step_down;

@@ -1,0 +1,5 @@
+//! TLS, OCSP and authentication.
+
+mod authentication;
+mod ocsp;
+mod tls;

@@ -1,0 +1,124 @@
+//! Revoked certificates: what servers staple, what responders say, what is remembered, and which options switch it off.
+
+mod endpoint;
+mod flight;
+mod matrix;
+mod staple;
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client, Error, ErrorKind, NetworkPhase, ServerAddress,
+    bson::doc,
+    internals::{Connection, ConnectionSettings, TlsConfig, handshake::client_metadata},
+    options::ClientOptions,
+};
+use marula_driver_tests::{
+    ocsp::{Keys, Response, Status},
+    standalone,
+    tls::{Authority, Files, FrontOptions, Identity, TlsFront},
+};
+use marula_test_server::TestServer;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A server behind TLS, and the file that says whom to trust.
+struct Encrypted {
+    front: TlsFront,
+    ca_file: String,
+    _files: Files,
+    _server: TestServer,
+}
+
+impl Encrypted {
+    async fn start(trusted: &Authority, identity: &Identity, options: FrontOptions<'_>) -> Self {
+        let server = standalone().await.server;
+        let front = TlsFront::start_with(identity, options, server.addresses()[0]).await;
+        let files = Files::new();
+        Self {
+            front,
+            ca_file: files.write("ca.pem", &trusted.pem()),
+            _files: files,
+            _server: server,
+        }
+    }
+
+    /// Staples nothing.
+    async fn bare(trusted: &Authority, identity: &Identity) -> Self {
+        Self::start(trusted, identity, FrontOptions::default()).await
+    }
+
+    async fn stapling(trusted: &Authority, identity: &Identity, staple: Vec<u8>) -> Self {
+        let options = FrontOptions {
+            staple,
+            ..FrontOptions::default()
+        };
+        Self::start(trusted, identity, options).await
+    }
+
+    fn uri(&self, options: &str) -> String {
+        let port = self.front.address.port();
+        format!("mongodb://localhost:{port}/?directConnection=true&tls=true&{options}")
+    }
+
+    fn address(&self) -> ServerAddress {
+        format!("localhost:{}", self.front.address.port())
+            .parse()
+            .expect("an address")
+    }
+
+    /// What the connections of one client have in common.
+    fn settings(&self, options: &str, connect_timeout: Duration) -> ConnectionSettings {
+        let options = ClientOptions::parse(&self.uri(&format!("tlsCAFile={}&{options}", self.ca_file)));
+        let tls = TlsConfig::new(&options.expect("options").tls).expect("files");
+        ConnectionSettings {
+            tls: Some(tls),
+            ..ConnectionSettings::new(connect_timeout, client_metadata(None).expect("metadata"))
+        }
+    }
+
+    /// One connection of a client of its own.
+    async fn attempt(&self, options: &str) -> Result<(), Error> {
+        self.connect(&self.settings(options, LONG)).await
+    }
+
+    async fn connect(&self, settings: &ConnectionSettings) -> Result<(), Error> {
+        Connection::establish(&self.address(), settings).await.map(drop)
+    }
+}
+
+/// What the refusal of a connection says.
+fn refusal(outcome: Result<(), Error>) -> String {
+    let error = outcome.expect_err("a refusal");
+    let ErrorKind::Network(network) = error.kind() else {
+        panic!("{error}");
+    };
+    assert_eq!(network.phase(), NetworkPhase::TlsHandshake, "{error}");
+    assert_eq!(network.io_kind(), std::io::ErrorKind::InvalidData, "{error}");
+    error.to_string()
+}
+
+/// A response about the certificate, changed.
+fn response<'a>(
+    authority: &'a Authority,
+    identity: &Identity,
+    status: Status,
+    change: impl FnOnce(&mut Response<'a>),
+) -> Vec<u8> {
+    let mut response = Response::new(authority, identity, status);
+    change(&mut response);
+    response.der()
+}
+
+/// An authority with a certificate that names these responders.
+fn certified(responders: &[&str]) -> (Authority, Identity) {
+    let authority = Authority::new();
+    let identity = Keys::Ecdsa.server(&authority, responders, false);
+    (authority, identity)
+}
+
+async fn ping(uri: &str) -> Result<(), Error> {
+    let client = Client::connect(uri).await.expect("valid options");
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.map(drop)
+}

@@ -1,0 +1,88 @@
+//! Encrypted connections: whom the client trusts, what it says when it does not, and that everything works through them.
+
+mod clients;
+mod faults;
+mod identity;
+mod listed;
+mod rotation;
+mod traffic;
+
+use marula_driver::{
+    Client, Error,
+    bson::doc,
+    internals::{
+        Connection, ConnectionSettings, TlsConfig, handshake::client_metadata, wait_for_description,
+    },
+    options::ClientOptions,
+};
+use marula_driver_tests::{
+    standalone,
+    tls::{Authority, Files, Identity, TlsFront},
+};
+use marula_test_server::TestServer;
+use std::{net::SocketAddr, time::Duration};
+
+/// A server behind TLS, and the file that holds the authority of its certificate.
+struct Encrypted {
+    server: TestServer,
+    front: TlsFront,
+    files: Files,
+    ca_file: String,
+}
+
+impl Encrypted {
+    async fn start(identity: impl FnOnce(&Authority) -> Identity) -> Self {
+        let authority = Authority::new();
+        let server = standalone().await.server;
+        let front = TlsFront::start(&identity(&authority), server.addresses()[0]).await;
+        let files = Files::new();
+        let ca_file = files.write("ca.pem", &authority.pem());
+        Self {
+            server,
+            front,
+            files,
+            ca_file,
+        }
+    }
+
+    /// A certificate for `localhost`, under which the server is reached.
+    async fn well() -> Self {
+        Self::start(|authority| authority.issue(&["localhost"])).await
+    }
+
+    fn uri(&self, host: &str, options: &str) -> String {
+        let port = self.front.address.port();
+        format!("mongodb://{host}:{port}/?tls=true&directConnection=true&{options}")
+    }
+
+    fn trusting(&self, options: &str) -> String {
+        self.uri("localhost", &format!("tlsCAFile={}&{options}", self.ca_file))
+    }
+}
+
+/// The command runs.
+async fn works(uri: &str) {
+    let client = Client::connect(uri).await.expect("valid options");
+    let ping = client.database("admin").run_command(doc! { "ping": 1 }).await;
+    ping.unwrap_or_else(|error| panic!("{uri}: {error}"));
+}
+
+/// What the client says of the server once it has tried.
+async fn refusal(uri: &str) -> String {
+    let client = Client::connect(uri).await.expect("valid options");
+    wait_for_description(&client, |text| text.contains("(Unknown: ")).await
+}
+
+/// What one attempt to connect says.
+async fn attempt(address: SocketAddr, uri_options: &str, connect_timeout: Duration) -> Result<(), Error> {
+    let options = ClientOptions::parse(&format!("mongodb://localhost/?tls=true&{uri_options}"))?;
+    let metadata = client_metadata(None).expect("metadata");
+    let settings = ConnectionSettings {
+        tls: Some(TlsConfig::new(&options.tls)?),
+        ..ConnectionSettings::new(connect_timeout, metadata)
+    };
+    let address = format!("localhost:{}", address.port())
+        .parse()
+        .expect("an address");
+    Connection::establish(&address, &settings).await.map(drop)
+}

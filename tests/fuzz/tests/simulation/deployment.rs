@@ -1,0 +1,27 @@
+//! Whole simulations: elections, crashes, partitions and overload against discovery, pools, selection and retries.
+
+use std::cell::RefCell;
+
+use marula_fuzz_tests::simulation::{for_each_seed, simulate};
+
+#[test]
+fn clients_survive_what_happens_to_a_replica_set() {
+    let totals = RefCell::new((0, 0, 0, 0));
+    for_each_seed(60, |seed| {
+        let summary = simulate(seed);
+        let mut totals = totals.borrow_mut();
+        totals.0 += summary.succeeded;
+        totals.1 += summary.failed;
+        totals.2 += summary.changes;
+        totals.3 += summary.cleared;
+    });
+    let (succeeded, failed, changes, cleared) = totals.into_inner();
+    println!("{succeeded} operations succeeded, {failed} failed; {changes} changes, {cleared} pools cleared");
+    // The faults must matter, and must not be all there is.
+    assert!(changes > 0 && cleared > 0 && succeeded > failed);
+}
+
+#[test]
+fn a_seed_says_it_all() {
+    assert_eq!(simulate(7), simulate(7));
+}

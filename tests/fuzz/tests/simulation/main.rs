@@ -1,0 +1,6 @@
+//! Random histories for the state machines, each from a seed.
+
+mod deployment;
+mod discovery;
+mod pool;
+mod services;

@@ -1,0 +1,222 @@
+//! The pool of a load balancer under random histories: clears of a service never pause or close it, give up no establishment and
+//! refuse no request, and every waiting request is served in the end.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use marula_driver::{
+    bson::ObjectId,
+    internals::cmap::{
+        Action, CheckOut, Clear, ConnectionKey, ConnectionPool, Event, PoolLimits, PoolState, Refusal,
+        WaiterId,
+    },
+};
+use marula_fuzz_tests::simulation::{Random, for_each_seed};
+
+type Machine = ConnectionPool<ConnectionKey, u32, &'static str>;
+
+/// One more than there are: the last one never has a connection.
+const SERVICES: usize = 4;
+
+fn service(index: usize) -> ObjectId {
+    ObjectId::from_bytes([index as u8 + 1; 12])
+}
+
+struct World {
+    random: Random,
+    machine: Machine,
+    now: Instant,
+    /// Establishments under way, before and after the service is known.
+    pending: Vec<ConnectionKey>,
+    in_use: Vec<ConnectionKey>,
+    waiting: Vec<(WaiterId, u32)>,
+    /// How often each service that had connections was cleared, as the events say.
+    cleared: BTreeMap<ObjectId, u64>,
+    last_request: u32,
+    /// Requests that a failed establishment is reported to.
+    failed: Vec<u32>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let limits = PoolLimits {
+            max_pool_size: random.below(6) as u32,
+            min_pool_size: random.below(3) as u32,
+            max_connecting: 1 + random.below(3) as u32,
+            max_idle_time: random.percent(50).then_some(Duration::from_millis(300)),
+        };
+        let mut machine = Machine::new(limits, true);
+        assert!(machine.ready());
+        Self {
+            random,
+            machine,
+            now: Instant::now(),
+            pending: Vec::new(),
+            in_use: Vec::new(),
+            waiting: Vec::new(),
+            cleared: BTreeMap::new(),
+            last_request: 0,
+            failed: Vec::new(),
+        }
+    }
+
+    fn take<T>(random: &mut Random, from: &mut Vec<T>) -> Option<T> {
+        (!from.is_empty()).then(|| from.remove(random.index(from.len())))
+    }
+
+    fn step(&mut self) {
+        self.now += Duration::from_millis(self.random.below(50));
+        match self.random.below(20) {
+            0..=5 => self.check_out(),
+            6 => {
+                if let Some((key, _)) = self.machine.try_check_out(self.now, |_| false) {
+                    self.receive(key);
+                }
+            }
+            7..=10 => {
+                if let Some(key) = Self::take(&mut self.random, &mut self.in_use) {
+                    let works = self.random.percent(80);
+                    let outcome = works.then_some(()).ok_or(Some("broken"));
+                    self.machine.check_in(key, key, outcome, self.now);
+                }
+            }
+            11 => {
+                if !self.pending.is_empty() {
+                    let index = self.random.index(self.pending.len());
+                    let id = service(self.random.index(SERVICES - 1));
+                    self.pending[index] = self.machine.identify(self.pending[index], id);
+                }
+            }
+            12..=14 => self.establish(),
+            15 => self.fail(),
+            16 => {
+                if let Some((id, waiter)) = Self::take(&mut self.random, &mut self.waiting) {
+                    assert_eq!(self.machine.cancel(id, self.now), Some(waiter));
+                }
+            }
+            17 | 18 => self.clear(),
+            _ => self.machine.maintain(self.now, |_| false),
+        }
+        self.handle();
+    }
+
+    fn check_out(&mut self) {
+        self.last_request += 1;
+        match self.machine.check_out(self.last_request, self.now, |_| false) {
+            CheckOut::Connection(key, _) => self.receive(key),
+            CheckOut::Waiting(id) => self.waiting.push((id, self.last_request)),
+            CheckOut::Refused(why) => panic!("a ready pool refuses: {why:?}"),
+        }
+    }
+
+    /// Whatever is handed out belongs to the present generation of its service.
+    fn receive(&mut self, key: ConnectionKey) {
+        assert!(key.service_id.is_some(), "{key:?}");
+        assert_eq!(key.generation, self.machine.generation(key.service_id), "{key:?}");
+        self.in_use.push(key);
+    }
+
+    /// The handshake names the service at the latest when it ends.
+    fn establish(&mut self) {
+        if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
+            let key = self
+                .machine
+                .identify(key, service(self.random.index(SERVICES - 1)));
+            let unwanted = self.machine.established(key, key, self.now);
+            assert_eq!(unwanted, None, "an establishment was given up");
+        }
+    }
+
+    fn fail(&mut self) {
+        if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
+            let failing = self.machine.failing_request(key).expect("it is pending");
+            if let Some(waiter) = failing.waiter() {
+                assert_eq!(self.waiting.remove(0).1, *waiter, "the first is refused");
+                self.failed.push(*waiter);
+            }
+            self.machine.establish_failed(failing, &"refused", self.now);
+        }
+    }
+
+    fn clear(&mut self) {
+        let id = service(self.random.index(SERVICES));
+        let clear = Clear {
+            cause: "down",
+            service_id: Some(id),
+            interrupt_in_use: self.random.percent(30),
+        };
+        let (before, waiting) = (self.machine.generation(Some(id)), self.machine.counts().waiting);
+        let changed = self.machine.clear(clear, self.now);
+        assert_eq!(self.machine.generation(Some(id)), before + u64::from(changed));
+        assert_eq!(self.machine.counts().waiting, waiting, "a request was refused");
+        if changed {
+            *self.cleared.entry(id).or_default() += 1;
+        }
+    }
+
+    fn handle(&mut self) {
+        while let Some(action) = self.machine.poll_action() {
+            match action {
+                Action::Emit(Event::PoolCleared { service_id, .. }) => {
+                    let id = service_id.expect("a service was cleared");
+                    let count = self.cleared.get_mut(&id).expect("it was cleared");
+                    *count -= 1;
+                }
+                Action::Emit(Event::PoolClosed) => panic!("the pool was closed"),
+                Action::Emit(_) | Action::Close { .. } | Action::Interrupt { .. } => {}
+                Action::Establish(key) => self.pending.push(key),
+                Action::Fulfil { waiter, key, .. } => {
+                    assert_eq!(self.waiting.remove(0).1, waiter, "first come, first served");
+                    self.receive(key);
+                }
+                Action::Fail { waiter, why } => {
+                    assert!(matches!(why, Refusal::Failed(_)), "{why:?}");
+                    assert_eq!(self.failed.pop(), Some(waiter));
+                }
+            }
+        }
+        assert_eq!(self.machine.state(), PoolState::Ready);
+        assert!(self.pending.iter().all(|key| self.machine.is_pending(*key)));
+        assert!(
+            self.cleared.values().all(|count| *count == 0),
+            "an event is missing"
+        );
+        assert!(self.failed.is_empty());
+        let counts = self.machine.counts();
+        assert_eq!(counts.waiting, self.waiting.len());
+        assert_eq!(counts.pending, self.pending.len());
+        assert_eq!(
+            counts.total,
+            counts.available + counts.pending + self.in_use.len()
+        );
+    }
+
+    /// From here on nothing fails, so every waiting request is served.
+    fn serve_all(&mut self) {
+        while !self.waiting.is_empty() {
+            let before = self.waiting.len();
+            if self.pending.is_empty() {
+                let key = self.in_use.pop().expect("a connection in use");
+                self.machine.check_in(key, key, Ok(()), self.now);
+            } else {
+                self.establish();
+            }
+            self.handle();
+            assert!(self.waiting.len() <= before);
+        }
+    }
+}
+
+#[test]
+fn clears_of_services_leave_the_pool_ready_and_every_request_is_served() {
+    for_each_seed(1_500, |seed| {
+        let mut world = World::new(seed);
+        for _ in 0..250 {
+            world.step();
+        }
+        world.serve_all();
+    });
+}

@@ -1,0 +1,45 @@
+//! Runs each target for a bounded number of inputs: 200,000, or as many as `FUZZ_INPUTS` says.
+
+use marula_fuzz_tests::targets::{TARGETS, Target, run_bounded};
+
+fn run(name: &str) {
+    let count = match std::env::var("FUZZ_INPUTS") {
+        Ok(count) => count.parse().expect("FUZZ_INPUTS is a number"),
+        Err(_) => 200_000,
+    };
+    let target: Target = *TARGETS
+        .iter()
+        .find(|target| target.name == name)
+        .expect("a target");
+    assert!(run_bounded(target, count) >= count);
+}
+
+#[test]
+fn connection_strings() {
+    run("connection_string");
+}
+
+#[test]
+fn extended_json() {
+    run("extended_json");
+}
+
+#[test]
+fn bson() {
+    run("bson");
+}
+
+#[test]
+fn op_msg() {
+    run("op_msg");
+}
+
+#[test]
+fn compressed() {
+    run("compressed");
+}
+
+#[test]
+fn dns() {
+    run("dns");
+}

@@ -1,0 +1,6 @@
+//! The BSON that filters, updates, paths and index declarations compile to. No server.
+
+mod filters;
+mod indexes;
+mod paths;
+mod updates;

@@ -1,1 +1,0 @@
-//! Compile-pass and compile-fail cases of the derives and typed operators.
