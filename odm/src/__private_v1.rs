@@ -57,6 +57,27 @@ pub trait NoRawIds<'a> {
 
 impl<'a, T> NoRawIds<'a> for &Probe<'a, T> {}
 
+/// The constants of a field with typed paths; those of [`NoTypedPaths`] for other types.
+#[derive(Debug)]
+pub struct Constants<T>(PhantomData<fn() -> T>);
+
+impl<T: Field> Constants<T> {
+    /// See [`Field::READ_FROM_BYTES`].
+    pub const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
+    /// See [`Field::HAS_FIELD_READ_FROM_BYTES`].
+    pub const HAS_FIELD_READ_FROM_BYTES: bool = T::HAS_FIELD_READ_FROM_BYTES;
+}
+
+/// Used where `T` has no typed paths, which is a compile error at its field: an inherent constant is found before that of a trait.
+pub trait NoTypedPaths {
+    /// `false`.
+    const READ_FROM_BYTES: bool = false;
+    /// `false`.
+    const HAS_FIELD_READ_FROM_BYTES: bool = false;
+}
+
+impl<T> NoTypedPaths for Constants<T> {}
+
 /// Selects an implementation by whether `S` generates ids of type `I`, as [`Probe`] does.
 #[derive(Debug, Default)]
 pub struct IdProbe<S, I>(PhantomData<fn() -> (S, I)>);

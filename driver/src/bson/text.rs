@@ -4,8 +4,46 @@ use base64::engine::{Engine as _, general_purpose::STANDARD};
 
 /// Decodes exactly `N` bytes of hexadecimal text of either case.
 pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if let Some(bytes) = from_lower_hex(text.as_bytes()) {
+        return Some(bytes);
+    }
     let mut bytes = [0; N];
     hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Decodes eight lower-case digits at a time. `None` for other text, and if `N` is not a multiple of four.
+///
+/// Crate bson serializes every ObjectId as such text. Crate hex decodes digit by digit, which takes 200 instructions more per
+/// ObjectId: 2 % of an `insert_one`.
+#[inline]
+fn from_lower_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    /// The byte in each of the eight bytes of a word.
+    const fn all(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    if digits.len() != N * 2 {
+        return None;
+    }
+    let (words, []) = digits.as_chunks::<8>() else {
+        return None;
+    };
+    let mut bytes = [0; N];
+    let (places, []) = bytes.as_chunks_mut::<4>() else {
+        return None;
+    };
+    for (place, word) in places.iter_mut().zip(words) {
+        let word = u64::from_le_bytes(*word);
+        // Letters have bit 6 set, and the low bits of 'a' are 1.
+        let values = (word & all(0x0F)) + 9 * (word >> 6 & all(1));
+        // Encoded again, only digits yield the same word.
+        let letters = (values + all(6)) >> 4 & all(1);
+        if values & all(0xF0) != 0 || values + all(b'0') + u64::from(b'a' - b'0' - 10) * letters != word {
+            return None;
+        }
+        let [a, _, b, _, c, _, d, _] = (values << 4 | values >> 8).to_le_bytes();
+        *place = [a, b, c, d];
+    }
     Some(bytes)
 }
 
@@ -136,6 +174,8 @@ mod tests {
         let bytes = [
             0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xde, 0xad, 0xbe, 0xef,
         ];
+        assert_eq!(from_lower_hex(lower.as_bytes()), Some(bytes));
+        assert_eq!(from_lower_hex::<12>(upper.as_bytes()), None);
         assert_eq!((from_hex(lower), from_hex(upper)), (Some(bytes), Some(bytes)));
         for place in 0..24 {
             for byte in 0..128_u8 {

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Member;
 use syn::spanned::Spanned;
 
-use crate::expand::at;
+use crate::expand::{at, buffered};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The accessors' type of a struct, and the traits that lead to it.
@@ -21,10 +21,13 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         }
     };
     let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
-    let traits = field_traits(model, &quote!(#stored_names #raw_ids));
+    let read_from_bytes = buffered::constant(accessors);
+    let checks = buffered::check_flattened(accessors);
+    let traits = field_traits(model, &quote!(#read_from_bytes #stored_names #raw_ids));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
+        #checks
         impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
             #(#methods)*
         }

@@ -82,8 +82,14 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {
-                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
-                super::AccessorKind::As(ty) => Content::Newtype(ty),
+                super::AccessorKind::Typed => Content::Newtype {
+                    ty: field.ty.clone(),
+                    stored_by_type: true,
+                },
+                super::AccessorKind::As(ty) => Content::Newtype {
+                    ty,
+                    stored_by_type: false,
+                },
                 _ => Content::None,
             },
             _ => Content::None,

@@ -111,7 +111,11 @@ pub(crate) enum Content {
         ident: Ident,
         accessors: Vec<Accessor>,
     },
-    Newtype(Type),
+    Newtype {
+        ty: Type,
+        /// Whether the value is stored in the form of its own type.
+        stored_by_type: bool,
+    },
 }
 
 /// The root of a collection's documents.
