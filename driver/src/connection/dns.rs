@@ -36,8 +36,8 @@ pub trait DnsLookup: fmt::Debug + Send + Sync {
     /// The TXT records of a fully qualified name.
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord>;
 
-    /// The addresses of a host, in the order of preference, of both address families: those of DNS, and whatever else the system
-    /// looks into. At least one, or an error. Never asked for `localhost`, nor for what is an address already.
+    /// The IPv4 and IPv6 addresses of a host in the order of preference, from DNS and the other sources of the system. At least one,
+    /// or an error. Not called for `localhost` and IP addresses.
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(ask_system(host))
     }

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use crate::expand::{at, buffered};
 use crate::model::{Accessor, AccessorKind, Model};
 
-/// The accessors' type of a struct, and the traits that lead to it.
+/// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let Model {
         ident, fields_ident, ..
@@ -57,7 +57,7 @@ pub(super) fn raw_ids(fields: &[Member]) -> TokenStream {
     }
 }
 
-/// The type that accessors are methods of: a path, with a name for messages.
+/// The type with the accessors as methods: a newtype of a path.
 pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
     let (owner, vis) = (&model.ident, &model.vis);
     quote! {
@@ -132,7 +132,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     }
 }
 
-/// The accessors of a type at a path of a mode: their type and how they are made, with errors at the type as it is written.
+/// Type and expression of the accessors of a type at a path, with the span of the type.
 pub(super) fn typed(ty: &syn::Type, path: &TokenStream, mode: &TokenStream) -> (TokenStream, TokenStream) {
     let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, #mode>);
     (

@@ -9,7 +9,7 @@ use crate::expand::at;
 use crate::expand::fields::raw_ids;
 use crate::model::Newtype;
 
-/// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
+/// A newtype has the accessors and operators of its content, but values only of its own type.
 pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let Newtype { ty: inner, member } = newtype;
     let markers = [
@@ -26,7 +26,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         "HashedKey",
         "IndexKey",
     ];
-    // The higher-ranked bound keeps the compiler from refusing a bound that does not hold.
+    // With the higher-ranked bound, a bound that is not satisfied is not an error.
     let forwarded = markers.iter().map(|marker| {
         let marker = Ident::new(marker, ident.span());
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
@@ -35,7 +35,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let raw_ids = member
         .as_ref()
         .map(|member| raw_ids(std::slice::from_ref(member)));
-    // Only of a value in its own form.
+    // Only if the value is stored in the form of its type.
     let read_from_bytes = member.as_ref().map(|_| {
         quote! {
             const READ_FROM_BYTES: bool = <__m::Constants<#inner>>::READ_FROM_BYTES;

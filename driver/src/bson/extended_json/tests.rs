@@ -1,4 +1,4 @@
-//! Extended JSON as a whole: what is written, what is read, and how faults are told.
+//! Extended JSON as a whole: writing, parsing and errors.
 
 use super::*;
 use crate::bson::{

@@ -46,7 +46,7 @@ impl fmt::Display for LookupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut failures = self.0.iter();
         let Some((server, failure)) = failures.next() else {
-            return f.write_str("there is no name server");
+            return f.write_str("no name server is configured");
         };
         write!(f, "{server}: {failure}")?;
         failures.try_for_each(|(server, failure)| write!(f, "; {server}: {failure}"))

@@ -337,7 +337,7 @@ fn servers_that_fail_are_queried_in_turn() {
         "192.0.2.1:53: REFUSED; 192.0.2.2:53: malformed"
     );
     let without_servers = self::lookup(servers(0), 5).next_step();
-    assert_eq!(failure(without_servers), "there is no name server");
+    assert_eq!(failure(without_servers), "no name server is configured");
     let once = NameServers {
         attempts: 0,
         ..servers(1)
