@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
-use crate::bson::hinted::Hints;
+use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
@@ -32,10 +32,16 @@ pub trait Field: Sized {
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Names the ids and dates in a value, which then need not be stored by way of their text. The derives write it.
+    /// Whether values are read from plain bytes. Serde's buffer for tagged enums and flattened fields has no such form.
+    #[doc(hidden)]
+    const READ_FROM_BYTES: bool = false;
+    /// Whether that is the case for a field of this type.
+    #[doc(hidden)]
+    const HAS_FIELD_READ_FROM_BYTES: bool = false;
+    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
     #[doc(hidden)]
     #[inline]
-    fn hint<H: Hints>(&self, _hints: &mut H) {}
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
 /// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and `#[derive(Document)]`.
@@ -64,8 +70,8 @@ macro_rules! plain {
     )* };
 }
 
-macro_rules! hinted {
-    ($($t:ty: $hint:ident;)*) => { $(
+macro_rules! raw_ids {
+    ($($t:ty: $visit:ident;)*) => { $(
         impl Field for $t {
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
@@ -73,38 +79,48 @@ macro_rules! hinted {
                 path
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                hints.$hint(self);
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                visitor.$visit(self);
             }
         }
     )* };
 }
 
-hinted! {
+raw_ids! {
     ObjectId: object_id;
     DateTime: date_time;
 }
 
 plain! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
-    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
+    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid;
     [] Bson; [] Document;
     [T] Opaque<T>;
     [V, S] HashMap<String, V, S>;
     [V] BTreeMap<String, V>;
 }
 
+impl Field for uuid::Uuid {
+    type Nav<R, M: Mode> = Path<R, Self, M>;
+    const READ_FROM_BYTES: bool = true;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, Self, M> {
+        path
+    }
+}
+
 macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
+            const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
                 Wrapped::array(T::nav(path.into_element()))
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                self.iter().for_each(|element| element.hint(hints));
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                self.iter().for_each(|element| element.raw_ids(visitor));
             }
         }
     )* };
@@ -122,14 +138,15 @@ arrays! {
 
 impl<T: Field> Field for Option<T> {
     type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
+    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         Wrapped::new(T::nav(path.into_optional()))
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
         if let Some(value) = self {
-            value.hint(hints);
+            value.raw_ids(visitor);
         }
     }
 }
@@ -137,19 +154,22 @@ impl<T: Field> Field for Option<T> {
 /// A `Box<T>` is stored as `T`.
 impl<T: Field> Field for Box<T> {
     type Nav<R, M: Mode> = T::Nav<R, M>;
+    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
+    const HAS_FIELD_READ_FROM_BYTES: bool = T::HAS_FIELD_READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         T::nav(path.into_type())
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
-        (**self).hint(hints);
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+        (**self).raw_ids(visitor);
     }
 }
 
 /// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
+    const READ_FROM_BYTES: bool = <T::Owned as Field>::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())

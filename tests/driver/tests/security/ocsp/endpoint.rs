@@ -73,7 +73,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
     responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
     let text = refusal(encrypted.attempt("").await);
     assert!(
-        text.contains(&format!("says the OCSP responder {}", responder.url)),
+        text.contains(&format!("according to the OCSP responder {}", responder.url)),
         "{text}"
     );
 }

@@ -30,7 +30,7 @@ async fn a_revocation_is_remembered_as_well() {
     let settings = encrypted.settings("", LONG);
     for _ in 0..3 {
         let text = refusal(encrypted.connect(&settings).await);
-        assert!(text.contains("says the OCSP responder"), "{text}");
+        assert!(text.contains("according to the OCSP responder"), "{text}");
     }
     assert_eq!(responder.requests(), 1);
 }

@@ -118,7 +118,7 @@ async fn ocsp_support_prose_matrix_test_4() {
     run(Column {
         responder: Some(Status::Revoked),
         staples: false,
-        refusal: Some("says the OCSP responder http://127.0.0.1:"),
+        refusal: Some("according to the OCSP responder http://127.0.0.1:"),
         ..TEST_1
     })
     .await;
@@ -140,7 +140,7 @@ async fn ocsp_support_prose_matrix_malicious_server_1() {
         responder: Some(Status::Revoked),
         staples: false,
         must_staple: true,
-        refusal: Some("demands a stapled OCSP response"),
+        refusal: Some("requires a stapled OCSP response"),
     })
     .await;
 }
@@ -151,7 +151,7 @@ async fn ocsp_support_prose_matrix_malicious_server_2() {
         responder: None,
         staples: false,
         must_staple: true,
-        refusal: Some("demands a stapled OCSP response"),
+        refusal: Some("requires a stapled OCSP response"),
     })
     .await;
 }

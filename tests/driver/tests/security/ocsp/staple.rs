@@ -32,11 +32,11 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.serial = other_identity.serial().to_vec();
             }),
-            "speaks of another certificate",
+            "is about another certificate",
         ),
         (
             response(&authority, &identity, Status::Good, |r| r.authority = &stranger),
-            "speaks of another certificate",
+            "is about another certificate",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
@@ -48,13 +48,13 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&strangers_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&no_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
@@ -66,7 +66,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&impostors_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (b"no DER".to_vec(), "is malformed"),
         (failure(3), "tryLater"),
@@ -91,7 +91,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
     *forged.last_mut().expect("bytes") ^= 1;
     let encrypted = Encrypted::stapling(&authority, &identity, forged).await;
     let text = refusal(encrypted.attempt("").await);
-    assert!(text.contains("did not give out for that"), "{text}");
+    assert!(text.contains("was not issued for OCSP signing"), "{text}");
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn a_staple_that_does_not_know_leaves_it_to_the_responder() {
     responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
     let text = refusal(encrypted.attempt("").await);
-    assert!(text.contains("says the OCSP responder"), "{text}");
+    assert!(text.contains("according to the OCSP responder"), "{text}");
 }
 
 #[tokio::test]

@@ -1,25 +1,25 @@
-//! What reading spends most of its time on: element types, ends of keys, comparing keys, validating text.
+//! Validation of element types, keys and text: the innermost loops of decoding.
 
 use super::spec::ElementType;
 
-/// Text longer than this is left to the standard library, which takes long text in blocks itself.
+/// Longer text is validated by the standard library, which processes long ASCII text in blocks.
 const SHORT_TEXT: usize = 96;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Marks zero bytes by their high bits. The lowest mark is right; higher ones may be of bytes that are 1.
+/// Sets the high bit of each zero byte. The lowest one is exact; higher ones may be bytes of value 1.
 #[inline]
 fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS
 }
 
-/// The element types by their tags; crate bson finds the same by a call.
+/// The element types by tag. A table, since the conversion of crate bson is not inlined.
 const TYPES: [Option<ElementType>; 256] = types();
 
 #[allow(
     clippy::indexing_slicing,
-    reason = "evaluated by the compiler, which would refuse"
+    reason = "evaluated at compile time"
 )]
 const fn types() -> [Option<ElementType>; 256] {
     const ALL: [ElementType; 21] = [
@@ -60,7 +60,7 @@ pub(super) fn element_type(tag: u8) -> Option<ElementType> {
     *TYPES.get(usize::from(tag))?
 }
 
-/// Where the first zero byte is.
+/// Index of the first zero byte.
 #[inline]
 pub(super) fn find_zero(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
@@ -75,7 +75,7 @@ pub(super) fn find_zero(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len() + within)
 }
 
-/// Where the first byte is that JSON strings escape: a quotation mark, a backslash or a control character.
+/// Index of the first byte that JSON strings escape: quotation mark, backslash or control character (RFC 8259, section 7).
 pub(super) fn find_escaped(bytes: &[u8]) -> Option<usize> {
     let escaped = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
     let mut words = bytes.chunks_exact(8);
@@ -83,7 +83,7 @@ pub(super) fn find_escaped(bytes: &[u8]) -> Option<usize> {
         let word = u64::from_le_bytes(*word.first_chunk()?);
         let quotes = zeros(word ^ (LOW_BITS * u64::from(b'"')));
         let backslashes = zeros(word ^ (LOW_BITS * u64::from(b'\\')));
-        // Bytes below a space borrow when it is taken from them.
+        // Subtracting a space borrows from bytes below it.
         let controls = word.wrapping_sub(LOW_BITS * u64::from(b' ')) & !word & HIGH_BITS;
         let found = quotes | backslashes | controls;
         if found != 0 {
@@ -94,7 +94,7 @@ pub(super) fn find_escaped(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len() + rest.iter().position(escaped)?)
 }
 
-/// Which of the 16 bytes, from the lowest, is the first that is zero; 16 if none is.
+/// Index of the lowest zero byte; 16 if there is none.
 #[inline]
 pub(super) fn zero_of_word(word: u128) -> usize {
     const LOW: u128 = u128::from_le_bytes([0x01; 16]);
@@ -103,12 +103,12 @@ pub(super) fn zero_of_word(word: u128) -> usize {
     zeros.trailing_zeros() as usize / 8
 }
 
-/// Names longer than this are left to those who search the key's end first.
+/// Maximum length of a name compared without searching the end of the key.
 const SHORT_NAME: usize = 16;
 
-/// What follows in `bytes` after `name` and its zero byte, if the name is short and simple and `bytes` begin with that key.
+/// The bytes after the key `name` and its zero byte, if `bytes` starts with it and the name is short ASCII text.
 ///
-/// A name that holds a zero byte is no key, though its bytes may stand there.
+/// `None` for a name that contains a zero byte, which is never a key.
 #[inline]
 pub(super) fn strip_short_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> {
     let name = name.as_bytes();
@@ -118,18 +118,18 @@ pub(super) fn strip_short_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de 
     same_short_key(key, name).then_some(after)
 }
 
-/// Whether both, which are of one length, are short, the same, and hold no zero byte; false also for text that is not ASCII.
-/// Calls nothing, which keeps what calls it in registers.
+/// Whether two texts of the same length are equal, short, and free of zero bytes. May return `false` for text that is not ASCII.
+/// Calls no other function, so that callers keep their state in registers.
 #[inline]
 fn same_short_key(key: &[u8], name: &[u8]) -> bool {
-    // Two words that overlap leave no single bytes over.
+    // Two words, which may overlap, cover all bytes.
     if let (Some([left, left_end]), Some([right, right_end])) = (two_words(key), two_words(name)) {
         return key.len() <= SHORT_NAME && left == right && left_end == right_end && plain([left, left_end]);
     }
     if let (Some(left), Some(right)) = (two_halves(key), two_halves(name)) {
         return left == right && plain([left]);
     }
-    // One to three bytes are the first, the last and one between.
+    // Up to three bytes: the first, the middle and the last.
     match (key.first(), key.get(key.len() / 2), key.last()) {
         (Some(a), Some(b), Some(c)) => {
             name.first() == Some(a)
@@ -141,14 +141,14 @@ fn same_short_key(key: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether there is surely no zero byte in the words. Bytes above 0x80 count as doubtful, which saves a step.
+/// Whether the words contain no zero byte. May return `false` if they contain bytes above 0x80.
 #[inline]
 fn plain<const N: usize>(words: [u64; N]) -> bool {
     let borrowed = words.into_iter().map(|word| word.wrapping_sub(LOW_BITS));
     borrowed.fold(0, |all, word| all | word) & HIGH_BITS == 0
 }
 
-/// The first and the last word of what is as long as one.
+/// The first and the last eight bytes. `None` for fewer than eight.
 #[inline]
 fn two_words(bytes: &[u8]) -> Option<[u64; 2]> {
     let first = u64::from_le_bytes(*bytes.first_chunk()?);
@@ -156,7 +156,7 @@ fn two_words(bytes: &[u8]) -> Option<[u64; 2]> {
     Some([first, last])
 }
 
-/// Four to eight bytes as one word: the first four and the last four.
+/// Four to eight bytes as one word: the first four and the last four. `None` for fewer than four.
 #[inline]
 fn two_halves(bytes: &[u8]) -> Option<u64> {
     let first = u32::from_le_bytes(*bytes.first_chunk()?);
@@ -164,10 +164,10 @@ fn two_halves(bytes: &[u8]) -> Option<u64> {
     Some(u64::from(first) | u64::from(last) << 32)
 }
 
-/// The bytes as text, if they are UTF-8.
+/// The bytes as text, if they are valid UTF-8.
 #[inline]
 pub(super) fn utf8(bytes: &[u8]) -> Option<&str> {
-    // Byte by byte, as the standard library does it unless the bytes lie aligned, takes thrice the time.
+    // Three times as fast as the standard library, which validates unaligned short text byte by byte.
     if bytes.len() <= SHORT_TEXT
         && let Ok(text) = ascii::AsAsciiStr::as_ascii_str(bytes)
     {
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_those_of_the_format() {
+    fn tags_match_crate_bson() {
         for tag in 0..=u8::MAX {
             assert_eq!(element_type(tag), ElementType::from(tag), "{tag:x}");
         }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_a_zero_byte_is_no_key() {
+    fn a_name_with_a_zero_byte_never_matches() {
         for name in [
             "\0",
             "a\0b",
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_the_standard_library_takes_for_it() {
+    fn text_is_validated_as_by_the_standard_library() {
         for len in [0, 1, 7, 8, 31, 33, SHORT_TEXT, SHORT_TEXT + 1, 300] {
             let ascii = vec![b'x'; len];
             assert_eq!(utf8(&ascii), std::str::from_utf8(&ascii).ok());

@@ -1,65 +1,65 @@
-//! Why a connection is refused although the server's certificate is in force and trusted.
+//! Errors of the revocation check, after the certificate chain has been verified.
 
 use std::fmt;
 
 use super::{asn1::readable, response::Invalid};
 
-/// Which option says not to look.
-const SWITCH: &str = "tlsDisableCertificateRevocationCheck switches these checks off";
+/// The option that disables the check, for messages.
+const SWITCH: &str = "tlsDisableCertificateRevocationCheck=true disables this check";
 
-/// The reason.
+/// Why the connection is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The authority took the certificate back.
+pub(crate) enum RevocationError {
+    /// The certificate is revoked.
     Revoked {
         at: u64,
         reason: Option<u8>,
-        said_by: Source,
+        source: Source,
     },
-    /// The server stapled a response that proves nothing.
+    /// The stapled response is not accepted.
     Stapled(Invalid),
-    /// The certificate demands a stapled response.
+    /// The certificate requires a stapled response, and there is none.
     NothingStapled,
-    /// The certificate demands one that settles its status.
+    /// The certificate requires a stapled response, and that does not know the certificate.
     NothingSettled,
-    /// The certificate cannot be read as far as revocation needs it.
+    /// The fields needed for the revocation check cannot be parsed.
     Unreadable,
 }
 
-/// Where a response came from.
+/// The origin of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The server itself.
+    /// Stapled by the server.
     Staple,
-    /// The responder at this address.
+    /// The responder at this URL.
     Responder(String),
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for RevocationError {}
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RevocationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Revoked { at, reason, said_by } => {
+            Self::Revoked { at, reason, source } => {
                 write!(f, "the server's certificate was revoked at {}", readable(*at))?;
                 if let Some(reason) = reason.and_then(reason_name) {
                     write!(f, " ({reason})")?;
                 }
-                write!(f, ", says {said_by}")
+                write!(f, ", according to {source}")
             }
             Self::Stapled(why) => write!(f, "the OCSP response that the server stapled {why} ({SWITCH})"),
             Self::NothingStapled => write!(
                 f,
-                "the server's certificate demands a stapled OCSP response, and the server stapled none ({SWITCH})"
+                "the server's certificate requires a stapled OCSP response, and the server stapled none ({SWITCH})"
             ),
             Self::NothingSettled => write!(
                 f,
-                "the server's certificate demands a stapled OCSP response, and the one that the server stapled does not know \
+                "the server's certificate requires a stapled OCSP response, and the one that the server stapled does not know \
                  the certificate ({SWITCH})"
             ),
             Self::Unreadable => write!(
                 f,
-                "the server's certificate cannot be read as far as its revocation is concerned ({SWITCH})"
+                "the server's certificate cannot be parsed for the revocation check ({SWITCH})"
             ),
         }
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// `CRLReason` (RFC 5280, 5.3.1).
+/// `CRLReason` (RFC 5280, section 5.3.1).
 fn reason_name(number: u8) -> Option<&'static str> {
     Some(match number {
         1 => "key compromise",

@@ -1,31 +1,35 @@
-//! The BSON types that crate bson shows to serde as specially named structs and newtypes.
+//! BSON types outside of the serde data model, from the structs and newtypes that crate bson serializes them as.
+//!
+//! A struct is named after its first key in [Extended
+//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md), such as `$oid`, and has the
+//! shape of the canonical form. This is the wire form of crate bson's `Serialize` implementations.
 
 use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::value::ValueSerializer;
-use super::{ALONE, Encoder};
+use super::{Encoder, NO_ELEMENT};
 use crate::bson::Decimal128;
+use crate::bson::capacity;
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MIN_DOCUMENT, length};
-use crate::bson::roomy;
 use crate::bson::spec::ElementType;
 use crate::bson::text::{append_base64, from_hex};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// What bytes are to become.
+/// What bytes are written as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RawKind {
     Document,
     Array,
     Uuid,
     Bytes,
-    /// Not written: where an id or a date is.
-    Hint,
+    /// Not written: address and bytes of an id or a date.
+    RawId,
 }
 
-/// Writes bytes as what the newtype around them says.
+/// Writes the content of a newtype that contains bytes.
 pub(super) struct RawSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
     kind: RawKind,
@@ -37,17 +41,17 @@ impl<'a, 'o> RawSerializer<'a, 'o> {
     }
 }
 
-/// Writes the struct form of a BSON type.
-pub(in crate::bson) struct VocabularySerializer<'a, 'o> {
+/// Writes a BSON type from its struct.
+pub(in crate::bson) struct ShapeSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
     state: State,
 }
 
-/// A BSON type by the struct that stands for it.
+/// A BSON type with a struct of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Vocabulary(ElementType);
+pub(super) struct Shape(ElementType);
 
-impl Vocabulary {
+impl Shape {
     #[inline(always)]
     pub(super) fn of_struct(name: &str) -> Option<Self> {
         Some(Self(match name {
@@ -73,7 +77,7 @@ impl Vocabulary {
         self.0
     }
 
-    /// How many parts the struct form has.
+    /// Number of leaf values in the struct.
     #[inline]
     fn parts(self) -> u8 {
         match self.0 {
@@ -88,8 +92,8 @@ impl Vocabulary {
 }
 
 struct State {
-    vocabulary: Vocabulary,
-    /// Where the value starts.
+    shape: Shape,
+    /// Index of the first byte of the value.
     start: usize,
     seen: u8,
     subtype: u8,
@@ -97,17 +101,17 @@ struct State {
     increment: u32,
 }
 
-impl<'a, 'o> VocabularySerializer<'a, 'o> {
+impl<'a, 'o> ShapeSerializer<'a, 'o> {
     #[inline]
-    pub(super) fn begin(encoder: &'a mut Encoder<'o>, vocabulary: Vocabulary) -> Self {
+    pub(super) fn begin(encoder: &'a mut Encoder<'o>, shape: Shape) -> Self {
         let start = encoder.out.len();
-        match vocabulary.0 {
+        match shape.0 {
             ElementType::Binary => encoder.out.extend_from_slice(&[0; 5]),
             ElementType::JavaScriptCodeWithScope => encoder.out.extend_from_slice(&[0; 4]),
             _ => {}
         }
         let state = State {
-            vocabulary,
+            shape,
             start,
             seen: 0,
             subtype: 0,
@@ -117,12 +121,12 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         Self { encoder, state }
     }
 
-    /// Never inlined: the fields of all structs would have it beside their own way.
+    /// Never inlined: it would be repeated for the fields of all structs.
     #[inline(never)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         if key == "$scope" {
             self.state.seen += 1;
-            self.encoder.slot = ALONE;
+            self.encoder.type_index = NO_ELEMENT;
             return value.serialize(ValueSerializer::new(self.encoder));
         }
         value.serialize(Part {
@@ -132,15 +136,15 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
         })
     }
 
-    /// Never inlined, for the same reason.
+    /// Never inlined, as [`field`](Self::field).
     #[inline(never)]
     pub(super) fn finish(self) -> Result {
         let Self { encoder, state } = self;
-        if state.seen != state.vocabulary.parts() {
-            return Err(unknown_form(state.vocabulary));
+        if state.seen != state.shape.parts() {
+            return Err(malformed_shape(state.shape));
         }
         let len = encoder.out.len() - state.start;
-        match state.vocabulary.0 {
+        match state.shape.0 {
             ElementType::Timestamp => {
                 encoder.out.extend_from_slice(&state.increment.to_le_bytes());
                 encoder.out.extend_from_slice(&state.time.to_le_bytes());
@@ -149,7 +153,7 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
             ElementType::Binary => {
                 let mut data = len - 5;
                 if state.subtype == OLD_BINARY {
-                    // Subtype 2 repeats the length inside; it is known only now.
+                    // Subtype 2 repeats the length inside the data.
                     let at = state.start + 5;
                     encoder.out.splice(at..at, length(data)?.to_le_bytes());
                     data += 4;
@@ -168,12 +172,14 @@ impl<'a, 'o> VocabularySerializer<'a, 'o> {
 const OLD_BINARY: u8 = 2;
 
 #[cold]
-fn unknown_form(vocabulary: Vocabulary) -> EncodeError {
-    let name = crate::bson::error::kind_name(vocabulary.0);
-    EncodeError::new(format!("the {name} does not have the form crate bson gives it"))
+fn malformed_shape(shape: Shape) -> EncodeError {
+    let name = crate::bson::error::kind_name(shape.0);
+    EncodeError::new(format!(
+        "the {name} does not have the form that crate bson serializes"
+    ))
 }
 
-/// One part of a struct form; nested structs pass through it with their own keys.
+/// One value inside the struct. Fields of nested structs are parts with their own keys.
 struct Part<'p, 'o> {
     encoder: &'p mut Encoder<'o>,
     state: &'p mut State,
@@ -182,7 +188,7 @@ struct Part<'p, 'o> {
 
 impl Part<'_, '_> {
     fn fail<T>(&self) -> Result<T> {
-        Err(unknown_form(self.state.vocabulary))
+        Err(malformed_shape(self.state.shape))
     }
 
     fn int(self, value: i64) -> Result {
@@ -249,7 +255,7 @@ impl Part<'_, '_> {
             "$numberDecimalBytes" if bytes.len() == 16 => {}
             _ => return self.fail(),
         }
-        roomy::append(self.encoder.out, bytes);
+        capacity::append(self.encoder.out, bytes);
         self.state.seen += 1;
         Ok(())
     }
@@ -272,7 +278,7 @@ impl SerializeStruct for Part<'_, '_> {
     }
 }
 
-/// Implements `Serializer` for a type that takes few of serde's types; the others fail.
+/// Implements `Serializer` for a type that supports few types of the serde data model; the others fail.
 macro_rules! partial_serializer {
     ($(refuse $name:ident($($arg:ty),*) -> $out:ty;)*) => {
         $(
@@ -401,7 +407,7 @@ impl Serializer for Part<'_, '_> {
 impl RawSerializer<'_, '_> {
     fn fail<T>(&self) -> Result<T> {
         Err(EncodeError::new(
-            "the raw value does not have the form crate bson gives it",
+            "the raw value does not have the form that crate bson serializes",
         ))
     }
 }
@@ -425,22 +431,22 @@ impl Serializer for RawSerializer<'_, '_> {
         refuse serialize_struct(&'static str, usize) -> Self::SerializeStruct;
     }
 
-    /// Bytes are what these types give to a format that is not human readable.
+    /// These types serialize as bytes in formats that are not human readable.
     fn is_human_readable(&self) -> bool {
         false
     }
 
     #[inline]
     fn serialize_bytes(self, value: &[u8]) -> Result {
-        if self.kind == RawKind::Hint {
-            self.encoder.hints.add(value);
+        if self.kind == RawKind::RawId {
+            self.encoder.raw_ids.add(value);
             return Ok(());
         }
         let (kind, subtype) = match self.kind {
             RawKind::Document => (ElementType::EmbeddedDocument, None),
             RawKind::Array => (ElementType::Array, None),
             RawKind::Uuid => (ElementType::Binary, Some(4)),
-            RawKind::Bytes | RawKind::Hint => (ElementType::Binary, Some(0)),
+            RawKind::Bytes | RawKind::RawId => (ElementType::Binary, Some(0)),
         };
         self.encoder.kind(kind)?;
         match subtype {
@@ -456,7 +462,7 @@ impl Serializer for RawSerializer<'_, '_> {
                 }
             }
         }
-        roomy::append(self.encoder.out, value);
+        capacity::append(self.encoder.out, value);
         Ok(())
     }
 }

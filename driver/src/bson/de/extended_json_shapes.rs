@@ -1,10 +1,13 @@
-//! The BSON types that serde does not know, in the struct forms crate bson reads them from.
-
-use std::any::type_name;
+//! BSON types outside of the serde data model, in the shapes that crate bson deserializes them from.
+//!
+//! A value is a map whose key is that of [Extended
+//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md), such as `$oid`. A type that
+//! is not crate bson's reads the same map.
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
 
-use super::buffered::{Form, probe};
+use super::error::Discarded;
 use super::key::KeyDeserializer;
 use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
@@ -15,20 +18,14 @@ use crate::bson::text::{Hex, to_base64};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// Gives a value that is not one of serde's own types.
+/// Deserializes a value whose type is not in the serde data model.
 pub(super) fn visit<'de, V: Visitor<'de>>(value: ParsedValue<'de, '_>, visitor: V) -> Result<V::Value> {
     let one = |key, part| Parts([Some((key, part)), None]);
     let parts = match value.parsed {
         Parsed::ObjectId(id) => one("$oid", Part::Oid(id)),
         Parsed::DateTime(millis) => one("$date", Part::Millis(millis)),
         Parsed::Timestamp(timestamp) => one("$timestamp", Part::Timestamp(timestamp)),
-        Parsed::Binary { subtype, bytes } => {
-            let form = value.context.form_of(subtype, bytes, type_name::<V::Value>());
-            match form {
-                Form::Bytes(bytes) => return visitor.visit_borrowed_bytes(bytes),
-                Form::Map => one("$binary", Part::Binary(subtype, bytes)),
-            }
-        }
+        Parsed::Binary { subtype, bytes } => one("$binary", Part::Binary(subtype, bytes)),
         Parsed::Regex { pattern, options } => one("$regularExpression", Part::Regex { pattern, options }),
         Parsed::DbPointer { namespace, id } => one("$dbPointer", Part::DbPointer { namespace, id }),
         Parsed::Code(code) => one("$code", Part::Text(value, code)),
@@ -52,11 +49,11 @@ pub(super) fn visit<'de, V: Visitor<'de>>(value: ParsedValue<'de, '_>, visitor: 
     visitor.visit_map(parts)
 }
 
-/// One field's content in a struct form.
+/// The value of one key.
 #[derive(Clone, Copy)]
 enum Part<'de, 'c> {
     Oid([u8; 12]),
-    /// An ObjectId whose reader, if it does not know it, gets a struct.
+    /// An ObjectId in a shape of its own.
     WrappedOid([u8; 12]),
     Millis(i64),
     Timestamp(Timestamp),
@@ -76,17 +73,17 @@ enum Part<'de, 'c> {
     Int(i64),
     Str(&'de str),
     Bytes(&'de [u8]),
-    /// Bytes whose reader wants base64 text.
+    /// Deserialized as base64 text.
     Base64(&'de [u8]),
-    /// A byte whose reader wants hexadecimal text.
+    /// Deserialized as hexadecimal text.
     Hex(u8),
 }
 
-/// Up to two fields, as a map or, for readers that know the order, as a sequence.
+/// One or two keys: a map, or a sequence for structs that list their fields in this order.
 pub(super) struct Parts<'de, 'c>([Option<(&'static str, Part<'de, 'c>)>; 2]);
 
 impl<'de> Parts<'de, '_> {
-    /// A document or array as bytes under the name of its newtype.
+    /// A document or array as bytes, with the name of its newtype as key.
     pub(super) fn raw(name: &'static str, bytes: &'de [u8]) -> Self {
         Self([Some((name, Part::Bytes(bytes))), None])
     }
@@ -106,15 +103,12 @@ impl<'de> MapAccess<'de> for Parts<'de, '_> {
         let [first, second] = std::mem::take(&mut self.0);
         self.0 = [second, None];
         match first {
-            // The reader of dates tries three forms in turn and drops the errors of the first two.
-            Some((_, part @ Part::Millis(_))) => {
-                let quiet = probe::quiet();
-                let value = seed.deserialize(part);
-                drop(quiet);
-                value.map_err(|_| DecodeError::new("expected another type, found DateTime"))
-            }
+            // Crate bson tries three forms of a date in turn. The errors of the first two cost nothing if they carry nothing.
+            Some((_, Part::Millis(millis))) => seed
+                .deserialize(Millis(millis))
+                .map_err(|Discarded| DecodeError::new("expected another type, found DateTime")),
             Some((_, part)) => seed.deserialize(part),
-            None => Err(DecodeError::new("a map's value is asked for before its key")),
+            None => Err(DecodeError::new("a map's value is requested before its key")),
         }
     }
 }
@@ -130,14 +124,14 @@ impl<'de> SeqAccess<'de> for Parts<'de, '_> {
 }
 
 impl<'de, 'c> Part<'de, 'c> {
-    /// The fields of a part that is a struct itself, by the names the reader asks for.
-    fn fields(self, wanted: &[&str]) -> Option<Parts<'de, 'c>> {
+    /// The fields of a part that is a struct. `requested` are the fields of the reader.
+    fn fields(self, requested: &[&str]) -> Option<Parts<'de, 'c>> {
         Some(Parts(match self {
             Self::Timestamp(timestamp) => [
                 Some(("t", Self::Int(timestamp.time.into()))),
                 Some(("i", Self::Int(timestamp.increment.into()))),
             ],
-            Self::Binary(subtype, bytes) if wanted.contains(&"bytes") => [
+            Self::Binary(subtype, bytes) if requested.contains(&"bytes") => [
                 Some(("bytes", Self::Bytes(bytes))),
                 Some(("subType", Self::Int(u8::from(subtype).into()))),
             ],
@@ -158,11 +152,9 @@ impl<'de, 'c> Part<'de, 'c> {
         }))
     }
 
-    /// Answers the reader whatever it asks for.
+    /// Deserializes the part as its own type.
     fn plain<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
-            // Crate bson's reader takes both forms; anybody else is better served by text.
-            Self::Oid(id) if type_name::<V::Value>().contains("BytesOrHex") => visitor.visit_bytes(&id),
             Self::Oid(id) => visitor.visit_str(Hex::<24>::new(&id).as_str()),
             Self::Millis(number) | Self::Int(number) => visitor.visit_i64(number),
             Self::Decimal(bytes) => visitor.visit_bytes(&bytes),
@@ -259,7 +251,7 @@ impl<'de> Deserializer<'de> for Part<'de, '_> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.fields(fields) {
-            // The structs that crate bson reads these with name their fields in this order.
+            // Crate bson's structs list their fields in this order.
             Some(parts) => visitor.visit_seq(parts),
             None => self.deserialize_map(visitor),
         }
@@ -276,5 +268,37 @@ impl<'de> Deserializer<'de> for Part<'de, '_> {
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         visitor.visit_unit()
+    }
+}
+
+/// The milliseconds of a date.
+struct Millis(i64);
+
+impl<'de> Deserializer<'de> for Millis {
+    type Error = Discarded;
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Discarded> {
+        visitor.visit_i64(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Discarded> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Discarded> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
     }
 }
