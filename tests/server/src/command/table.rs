@@ -77,7 +77,7 @@ const HELLO_FIELDS: Option<&[&str]> = Some(&[
     "backpressure",
 ]);
 
-const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "hello",
         api_v1: true,
@@ -466,15 +466,6 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
 ];
-
-/// The names of all commands.
-#[cfg(test)]
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    COMMANDS
-        .iter()
-        .chain(super::table_admin::COMMANDS)
-        .map(|command| command.name)
-}
 
 /// All commands of this deployment and version.
 pub(super) fn all(deployment: &Deployment) -> impl Iterator<Item = &'static Command> {

@@ -18,7 +18,7 @@ const USER_FIELDS: &[&str] = &[
 ];
 
 /// The entries.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "commitTransaction",
         fields: Some(&["recoveryToken"]),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::aggregate::Pipeline;
+use crate::command::{table, table_admin};
 use crate::error::{Result, code};
 use crate::expression::Expression;
 use crate::query::{Env, Filter};
@@ -104,7 +105,9 @@ fn is_in_readme<'n>(names: impl IntoIterator<Item = &'n str>) {
 
 #[test]
 fn readme_lists_what_is_implemented_and_what_is_not() {
-    is_in_readme(crate::command::table::names());
+    for commands in [table::COMMANDS, table_admin::COMMANDS] {
+        is_in_readme(commands.iter().map(|command| command.name));
+    }
     is_in_readme(crate::aggregate::parse::IMPLEMENTED);
     for names in [EXPRESSIONS, ACCUMULATORS, QUERY_OPERATORS, VARIABLES] {
         is_in_readme(names.iter().copied());
