@@ -1,11 +1,11 @@
 //! Error messages name the collection, the document, the field or the index.
 
+use crate::common::{Env, Order, order};
 use marula::bson::{Document, doc};
 use marula::driver::{ErrorKind, WriteModel};
 use marula::prelude::*;
 use marula::schema::Apply;
 use marula::{Error, Filter, SchemaError};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
 async fn a_document_that_does_not_decode_is_named() {

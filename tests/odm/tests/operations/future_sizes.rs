@@ -1,8 +1,8 @@
 //! The sizes of the futures of the ODM's calls: the actions that an application holds, and their boxed
 //! futures.
 
+use crate::common::{Env, Order, order};
 use marula::prelude::*;
-use marula_odm_tests::{Env, Order, order};
 
 /// Prints both sizes of an action: as a value, and as the future that awaiting it boxes.
 macro_rules! sizes {

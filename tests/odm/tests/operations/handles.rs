@@ -1,9 +1,9 @@
 //! Options of a handle or a query apply to everything created from it.
 
+use crate::common::{Env, Order, order};
 use marula::bson::doc;
 use marula::driver::options::WriteConcern;
 use marula::{Error, Filter};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
 async fn another_name_keeps_the_write_concern() {

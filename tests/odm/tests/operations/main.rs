@@ -2,6 +2,7 @@
 //!
 //! These suites run against any deployment: the one that `MONGODB_URI` names, or else a test server in this process.
 
+mod common;
 mod crud;
 mod errors;
 mod future_sizes;

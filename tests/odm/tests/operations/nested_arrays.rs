@@ -1,9 +1,9 @@
 //! Conditions on the elements of nested arrays: the filter that is sent, and the documents that match.
 
+use crate::common::Env;
 use marula::bson::doc;
 use marula::prelude::*;
 use marula::{BsonType, Collection, Document, Embedded, Error, Fields, Filter};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]

@@ -1,4 +1,4 @@
-//! Shared by the tests of the ODM: a database for each test, and the models of a small shop.
+//! A database for each test, and the models of a small shop.
 
 use marula::bson::{self, DateTime, Decimal128};
 use marula::{Client, Database, Document, Embedded};
@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 /// A database of its own for one test: in a server in this process, or in the deployment that `MONGODB_URI` names.
 #[derive(Debug)]
-pub struct Env {
+pub(crate) struct Env {
     /// The database, empty at first.
-    pub db: Database,
+    pub(crate) db: Database,
     client: Client,
     server: Option<TestServer>,
 }
@@ -20,7 +20,7 @@ impl Env {
     ///
     /// # Panics
     /// When the server cannot be started or reached.
-    pub async fn start() -> Env {
+    pub(crate) async fn start() -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,
             Err(_) => Some(
@@ -47,7 +47,7 @@ impl Env {
     ///
     /// # Panics
     /// When the command fails in another way.
-    pub async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
+    pub(crate) async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
         match self.db.driver().run_command(command).await {
             Ok(_) => false,
             Err(error) if self.server.is_none() && is_unsupported(&error) => {
@@ -59,8 +59,7 @@ impl Env {
     }
 
     /// Whether the server is this process's own, which has every feature of MongoDB that a test uses.
-    #[must_use]
-    pub fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         self.server.is_some()
     }
 
@@ -68,7 +67,7 @@ impl Env {
     ///
     /// # Panics
     /// When the database cannot be dropped.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.db.driver().drop().await.expect("the database is dropped");
         self.client.shutdown().await;
         drop(self.server);
@@ -88,7 +87,7 @@ fn is_unsupported(error: &marula::driver::Error) -> bool {
 /// What an order can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub(crate) enum Status {
     /// To be paid.
     Open,
     /// Paid.
@@ -98,19 +97,19 @@ pub enum Status {
 /// A line of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub(crate) struct Line {
     /// The article.
-    pub sku: String,
+    pub(crate) sku: String,
     /// How many.
-    pub qty: i32,
+    pub(crate) qty: i32,
     /// For how much each.
-    pub unit_price: Decimal128,
+    pub(crate) unit_price: Decimal128,
 }
 
 /// How an order is paid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Payment {
+pub(crate) enum Payment {
     /// By card.
     Card {
         /// The end of its number.
@@ -129,45 +128,43 @@ pub enum Payment {
     index(lines.sku, name = "skus"),
     index(status, partial(status == Status::Open))
 )]
-pub struct Order {
+pub(crate) struct Order {
     /// The id.
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
-    pub id: Uuid,
+    pub(crate) id: Uuid,
     /// Whose order it is.
-    pub customer_id: Uuid,
+    pub(crate) customer_id: Uuid,
     /// What it is.
-    pub status: Status,
+    pub(crate) status: Status,
     /// What is ordered.
-    pub lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// The sum.
-    pub total: Decimal128,
+    pub(crate) total: Decimal128,
     /// How it is paid.
-    pub payment: Payment,
+    pub(crate) payment: Payment,
     /// A remark.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
     /// Words.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
     /// When it was made.
-    pub created_at: DateTime,
+    pub(crate) created_at: DateTime,
     /// An invoice number, once there is one.
     #[document(unique)]
-    pub number: i64,
+    pub(crate) number: i64,
 }
 
 /// A decimal from its text.
 ///
 /// # Panics
 /// When the text is not a number.
-#[must_use]
-pub fn decimal(text: &str) -> Decimal128 {
+pub(crate) fn decimal(text: &str) -> Decimal128 {
     text.parse().expect("a decimal number")
 }
 
 /// An order with one line of tea, made `number` seconds after the epoch.
-#[must_use]
-pub fn order(number: i64) -> Order {
+pub(crate) fn order(number: i64) -> Order {
     use marula::Model;
     Order {
         id: Order::new_id(),
