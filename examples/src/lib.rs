@@ -6,3 +6,8 @@ pub mod shop;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The code of the README of `marula`.
+#[cfg(doctest)]
+#[doc = include_str!("../../odm/README.md")]
+pub struct OdmReadme;

@@ -1,7 +1,7 @@
 //! An in-process deployment with TLS, and the certificate files of its clients.
 
 use marula_driver::Client;
-use marula_test_server::{SelfMadeCertificates, TestServer, TestServerBuilder};
+use marula_test_server::{TestCertificates, TestServer, TestServerBuilder};
 
 use crate::tls::Files;
 
@@ -19,14 +19,14 @@ pub struct Encrypted {
 
 impl Encrypted {
     /// Whom the client's certificate names.
-    pub const CLIENT_SUBJECT: &'static str = SelfMadeCertificates::CLIENT_SUBJECT;
+    pub const CLIENT_SUBJECT: &'static str = TestCertificates::CLIENT_SUBJECT;
 
     /// Starts the deployment with certificates of its own. Clients show one of the same authority or none.
     ///
     /// # Panics
     /// When it cannot start.
     pub async fn start(builder: TestServerBuilder) -> Self {
-        Self::start_with(builder.allow_connections_without_certificates()).await
+        Self::start_with(builder.tls_allow_connections_without_certificates()).await
     }
 
     /// The same, but clients must show a certificate.
@@ -38,12 +38,12 @@ impl Encrypted {
     }
 
     async fn start_with(builder: TestServerBuilder) -> Self {
-        let made = SelfMadeCertificates::new().expect("certificates");
+        let made = TestCertificates::generate().expect("certificates");
         let files = Files::new();
-        let authority = files.write("ca.pem", &made.authority_pem);
+        let authority = files.write("ca.pem", &made.ca_pem);
         let client_key = format!("{}{}", made.client.certificate_pem, made.client.key_pem);
         let client_key = files.write("client.pem", &client_key);
-        let builder = builder.tls(made.server).client_authority(made.authority_pem);
+        let builder = builder.tls(made.server).tls_client_ca(made.ca_pem);
         Self {
             server: builder.start().await.expect("the deployment starts"),
             authority,

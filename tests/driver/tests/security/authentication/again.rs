@@ -102,7 +102,7 @@ async fn a_login_that_fails_the_second_time_fails_the_command() {
 
 #[tokio::test]
 async fn a_certificate_is_shown_again() {
-    let builder = TestServer::builder().certificate_subject(Encrypted::CLIENT_SUBJECT);
+    let builder = TestServer::builder().x509_user(Encrypted::CLIENT_SUBJECT);
     let deployment = Encrypted::start(builder).await;
     let options = "authMechanism=MONGODB-X509&appName=again&retryReads=false";
     let client = Client::connect(deployment.uri_with_certificate(options))

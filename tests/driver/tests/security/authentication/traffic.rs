@@ -87,12 +87,7 @@ async fn users_of_other_databases_log_in_there() {
 
 #[tokio::test]
 async fn certificates_and_plain_passwords_are_mechanisms_too() {
-    let server = started(
-        guarded()
-            .certificate_subject("CN=me")
-            .plain_user("ldap", "hunter2"),
-    )
-    .await;
+    let server = started(guarded().x509_user("CN=me").plain_user("ldap", "hunter2")).await;
     let certificate = |user: &str| {
         let uri = anonymous(&server).replacen("mongodb://", &format!("mongodb://{user}"), 1);
         format!("{uri}?authMechanism=MONGODB-X509")

@@ -2,7 +2,7 @@
 
 use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc, options::ClientOptions};
 use marula_driver_tests::{Encrypted, tls::Authority};
-use marula_test_server::{TestServer, TestServerBuilder, TlsIdentity};
+use marula_test_server::{StartError, TestServer, TestServerBuilder, TlsIdentity};
 
 use crate::authentication::{assert_refused, guarded, log_in, started, try_out};
 
@@ -10,7 +10,7 @@ const X509: &str = "authMechanism=MONGODB-X509";
 
 /// Its user is the owner of the client's certificate.
 fn of_owner() -> TestServerBuilder {
-    TestServer::builder().certificate_subject(Encrypted::CLIENT_SUBJECT)
+    TestServer::builder().x509_user(Encrypted::CLIENT_SUBJECT)
 }
 
 /// The connection string with this user.
@@ -195,12 +195,9 @@ async fn a_certificate_goes_with_no_password_and_no_other_source() {
 async fn a_server_whose_key_is_of_another_certificate_does_not_start() {
     let authority = Authority::new();
     let (one, other) = (authority.issue(&["localhost"]), authority.issue(&["localhost"]));
-    let identity = TlsIdentity {
-        certificate_pem: one.certificate_pem(),
-        key_pem: other.pem(),
-    };
+    let identity = TlsIdentity::new(one.certificate_pem(), other.pem());
     let error = TestServer::builder().tls(identity).start().await.unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert!(matches!(error, StartError::InvalidTls { .. }), "{error}");
 }
 
 #[cfg(unix)]

@@ -1,9 +1,9 @@
-//! What the server puts before the message of an error that a running query meets.
+//! The prefixes of messages of errors that occur while a query is executed.
 
 use super::Call;
 use crate::error::{Error, Phase, code};
 
-/// Completes an error of `find`.
+/// Adds the prefix to an error of `find`.
 pub(super) fn of_find(call: &Call<'_>, error: Error) -> Error {
     match error.phase {
         Phase::Executing => executing(call, "Executor error during find command", ": ", error),
@@ -11,7 +11,7 @@ pub(super) fn of_find(call: &Call<'_>, error: Error) -> Error {
     }
 }
 
-/// Completes an error of `aggregate`.
+/// Adds the prefix to an error of `aggregate`.
 pub(super) fn of_aggregate(call: &Call<'_>, error: Error) -> Error {
     match error.phase {
         Phase::Parsing => error,
@@ -27,7 +27,7 @@ pub(super) fn of_aggregate(call: &Call<'_>, error: Error) -> Error {
     }
 }
 
-/// Adds what failed, and from 8.0 on the namespace. What this server does not do is left as it is.
+/// Adds the prefix `what`, since 8.0 with the namespace. 238 NotImplemented is not changed.
 fn executing(call: &Call<'_>, what: &str, before_namespace: &str, error: Error) -> Error {
     if error.code == code::NOT_IMPLEMENTED {
         return error;

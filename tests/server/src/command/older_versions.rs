@@ -1,11 +1,11 @@
-//! What older versions did not have: options that newer ones accept, refused as those versions refuse them.
+//! Options and field names that older server versions reject, with the errors of those versions.
 
 use super::table::Command;
 use crate::error::{Error, Result, code};
 use crate::version::Version;
 use bson::{Bson, Document};
 
-/// Fails on an option that the command does not have at this version.
+/// Fails on an option that the command does not have in this version.
 pub(super) fn check_options(command: &Command, version: Version, body: &Document) -> Result<()> {
     if body.contains_key("let") && !version.at_least(5, 0) {
         match command.name {
@@ -64,7 +64,7 @@ fn unknown(message: &str) -> Error {
     Error::new(code::UNKNOWN_FIELD, message)
 }
 
-/// Replacements may have names with a dollar sign in front, below the top level, only since 5.0.
+/// Before 5.0, fails on nested field names of replacements that begin with a dollar sign.
 pub(super) fn check_replacement(version: Version, replacement: &Document) -> Result<()> {
     if version.at_least(5, 0) {
         return Ok(());

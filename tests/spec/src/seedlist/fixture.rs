@@ -1,7 +1,8 @@
-//! What the tests find outside: a DNS server and three deployments behind TLS, started once for all cases.
+//! The fixture of the suite: a DNS server and three deployments with TLS, started once for all
+//! cases.
 //!
-//! The files name fixed ports on hosts that mean the own machine. A dialer leads them to the ports really taken, so that the
-//! three deployments, and other tests, can run at once.
+//! The files contain fixed ports of local hosts. A dialer maps them to the ports in use, so that
+//! the three deployments can run in parallel.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::zone;
 
-/// Which deployment listens on the ports that a file names.
+/// The deployment that listens on the ports in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     ReplicaSet,
@@ -40,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The ports that the specification's README gives the deployment.
+    /// The ports of the deployment according to the README of the specification.
     fn ports(self) -> &'static [u16] {
         match self {
             Self::ReplicaSet => &[27017, 27018, 27019],
@@ -52,7 +53,7 @@ impl Kind {
     fn builder(self) -> TestServerBuilder {
         let builder = TestServer::builder();
         match self {
-            Self::ReplicaSet => builder.replica_set().set_name("repl0").advertised_hosts([
+            Self::ReplicaSet => builder.replica_set().replica_set_name("repl0").advertised_hosts([
                 "localhost:27017",
                 "localhost:27018",
                 "localhost:27019",
@@ -63,10 +64,10 @@ impl Kind {
     }
 }
 
-/// A deployment, with a TLS front before each of its addresses.
+/// A deployment, and a TLS proxy for each of its addresses.
 struct Deployment {
     server: TestServer,
-    fronts: Vec<TlsFront>,
+    proxies: Vec<TlsFront>,
 }
 
 impl Deployment {
@@ -75,18 +76,18 @@ impl Deployment {
             .builder()
             .start()
             .await
-            .map_err(|error| format!("the {kind:?} deployment does not start: {error}"))?;
-        let mut fronts = Vec::new();
+            .map_err(|error| format!("cannot start the {kind:?} deployment: {error}"))?;
+        let mut proxies = Vec::new();
         for address in entries(&server) {
-            fronts.push(TlsFront::start(identity, address).await);
+            proxies.push(TlsFront::start(identity, address).await);
         }
-        Ok(Self { server, fronts })
+        Ok(Self { server, proxies })
     }
 
-    /// Where a port that a file names really is.
+    /// Maps the ports in the files to the actual addresses.
     fn map(&self, kind: Kind, encrypted: bool) -> BTreeMap<u16, SocketAddr> {
         let addresses = match encrypted {
-            true => self.fronts.iter().map(|front| front.address).collect(),
+            true => self.proxies.iter().map(|front| front.address).collect(),
             false => entries(&self.server),
         };
         kind.ports().iter().copied().zip(addresses).collect()
@@ -101,7 +102,7 @@ fn entries(server: &TestServer) -> Vec<SocketAddr> {
     hosts.split(',').filter_map(|host| host.parse().ok()).collect()
 }
 
-pub(super) struct World {
+pub(super) struct Fixture {
     runtime: Runtime,
     dns: DnsServer,
     deployments: BTreeMap<Kind, Deployment>,
@@ -109,11 +110,11 @@ pub(super) struct World {
     _files: Files,
 }
 
-impl World {
-    /// Starts everything at the first call.
+impl Fixture {
+    /// Starts the fixture at the first call.
     pub(super) fn get() -> &'static Result<Self, String> {
-        static WORLD: OnceLock<Result<World, String>> = OnceLock::new();
-        WORLD.get_or_init(Self::start)
+        static FIXTURE: OnceLock<Result<Fixture, String>> = OnceLock::new();
+        FIXTURE.get_or_init(Self::start)
     }
 
     fn start() -> Result<Self, String> {
@@ -148,7 +149,7 @@ impl World {
         self.runtime.block_on(future)
     }
 
-    /// Our DNS server, and the system's sockets, which nobody uses before there is a client.
+    /// The DNS server, and the system's sockets, which are not used before a client is created.
     pub(super) fn lookup_only(&self) -> Environment {
         Environment {
             dns: self.dns.resolver(),
@@ -156,7 +157,8 @@ impl World {
         }
     }
 
-    /// Our DNS server, and the ports of the deployment. Encrypted connections trust our authority.
+    /// The DNS server, and the ports of the deployment. TLS connections trust the fixture's
+    /// certificate authority.
     pub(super) fn environment(&self, kind: Kind, options: &mut ClientOptions) -> Environment {
         let encrypted = options.tls.enabled == Some(true);
         if encrypted {

@@ -1,4 +1,4 @@
-//! The client's knowledge of a deployment without sockets: the machines `sdam` and `cmap`, joined as the shell joins them.
+//! A client without sockets: the `sdam` and `cmap` machines, connected as in the driver.
 
 use std::{
     collections::BTreeMap,
@@ -20,15 +20,15 @@ use marula_driver::{
 
 type Pool = ConnectionPool<(), (), Error>;
 
-pub(super) struct Stage {
+pub(super) struct Simulation {
     pub(super) topology: Arc<TopologyDescription>,
     pools: BTreeMap<ServerAddress, Pool>,
     pub(super) id: ObjectId,
-    /// Told since they were last taken.
+    /// Events since the last check.
     pub(super) events: Vec<SdamEvent>,
 }
 
-impl Stage {
+impl Simulation {
     pub(super) fn new(options: &ClientOptions) -> Result<Self, String> {
         let initial = match (options.load_balanced, options.hosts.as_slice()) {
             (true, [host]) => TopologyDescription::load_balanced(host.clone()),
@@ -40,22 +40,22 @@ impl Stage {
         };
         let id = ObjectId::new();
         let topology = Arc::new(initial);
-        let mut stage = Self {
+        let mut simulation = Self {
             events: sdam::events::opening(id, &topology),
             topology,
             pools: BTreeMap::new(),
             id,
         };
-        stage.keep_pools();
-        if stage.topology.topology_type() == TopologyType::LoadBalanced {
+        simulation.update_pools();
+        if simulation.topology.topology_type() == TopologyType::LoadBalanced {
             for host in &options.hosts {
-                stage.take(&ServerDescription::load_balancer(host.clone()));
+                simulation.take(&ServerDescription::load_balancer(host.clone()));
             }
         }
-        Ok(stage)
+        Ok(simulation)
     }
 
-    /// A server answered a check.
+    /// Applies the hello reply of a server check.
     pub(super) fn check_succeeded(&mut self, server: &ServerAddress, hello: HelloReply) {
         self.take(&ServerDescription::from_hello(
             server.clone(),
@@ -65,12 +65,13 @@ impl Stage {
         ));
     }
 
-    /// A check failed.
+    /// Applies the error of a server check.
     pub(super) fn check_failed(&mut self, server: &ServerAddress, error: &Error) {
         self.execute(server, sdam::handle_check_error(error), error);
     }
 
-    /// An operation failed on a connection of this generation, else of the pool's own.
+    /// Applies the error of an operation on a connection of the given generation. Default: the
+    /// pool's generation.
     pub(super) fn operation_failed(
         &mut self,
         server: &ServerAddress,
@@ -123,7 +124,7 @@ impl Stage {
         self.topology = Arc::new(next);
         let events = sdam::events::change(self.id, &previous, &self.topology, Some(outcome));
         self.events.extend(events);
-        self.keep_pools();
+        self.update_pools();
         let server = self.topology.server(outcome.address());
         if server.is_some_and(|server| server.server_type().is_data_bearing())
             && let Some(pool) = self.pools.get_mut(outcome.address())
@@ -132,8 +133,8 @@ impl Stage {
         }
     }
 
-    /// One pool per server.
-    fn keep_pools(&mut self) {
+    /// Creates the pools of new servers and removes the pools of removed servers.
+    fn update_pools(&mut self) {
         let limits = PoolLimits {
             max_pool_size: 1,
             min_pool_size: 0,

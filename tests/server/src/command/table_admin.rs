@@ -1,10 +1,11 @@
-//! The table of commands, continued: transactions, clusters, users, search indexes, and those that only tests need.
+//! The command table, continued: commands of transactions, clusters, users, search indexes, and
+//! test commands.
 
 use super::table::{Access, COMMAND, Command, Process};
 use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, system, users};
 
-/// Any fields: the command's answer does not depend on them, or it reads them itself.
-const ANY: Option<&[&str]> = None;
+/// Accepts any field: the command ignores them, or validates them itself.
+const ANY_FIELDS: Option<&[&str]> = None;
 
 /// The fields of `createUser` and `updateUser`.
 const USER_FIELDS: &[&str] = &[
@@ -16,7 +17,7 @@ const USER_FIELDS: &[&str] = &[
     "roles",
 ];
 
-/// The commands.
+/// The entries.
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "commitTransaction",
@@ -81,7 +82,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "createSearchIndexes",
-        fields: ANY,
+        fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
         run: search_index::refuse,
@@ -89,7 +90,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "updateSearchIndex",
-        fields: ANY,
+        fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
         run: search_index::refuse,
@@ -97,7 +98,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "dropSearchIndex",
-        fields: ANY,
+        fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
         run: search_index::refuse,
@@ -149,14 +150,14 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "validate",
-        fields: ANY,
+        fields: ANY_FIELDS,
         access: Access::Read,
         run: stats::validate,
         ..COMMAND
     },
     Command {
         name: "currentOp",
-        fields: ANY,
+        fields: ANY_FIELDS,
         admin_only: true,
         run: current_op::current_op,
         ..COMMAND
@@ -170,21 +171,21 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "authenticate",
-        fields: ANY,
+        fields: ANY_FIELDS,
         api_v1: true,
         run: sasl::authenticate,
         ..COMMAND
     },
     Command {
         name: "saslStart",
-        fields: ANY,
+        fields: ANY_FIELDS,
         api_v1: true,
         run: sasl::sasl_start,
         ..COMMAND
     },
     Command {
         name: "saslContinue",
-        fields: ANY,
+        fields: ANY_FIELDS,
         api_v1: true,
         run: sasl::sasl_continue,
         ..COMMAND

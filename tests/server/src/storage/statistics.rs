@@ -1,4 +1,4 @@
-//! How large collections and indexes are.
+//! Storage statistics of collections and indexes.
 
 use super::index::Index;
 use super::key::Key;
@@ -6,16 +6,16 @@ use super::{Collection, RecordId};
 use crate::value::document_size;
 use bson::{Bson, Document, doc};
 
-/// The unit in which storage is taken.
+/// The unit of allocation, in bytes.
 const PAGE: usize = 4096;
 
-/// Whole pages for this many bytes, one at the least.
+/// Rounds up to whole pages, at least one. Returns bytes.
 fn pages(bytes: usize) -> i64 {
     (bytes.div_ceil(PAGE).max(1) * PAGE) as i64
 }
 
 impl Index {
-    /// What the index takes: its keys, each with the id of its record.
+    /// The storage size of the index in bytes: its keys, each with a record ID.
     pub(crate) fn storage_size(&self) -> i64 {
         let value_size = |value: &Bson| document_size(&doc! { "": value.clone() });
         let entry_size = |key: &Key| key.0.iter().map(value_size).sum::<usize>() + size_of::<RecordId>();
@@ -26,17 +26,18 @@ impl Index {
 }
 
 impl Collection {
-    /// What the documents take.
+    /// The storage size of the documents, in bytes.
     pub(crate) fn storage_size(&self) -> i64 {
         pages(self.bytes())
     }
 
-    /// What all indexes take.
+    /// The storage size of all indexes, in bytes.
     pub(crate) fn indexes_size(&self) -> i64 {
         self.indexes.iter().map(Index::storage_size).sum()
     }
 
-    /// The figures of `collStats` and of `$collStats` with `storageStats`, in units of `scale` bytes.
+    /// The statistics of `collStats` and of `$collStats` with `storageStats`, in units of `scale`
+    /// bytes.
     pub(crate) fn storage_stats(&self, scale: i64) -> Document {
         let number = |value: i64| i32::try_from(value).map_or(Bson::Int64(value), Bson::Int32);
         let scaled = |value: i64| number(value / scale);
