@@ -11,6 +11,7 @@
 //! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
 //! what that means to listeners.
 
+mod client;
 pub mod describe;
 pub mod errors;
 
@@ -23,10 +24,7 @@ use crate::{
 #[cfg(feature = "dns")]
 pub use crate::proto::dns;
 pub use crate::{
-    api::{
-        Environment,
-        hooks::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology},
-    },
+    api::{Environment, EnvironmentVariables as Variables},
     connection::{
         Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
         TlsConfig,
@@ -36,8 +34,9 @@ pub use crate::{
         auth, cmap, command, description, event, handshake, happy_eyeballs, monitoring, retry, sdam,
         server_selection, session, socks5, srv, wire,
     },
-    types::{deadline::Deadline, variables::Variables},
+    types::deadline::Deadline,
 };
+pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology};
 
 /// A socket that failed, as the shells report it to the machines.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
@@ -102,10 +101,10 @@ pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
 
 /// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
 pub fn fix_jitter(options: &mut ClientOptions, jitter: f64) {
-    options.jitter = Some(jitter);
+    options.overrides.jitter = Some(jitter);
 }
 
 /// Adds a field `clientTag` to each log message of clients with these options, so that a test finds them among others.
 pub fn tag_logs(options: &mut ClientOptions, tag: impl Into<String>) {
-    options.log_tag = Some(tag.into());
+    options.overrides.log_tag = Some(tag.into());
 }

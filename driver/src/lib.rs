@@ -32,13 +32,16 @@
 //! system only for what they do not know. It also finds name servers on platforms that have them elsewhere than in
 //! `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://` needs it. It brings some sixty more crates.
 
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(
+        unreachable_pub,
+        reason = "the machines are public through `internals`, where this is checked"
+    )
+)]
+
 mod api;
 pub mod bson;
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
 mod connection;
 mod error;
 mod execution;
@@ -46,30 +49,48 @@ mod execution;
 #[doc(hidden)]
 pub mod internals;
 mod operation;
-pub mod options;
-#[allow(missing_docs, unreachable_pub, reason = "public to `internals` only")]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "used by `internals`")
-)]
+pub mod options {
+    //! Options of the client and of its operations.
+
+    mod client;
+    mod connection_string;
+    mod credential;
+    mod error;
+    #[cfg(feature = "internals")]
+    mod overrides;
+    mod proxy;
+    mod resolve;
+    mod tls;
+
+    pub use crate::api::command::options::*;
+    pub use crate::types::{
+        collation::Collation,
+        compressor::Compressor,
+        concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        driver_info::DriverInfo,
+        hint::Hint,
+        read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
+        return_document::ReturnDocument,
+        server_api::{ServerApi, ServerApiVersion},
+    };
+    pub(crate) use client::SrvOrigin;
+    pub use client::{ClientOptions, ServerMonitoringMode};
+    pub use credential::{AuthMechanism, Credential};
+    pub use proxy::Proxy;
+    pub use tls::TlsOptions;
+}
 mod pool;
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    reason = "public to `internals` only, but for the events"
-)]
-#[cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "some is there for tests")
-)]
 mod proto;
 mod telemetry;
 mod topology;
-#[allow(unreachable_pub, reason = "some are public to `internals` only")]
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, IntoUpdate, UpdateModification, WriteModel,
+    Client, ClientSession, Collection, Cursor, Database,
+    command::model::{
+        CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
+        SearchIndexModel, UpdateModification, WriteModel,
+    },
 };
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
@@ -77,11 +98,8 @@ pub use error::{
     SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
     WriteError, WriteFailure,
 };
-pub use operation::{
-    create_indexes::{IndexModel, IndexOptions},
-    list::{CollectionSpecification, DatabaseSpecification},
-    search_indexes::SearchIndexModel,
-    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+pub use operation::write_result::{
+    BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
 };
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -90,14 +108,7 @@ pub use types::{
 
 /// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 pub mod action {
-    pub use crate::api::{
-        Aggregate, BulkWrite, CountDocuments, CreateCollection, CreateIndex, CreateIndexes,
-        CreateSearchIndex, CreateSearchIndexes, Delete, Distinct, DropCollection, DropDatabase, DropIndex,
-        DropSearchIndex, EstimatedDocumentCount, Find, FindOne, FindOneAnd, InsertMany, InsertOne,
-        ListCollectionNames, ListCollections, ListDatabaseNames, ListDatabases, ListIndexNames, ListIndexes,
-        ModifyCollection, RenameCollection, RunCommand, RunCursorCommand, StartSession, Update,
-        UpdateSearchIndex,
-    };
+    pub use crate::api::{StartSession, command::action::*};
 }
 
 /// Log messages: structured events of the crate `tracing`, with the feature of that name.

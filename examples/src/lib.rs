@@ -1,8 +1,8 @@
-//! What the runnable examples share with their tests: see `quickstart.rs` and `shop`.
+//! The web backend of the example `shop`, as a library that the example and its tests use.
 
 pub mod shop;
 
-/// The code of the README, so that it keeps compiling.
+/// Compiles the code in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;

@@ -1,17 +1,15 @@
 //! The entry: a client of one deployment.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
-    Database, Environment, ListDatabaseNames, ListDatabases, StartSession, database::Concerns,
-    resolve::check_resolved, settings,
+    Database, Environment, StartSession, command::EndSessions, database::Concerns, resolve::check_resolved,
+    settings,
 };
 use crate::{
     Error, Result,
-    bson::{Bson, Document, doc},
     connection::SharedMetadata,
     execution::Executor,
-    operation::run_command::RunCommand,
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,
@@ -72,8 +70,8 @@ impl Client {
     /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
     ///
     /// Other runtimes may use the client too, as long as this one runs. Once it has ended, operations fail. A
-    /// current-thread runtime that stands still, because nothing blocks on it, answers nobody: operations then wait for
-    /// `serverSelectionTimeoutMS` or `socketTimeoutMS`, and one that needs a new connection waits until it runs again.
+    /// current-thread runtime that nothing blocks on makes no progress: operations then wait for `serverSelectionTimeoutMS` or
+    /// `socketTimeoutMS`, and one that needs a new connection waits until the runtime runs again.
     ///
     /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. Files that the `tls…` options name are
     /// read here, once for all connections. While the deployment is sharded, or is not known to be anything else, the
@@ -100,7 +98,7 @@ impl Client {
         options.warnings.extend(options.tls.unused());
         telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
-        let execution = settings::execution(&options, &listeners);
+        let execution = settings::execution(&options, environment, &listeners);
         let metadata = settings::metadata(&options, environment)?;
         let topology = Topology::start(settings::topology(&options, environment, &metadata, &listeners)?);
         Ok(Self {
@@ -152,7 +150,7 @@ impl Client {
             .map(|name| self.database(name))
     }
 
-    /// Appends what a library that wraps the driver says of itself to what servers are told when a connection is made.
+    /// Appends the name, version and platform of a library that wraps the driver to the client metadata of the handshake.
     ///
     /// The parts follow those given before, with `|` between; a part that is empty or not given leaves its field as it is.
     /// What was appended before, with all three parts the same, is not appended again. Connections that exist stay as they
@@ -181,23 +179,13 @@ impl Client {
         StartSession::new(self)
     }
 
-    /// Lists the databases with their sizes.
-    pub fn list_databases(&self) -> ListDatabases<'_> {
-        ListDatabases::new(self)
-    }
-
-    /// Lists the names of the databases.
-    pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
-        ListDatabaseNames::new(self)
-    }
-
     /// Ends the client for all its clones: unused sessions are ended on the server, connections are closed, monitors stop.
     /// Operations begun later, and those that wait for a connection, fail with
     /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or [`ErrorKind::Pool`](crate::ErrorKind::Pool); those that were
     /// sent already can be awaited to their end.
     ///
-    /// Servers get 2 s to end the sessions; a busy or silent one keeps nobody longer. A dropped shutdown leaves the client
-    /// open, and can be repeated.
+    /// `endSessions` is limited to 2 s, however slow the server is. If the future is dropped, the client stays open, and
+    /// `shutdown` can be called again.
     pub async fn shutdown(&self) {
         end_sessions(self.executor(), self.executor().drain_sessions()).await;
         self.executor().topology().close();
@@ -218,8 +206,8 @@ impl Drop for ClientInner {
 }
 
 /// Sends `endSessions` for these sessions: to the primary if there is one, otherwise to a secondary, as the Driver Sessions
-/// specification demands. Servers forget sessions by themselves, so errors are ignored, there is no waiting for a server, and
-/// all ends after [`END_SESSIONS_LIMIT`].
+/// specification demands. Sessions expire on the server anyway, so errors are ignored, no server is waited for, and all ends after
+/// [`END_SESSIONS_LIMIT`].
 async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
     let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
     let all = async {
@@ -227,26 +215,9 @@ async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
             if !executor.has_server(PRIMARY_PREFERRED) {
                 return;
             }
-            let ids: Vec<Bson> = batch
-                .iter()
-                .map(|id| Bson::Document(session_document(*id)))
-                .collect();
-            let Ok(command) = crate::bson::to_raw_document(&doc! { "endSessions": ids }) else {
-                return;
-            };
-            let mut operation = RunCommand {
-                database: "admin",
-                command: &command,
-                read_preference: PRIMARY_PREFERRED,
-                implicit_session: false,
-                reply: PhantomData::<fn() -> Document>,
-            };
+            let mut operation = EndSessions { ids: batch };
             let _ = executor.run(&mut operation).await;
         }
     };
     let _ = deadline.run(all).await;
-}
-
-fn session_document(id: [u8; 16]) -> Document {
-    doc! { "id": crate::bson::Uuid::from_bytes(id) }
 }

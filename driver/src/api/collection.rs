@@ -1,22 +1,12 @@
 //! A collection of documents of one type.
 
-use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use super::action::search_indexes::list_search_indexes;
-use super::{
-    Aggregate, BulkWrite, CountDocuments, CreateIndex, CreateIndexes, CreateSearchIndex, CreateSearchIndexes,
-    Delete, Distinct, DropCollection, DropIndex, DropSearchIndex, EstimatedDocumentCount, Find, FindOne,
-    FindOneAnd, InsertMany, InsertOne, IntoUpdate, ListIndexNames, ListIndexes, RenameCollection, Update,
-    UpdateModification, UpdateSearchIndex, WriteModel,
-    database::{Concerns, Database},
-};
+use super::database::{Concerns, Database};
 use crate::{
-    Client, IndexModel, Namespace, SearchIndexModel,
-    bson::IntoDocument,
+    Client, Namespace,
     execution::Executor,
-    operation::{find::ReadScope, update::Modification},
+    operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -98,11 +88,16 @@ impl CollectionInner {
         &self.concerns.write_concern
     }
 
-    pub(crate) fn read_scope(&self) -> ReadScope<'_> {
+    /// How a read runs: with the concern and preference of its options, otherwise with the collection's.
+    pub(crate) fn read_scope<'a>(
+        &'a self,
+        read_concern: Option<&'a ReadConcern>,
+        read_preference: Option<&'a ReadPreference>,
+    ) -> ReadScope<'a> {
         ReadScope {
             namespace: &self.namespace,
-            read_concern: &self.concerns.read_concern,
-            read_preference: &self.concerns.read_preference,
+            read_concern: read_concern.unwrap_or(&self.concerns.read_concern),
+            read_preference: read_preference.unwrap_or(&self.concerns.read_preference),
         }
     }
 }
@@ -185,205 +180,6 @@ impl<T> Collection<T> {
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
     }
-
-    /// Finds documents; awaited, it gives a [`Cursor`](crate::Cursor). `doc! {}` matches all.
-    pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
-        Find::new(self, filter)
-    }
-
-    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
-    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), false)
-    }
-
-    /// Updates all documents that match.
-    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> Update<'_> {
-        Update::new(&self.inner, filter, update.into_update(), true)
-    }
-
-    /// Deletes the first document that matches.
-    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, false)
-    }
-
-    /// Deletes all documents that match.
-    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
-        Delete::new(&self.inner, filter, true)
-    }
-
-    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
-    ///
-    /// Errors carry the places of the models that failed, and what the others did. A write that changes several documents
-    /// (`update_many`, `delete_many`) keeps the command it is in from being retried.
-    ///
-    /// ```no_run
-    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
-    /// use marula_driver::{WriteModel, bson::doc};
-    /// let done = stock
-    ///     .bulk_write([
-    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
-    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
-    ///         WriteModel::delete_many(doc! { "left": 0 }),
-    ///     ])
-    ///     .ordered(false)
-    ///     .await?;
-    /// println!("{} deleted", done.deleted_count);
-    /// # Ok(()) }
-    /// ```
-    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
-        BulkWrite::new(&self.inner, models.into_iter().collect())
-    }
-
-    /// Runs an aggregation pipeline; awaited, it gives a cursor of documents, or of another type after
-    /// [`with_type`](Aggregate::with_type).
-    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
-        Aggregate::new(Cow::Borrowed(&*self.inner), false, pipeline)
-    }
-
-    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
-    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
-    pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
-        CountDocuments::new(&self.inner, filter)
-    }
-
-    /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
-    /// sharded cluster.
-    pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
-        EstimatedDocumentCount::new(&self.inner)
-    }
-
-    /// The distinct values of `field` among the documents that match.
-    pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
-        Distinct::new(&self.inner, field.into(), filter)
-    }
-
-    /// Creates an index; awaited, it gives the index's name. An index that exists with the same options is kept.
-    pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
-        CreateIndex::new(&self.inner, model)
-    }
-
-    /// Creates indexes; awaited, it gives their names in order.
-    pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
-        CreateIndexes::new(&self.inner, models.into_iter().collect())
-    }
-
-    /// Lists the indexes; none for a collection that does not exist.
-    pub fn list_indexes(&self) -> ListIndexes<'_> {
-        ListIndexes::new(&self.inner)
-    }
-
-    /// Lists the names of the indexes.
-    pub fn list_index_names(&self) -> ListIndexNames<'_> {
-        ListIndexNames::new(&self.inner)
-    }
-
-    /// Drops one index by name. An index that does not exist is error 27 (IndexNotFound).
-    pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
-        DropIndex::new(&self.inner, name.into(), false)
-    }
-
-    /// Drops all indexes but that of `_id`.
-    pub fn drop_indexes(&self) -> DropIndex<'_> {
-        DropIndex::new(&self.inner, "*".to_owned(), true)
-    }
-
-    /// Creates a search index; awaited, it gives the index's name. Only deployments with a search service have them.
-    pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
-        CreateSearchIndex::new(&self.inner, model)
-    }
-
-    /// Creates search indexes; awaited, it gives their names in order. They are built in the background.
-    pub fn create_search_indexes(
-        &self,
-        models: impl IntoIterator<Item = SearchIndexModel>,
-    ) -> CreateSearchIndexes<'_> {
-        CreateSearchIndexes::new(&self.inner, models.into_iter().collect())
-    }
-
-    /// Gives a search index another definition.
-    pub fn update_search_index(
-        &self,
-        name: impl Into<String>,
-        definition: impl IntoDocument,
-    ) -> UpdateSearchIndex<'_> {
-        UpdateSearchIndex::new(&self.inner, name.into(), definition)
-    }
-
-    /// Drops a search index. That the collection does not exist is no error.
-    pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
-        DropSearchIndex::new(&self.inner, name.into())
-    }
-
-    /// Lists the search index of this name, or all; awaited, it gives a cursor of documents. It is an aggregation, and has
-    /// the options of one.
-    pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
-        list_search_indexes(&self.inner, name)
-    }
-
-    /// Gives the collection another name in its database; documents and indexes stay.
-    pub fn rename(&self, to: &str) -> RenameCollection<'_> {
-        RenameCollection::new(&self.inner, Namespace::new(&self.inner.namespace.database, to))
-    }
-
-    /// Drops the collection with its documents and indexes. One that does not exist is no error.
-    pub fn drop(&self) -> DropCollection<'_> {
-        DropCollection::new(&self.inner)
-    }
-}
-
-impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Finds one document; awaited, it gives `None` when nothing matches.
-    pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
-        FindOne::new(self, filter)
-    }
-
-    /// Updates one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_update(
-        &self,
-        filter: impl IntoDocument,
-        update: impl IntoUpdate,
-    ) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(update.into_update()))
-    }
-
-    /// Deletes one document and returns it.
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, None)
-    }
-}
-
-impl<T: Serialize> Collection<T> {
-    /// Inserts one document, written straight into the connection's buffer. One without `_id` gets an ObjectId.
-    pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
-        InsertOne::new(self, document)
-    }
-
-    /// Inserts documents, in as few commands as the server's limits allow.
-    ///
-    /// Errors carry the places of the documents that failed, and the ids of those that were stored.
-    pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
-        InsertMany::new(self, documents)
-    }
-
-    /// Replaces the first document that matches; its `_id` stays.
-    pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> Update<'_> {
-        Update::new(&self.inner, filter, replacement_of(replacement), false)
-    }
-}
-
-impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
-    /// Replaces one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, replacement: &T) -> FindOneAnd<'_, T> {
-        FindOneAnd::new(self, filter, Some(replacement_of(replacement)))
-    }
-}
-
-pub(super) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
-    let mut deferred = super::action::Deferred::default();
-    let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
-    UpdateModification(Modification::Replacement(document), deferred)
 }
 
 impl<T> Clone for Collection<T> {

@@ -1,17 +1,11 @@
 //! A database: collections, and commands on the database as a whole.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use super::{
-    Aggregate, Client, Collection, CreateCollection, DropDatabase, ListCollectionNames, ListCollections,
-    ModifyCollection, RunCommand, RunCursorCommand, collection::CollectionInner,
-};
-use crate::{
-    bson::IntoDocument,
-    types::{
-        concern::{ReadConcern, WriteConcern},
-        read_preference::ReadPreference,
-    },
+use super::{Client, Collection};
+use crate::types::{
+    concern::{ReadConcern, WriteConcern},
+    read_preference::ReadPreference,
 };
 
 /// A database of a deployment. Cloning is cheap; nothing is sent when a handle is made.
@@ -101,48 +95,5 @@ impl Database {
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
-    }
-
-    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
-    ///
-    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it here too. What servers do with a command that
-    /// names `apiVersion` and its companions besides is undefined.
-    pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
-        RunCommand::new(self, command)
-    }
-
-    /// Runs a command that opens a cursor, as it is given. Further batches come from the same server, in the same session.
-    pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
-        RunCursorCommand::new(self, command)
-    }
-
-    /// Creates a collection with options. One that exists with other options is error 48 (NamespaceExists).
-    pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
-        CreateCollection::new(self, name)
-    }
-
-    /// Changes the options of a collection or view, or of one of its indexes (`collMod`).
-    pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
-        ModifyCollection::new(self, name)
-    }
-
-    /// Lists collections and views.
-    pub fn list_collections(&self) -> ListCollections<'_> {
-        ListCollections::new(self)
-    }
-
-    /// Lists the names of collections and views.
-    pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
-        ListCollectionNames::new(self)
-    }
-
-    /// Runs an aggregation that reads no collection, such as one that begins with `$documents`.
-    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
-        Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
-    }
-
-    /// Drops the database with all its collections. One that does not exist is no error.
-    pub fn drop(&self) -> DropDatabase<'_> {
-        DropDatabase::new(self)
     }
 }

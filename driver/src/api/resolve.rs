@@ -54,13 +54,14 @@ impl ClientOptions {
         let name = SrvName::new(host, &options.srv_service_name).map_err(Error::connection_string)?;
         let deadline = Deadline::after(Some(options.connect_timeout));
 
+        let dns = environment.dns();
         let query = name.query();
-        let records = ask(environment.dns.srv(&query), &query, deadline).await?;
+        let records = ask(dns.srv(&query), &query, deadline).await?;
         let random = RandomState::new().hash_one(0);
         let found =
             seeds(&name, &records.unwrap_or_default(), options.srv_max_hosts, random).map_err(Error::dns)?;
 
-        let records = ask(environment.dns.txt(name.hostname()), name.hostname(), deadline).await?;
+        let records = ask(dns.txt(name.hostname()), name.hostname(), deadline).await?;
         if let Some(text) = txt_options(&name, &records.unwrap_or_default()).map_err(Error::dns)? {
             options
                 .apply_txt(&text)

@@ -10,7 +10,7 @@ use crate::{
     proto::session::SessionOptions,
 };
 
-use super::action::awaitable;
+use super::command::awaitable;
 
 /// Starts a session. Await it; see [`Client::start_session`].
 #[must_use = "nothing happens before the action is awaited"]

@@ -13,7 +13,7 @@ use crate::{
         srv::SrvPolling,
         wire::CompressionSettings,
     },
-    telemetry::{self, Listeners, LogSettings},
+    telemetry::{self, Listeners},
     topology::{SrvPollerSettings, TopologySettings},
 };
 
@@ -26,18 +26,21 @@ pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> L
         command: options.command_listener.clone(),
         pool: options.pool_listener.clone(),
         sdam: options.sdam_listener.clone(),
-        selection: None,
-        srv_polling: None,
+        ..Listeners::default()
     };
-    let settings = LogSettings {
-        variables: environment.variables.clone(),
-        max_document_length: options.max_log_document_length,
-        tag: options.log_tag.clone(),
-    };
-    telemetry::attach(own, settings)
+    telemetry::attach(
+        own,
+        options.max_log_document_length,
+        &|name| environment.variable(name),
+        environment.log_tag(options),
+    )
 }
 
-pub(super) fn execution(options: &ClientOptions, listeners: &Listeners) -> ExecutionSettings {
+pub(super) fn execution(
+    options: &ClientOptions,
+    environment: &Environment,
+    listeners: &Listeners,
+) -> ExecutionSettings {
     ExecutionSettings {
         retry: RetryOptions {
             reads: options.retry_reads,
@@ -45,18 +48,18 @@ pub(super) fn execution(options: &ClientOptions, listeners: &Listeners) -> Execu
             max_adaptive_retries: options.max_adaptive_retries.unwrap_or(DEFAULT_ADAPTIVE_RETRIES),
         },
         overload_retargeting: options.enable_overload_retargeting,
-        jitter: options.jitter,
+        jitter: environment.jitter(options),
         server_api: options.server_api,
         command_listener: listeners.command.clone(),
-        selection_listener: listeners.selection.clone(),
+        selection_log: listeners.selection.clone(),
         socket_timeout: options.socket_timeout,
     }
 }
 
 /// What the client's connections tell of it.
 pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
-    let docker = environment.docker_marker.exists();
-    let client_environment = ClientEnvironment::detect(&environment.variables, docker);
+    let client_environment =
+        ClientEnvironment::detect(&|name| environment.variable(name), environment.is_docker());
     let mut metadata = ClientMetadata::new(options.app_name.as_deref(), client_environment)?;
     if let Some(info) = &options.driver_info {
         metadata.append(info.clone())?;
@@ -85,15 +88,17 @@ pub(super) fn topology(
         streaming: match options.server_monitoring_mode {
             ServerMonitoringMode::Stream => true,
             ServerMonitoringMode::Poll => false,
-            ServerMonitoringMode::Auto => !ClientEnvironment::detect(&environment.variables, false).is_faas(),
+            ServerMonitoringMode::Auto => {
+                !ClientEnvironment::detect(&|name| environment.variable(name), false).is_faas()
+            }
         },
         connection: ConnectionSettings {
             tls,
             load_balanced: options.load_balanced,
             server_api: options.server_api,
-            dialer: environment.dialer.clone(),
+            dialer: environment.dialer(),
             compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
-            dns: environment.dns.clone(),
+            dns: environment.dns(),
             proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
@@ -119,12 +124,12 @@ fn srv(
             origin.name,
             options.srv_max_hosts,
             options.heartbeat_frequency,
-            environment.min_rescan_interval,
+            environment.min_rescan_interval(),
             origin.ttl,
         ),
-        dns: environment.dns.clone(),
+        dns: environment.dns(),
         lookup_timeout: options.connect_timeout,
-        listener: listeners.srv_polling.clone(),
+        log: listeners.srv_polling.clone(),
     })
 }
 

@@ -14,6 +14,13 @@ pub enum LookupError {
     /// There is no answer.
     Failed(String),
     /// The driver was built without the means to ask.
+    #[cfg_attr(
+        all(feature = "dns", not(feature = "internals")),
+        expect(
+            dead_code,
+            reason = "returned by the resolver of a build without the feature `dns`"
+        )
+    )]
     Unavailable(String),
 }
 

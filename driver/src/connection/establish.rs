@@ -7,8 +7,7 @@ use std::{
 };
 
 use super::{
-    Connection, DnsLookup, Resolver, SharedMetadata, State,
-    dialer::Dialer,
+    Connection, Dialer, DnsLookup, Resolver, SharedMetadata, State,
     login::{LoginSettings, as_login_error},
     open::{open, timed_out},
     read_buffer::ReadBuffer,
@@ -73,7 +72,7 @@ impl ConnectionSettings {
             tls: None,
             load_balanced: false,
             server_api: None,
-            dialer: Dialer::default(),
+            dialer: Default::default(),
             compression: CompressionSettings::default(),
             dns: Arc::new(Resolver::default()),
             proxy: None,

@@ -15,6 +15,8 @@ mod http;
 mod interruption;
 mod keys;
 mod login;
+#[cfg(feature = "internals")]
+mod mapped_dialer;
 mod metadata;
 mod open;
 mod read_buffer;
@@ -54,12 +56,15 @@ use crate::{
     },
     types::{deadline::Deadline, server_api::ServerApi},
 };
-pub use dialer::Dialer;
+#[cfg(not(feature = "internals"))]
+pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
 pub use establish::ConnectionSettings;
-pub use interruption::Interruption;
+pub(crate) use interruption::Interruption;
 pub use login::LoginSettings;
-pub use metadata::SharedMetadata;
+#[cfg(feature = "internals")]
+pub use mapped_dialer::Dialer;
+pub(crate) use metadata::SharedMetadata;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

@@ -31,7 +31,7 @@ impl TlsConfig {
 
 /// Cannot be had.
 #[derive(Debug)]
-pub struct TlsStream(Infallible);
+pub(super) struct TlsStream(Infallible);
 
 impl TlsStream {
     pub(super) fn has_news(&mut self) -> bool {

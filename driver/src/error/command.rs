@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::code;
+
 /// A reply with `ok: 0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,15 +23,10 @@ impl CommandError {
     }
 }
 
-/// The message counts only without a code, as servers before 4.2 may send it.
+/// The message counts only if there is no code (SDAM, "not writable primary and node is recovering").
 pub(super) fn is_state_change(code: i32, message: &str) -> bool {
-    matches!(code, 10107 | 13435 | 10058 | 11600 | 11602 | 13436 | 189 | 91)
+    code::is_state_change(code)
         || (code == 0 && (message.contains("not master") || message.contains("node is recovering")))
-}
-
-/// The node is going away, so its pool is useless whatever its version.
-pub(super) fn is_shutdown_code(code: i32) -> bool {
-    matches!(code, 91 | 11600)
 }
 
 impl fmt::Display for CommandError {

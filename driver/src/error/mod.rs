@@ -3,6 +3,7 @@
 //! [`Error`] clones cheaply. Match on [`Error::kind`], or ask one of the predicates (`is_*`).
 
 mod authentication;
+pub(crate) mod code;
 mod command;
 mod network;
 mod pool;
@@ -111,20 +112,20 @@ impl Error {
         }))
     }
 
-    pub(crate) fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::InvalidArgument(message.into()))
+    pub(crate) fn invalid_argument(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::InvalidArgument(message.to_string()))
     }
 
-    pub(crate) fn connection_string(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::ConnectionString(message.into()))
+    pub(crate) fn connection_string(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::ConnectionString(message.to_string()))
     }
 
-    pub(crate) fn dns(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Dns(message.into()))
+    pub(crate) fn dns(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Dns(message.to_string()))
     }
 
-    pub(crate) fn protocol(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Protocol(message.into()))
+    pub(crate) fn protocol(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Protocol(message.to_string()))
     }
 
     pub(crate) fn invalid_reply(message: impl Into<String>) -> Self {
@@ -267,8 +268,10 @@ impl Error {
     /// Whether a unique index refused a write (code 11000, and its old forms 11001 and 12582).
     #[must_use]
     pub fn is_duplicate_key(&self) -> bool {
-        let duplicate = |code: i32| matches!(code, 11000 | 11001 | 12582);
-        self.write_errors().iter().any(|e| duplicate(e.code)) || self.code().is_some_and(duplicate)
+        self.write_errors()
+            .iter()
+            .any(|error| code::is_duplicate_key(error.code))
+            || self.code().is_some_and(code::is_duplicate_key)
     }
 
     /// Whether a time limit of the driver or of the server ended the operation.
@@ -279,7 +282,7 @@ impl Error {
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
             ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
-            _ => self.code() == Some(50),
+            _ => self.code() == Some(code::MAX_TIME_MS_EXPIRED),
         }
     }
 
@@ -298,9 +301,6 @@ impl Error {
     /// ([`is_timeout`](Self::is_timeout)) and for a client that was shut down.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        /// HostUnreachable, HostNotFound, NetworkTimeout, SocketException: what a server met on its own network.
-        const UNREACHABLE: [i32; 4] = [6, 7, 89, 9001];
-        const INTERNAL_ERROR: i32 = 1;
         match &self.0.kind {
             // A login that was refused fails again, through the pool as on a connection of its own.
             ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. })
@@ -309,11 +309,11 @@ impl Error {
                 e.is_unavailable()
             }
             ErrorKind::Network(_) | ErrorKind::ServerSelection(_) | ErrorKind::Pool(_) => true,
-            ErrorKind::Command(e) if UNREACHABLE.contains(&e.code) => true,
+            ErrorKind::Command(e) if code::is_unreachable(e.code) => true,
             // A login that the server could not judge: the credentials were not refused.
             ErrorKind::Authentication(e)
                 if e.refusal()
-                    .is_some_and(|e| e.code == INTERNAL_ERROR || UNREACHABLE.contains(&e.code)) =>
+                    .is_some_and(|e| e.code == code::INTERNAL_ERROR || code::is_unreachable(e.code)) =>
             {
                 true
             }
@@ -336,11 +336,11 @@ impl Error {
     /// Whether the server reports that it is shutting down, so that its connections are lost.
     pub(crate) fn is_server_shutdown(&self) -> bool {
         match &self.0.kind {
-            ErrorKind::Command(e) => command::is_shutdown_code(e.code),
-            ErrorKind::Authentication(e) => e.refusal().is_some_and(|e| command::is_shutdown_code(e.code)),
+            ErrorKind::Command(e) => code::is_shutdown(e.code),
+            ErrorKind::Authentication(e) => e.refusal().is_some_and(|e| code::is_shutdown(e.code)),
             _ => self
                 .write_concern_error()
-                .is_some_and(|e| command::is_shutdown_code(e.code)),
+                .is_some_and(|e| code::is_shutdown(e.code)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! One try of an operation on one connection.
+//! One attempt of an operation on one connection.
 
 use std::{ops::Range, time::Instant};
 
@@ -9,7 +9,7 @@ use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawDocument, RawElements},
     connection::Connection,
-    operation::{Operation, ReplyContext, Retry},
+    operation::{ImplicitSession, Operation, ReplyContext, Retry},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
@@ -21,7 +21,7 @@ use crate::{
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
 
-/// How deep documents are nested at most.
+/// The maximum nesting depth of documents that the server accepts.
 const CHECKED_LEVELS: usize = 200;
 
 /// What is decided before the command is written.
@@ -70,20 +70,24 @@ impl<'a> Attempt<'a> {
     ) -> Result<Self> {
         let hello = connection.hello();
         operation.prepare(hello);
+        let properties = operation.properties();
         let mut attempt = Self {
             executor,
             server,
             operation_id: state.operation_id,
             explicit: state.explicit,
-            lsid: operation.session().map(|session| session.id),
+            lsid: match properties.implicit_session {
+                ImplicitSession::OfCursor(session) => session.map(|session| session.id),
+                ImplicitSession::FromPool | ImplicitSession::None => None,
+            },
             transaction_number: None,
             kind: Kind::of(server, hello),
         };
         let numbered = executor.settings.retry.writes
-            && operation.retry() == Retry::Write
+            && properties.retry == Retry::Write
             && attempt.kind != Kind::Standalone;
         if let Some(explicit) = state.explicit {
-            attempt.lsid = explicit.enter(executor, server, hello, operation, now)?;
+            attempt.lsid = explicit.enter(executor, server, hello, &properties, now)?;
             if attempt.lsid.is_none() {
                 attempt.explicit = None;
             }
@@ -94,11 +98,10 @@ impl<'a> Attempt<'a> {
             return Ok(attempt);
         }
         let timeout = server.session_timeout(hello);
-        // An unacknowledged write has no session: nobody would notice the server forgetting it.
-        if attempt.lsid.is_some()
-            || timeout.is_none()
-            || !operation.uses_session()
-            || !operation.expects_reply()
+        // Unacknowledged writes have no session (Driver Sessions, "Unacknowledged Writes").
+        if timeout.is_none()
+            || !matches!(properties.implicit_session, ImplicitSession::FromPool)
+            || !properties.expects_reply
         {
             return Ok(attempt);
         }
@@ -117,7 +120,7 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Whether the server will know a second try of the command from the first.
+    /// Whether the command has a transaction number.
     pub(super) fn is_numbered(&self) -> bool {
         self.transaction_number.is_some()
     }
@@ -132,7 +135,10 @@ impl<'a> Attempt<'a> {
             return Err(error);
         }
         let monitor = CommandMonitor::start(self, operation, connection);
-        let body = match self.exchange(operation.expects_reply(), connection).await {
+        let body = match self
+            .exchange(operation.properties().expects_reply, connection)
+            .await
+        {
             Ok(Some(body)) => body,
             Ok(None) => {
                 CommandMonitor::succeeded(monitor, None);
@@ -150,7 +156,7 @@ impl<'a> Attempt<'a> {
         let bytes = connection.reply(body.clone());
         let reply = match Reply::scan(bytes) {
             Ok(reply) => reply,
-            // The body is no BSON document, so nothing else that comes from this connection can be trusted.
+            // The body is not a BSON document, so nothing else from this connection can be trusted.
             Err(error) => {
                 let error = connection.fail(error);
                 CommandMonitor::failed(monitor, &error);
@@ -172,7 +178,9 @@ impl<'a> Attempt<'a> {
         }
         match parsed {
             Ok(mut output) => {
-                O::attach_reply(&mut output, || connection.take_reply(body));
+                if let Some(cursor) = O::cursor(&mut output) {
+                    cursor.batch.attach(|| connection.take_reply(body));
+                }
                 Ok(output)
             }
             Err(error) if breaks_structure(&error, connection.reply(body)) => Err(connection.fail(error)),
@@ -180,7 +188,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Sends what was written. Returns where the reply's body lies, if one is expected.
+    /// Sends the request. Returns the range of the body of the reply, if one is expected.
     async fn exchange(
         &self,
         expects_reply: bool,
@@ -200,7 +208,11 @@ impl<'a> Attempt<'a> {
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
         if let Some(explicit) = self.explicit {
-            command.set_read_time(explicit.lock().read_time_for(O::NAME, has_clock));
+            command.set_read_time(
+                explicit
+                    .lock()
+                    .read_time(operation.properties().read_time, has_clock),
+            );
         }
         operation.build(&mut command, hello)?;
         command.remaining_read_time();
@@ -215,13 +227,13 @@ impl<'a> Attempt<'a> {
         if has_clock {
             self.write_cluster_time(&mut command);
         }
-        self.write_read_preference(operation.target(), hello, &mut command);
+        self.write_read_preference(operation.properties().criteria, hello, &mut command);
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        command.finish(operation.database())?;
+        command.finish(operation.properties().database)?;
         operation.build_sequences(&mut message, hello)?;
-        if !operation.expects_reply() {
+        if !operation.properties().expects_reply {
             message.expect_no_reply();
         }
         message.finish()?;

@@ -10,8 +10,8 @@ use crate::proto::session::ClusterTime;
 
 #[derive(Debug, Default)]
 pub(super) struct ClusterClock {
-    /// The time of `newest` as one number, by which replies that bring nothing newer are told without the lock. Zero says
-    /// nothing.
+    /// The time of `newest` as one number: replies without a newer time are recognized without the
+    /// lock. Zero: no time.
     time: AtomicU64,
     newest: Mutex<Option<ClusterTime>>,
 }

@@ -8,7 +8,7 @@ use std::{
 use super::Executor;
 use crate::{
     Error, Result,
-    operation::Operation,
+    operation::Properties,
     proto::{
         description::HelloReply,
         session::{SessionOptions, SessionState},
@@ -31,12 +31,12 @@ impl ExplicitSession {
 
     /// The session's id, which a command is about to be sent with, as long as an operation may use it. `None` if the session
     /// has ended and the operation can do without. [`leave`](Self::leave) follows once the command is over.
-    pub(super) fn enter<O: Operation>(
+    pub(super) fn enter(
         &self,
         executor: &Executor,
         server: &SelectedServer,
         hello: &HelloReply,
-        operation: &O,
+        properties: &Properties<'_>,
         now: Instant,
     ) -> Result<Option<[u8; 16]>> {
         let refuse = |why: &str| Err(Error::invalid_argument(why));
@@ -48,12 +48,13 @@ impl ExplicitSession {
         let mut state = self.lock();
         let is_snapshot = state.is_snapshot();
         let Some(session) = &mut state.server else {
-            return match operation.needs_session() {
-                true => refuse("the session has ended"),
-                false => Ok(None),
+            return if properties.requires_session {
+                refuse("the session has ended")
+            } else {
+                Ok(None)
             };
         };
-        if !operation.expects_reply() {
+        if !properties.expects_reply {
             return refuse("an unacknowledged write cannot be part of a session");
         }
         if server.session_timeout(hello).is_none() {

@@ -1,9 +1,14 @@
-//! Runs an operation: picks a server, a connection and a session, sends the command, reads the reply, and sends it again
-//! where the specifications allow.
+//! Runs operations: selects a server, checks out a connection, chooses a session, sends the
+//! command, reads the reply, and retries.
 
 mod attempt;
 mod cluster_clock;
 mod explicit;
+#[cfg(not(feature = "internals"))]
+mod jitter;
+#[cfg(feature = "internals")]
+#[path = "jitter_fixed.rs"]
+mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
@@ -19,52 +24,49 @@ use std::{
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    operation::{Operation, Pinned, Retry},
+    error::code,
+    operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
     proto::{
-        event::{CommandEvent, EventListener, ServerSelectionEvent},
+        event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
         session::ServerSession,
     },
+    telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
 
-/// The server forgot who the user of the connection is (Authentication specification): the user logs in again and the command is
-/// repeated, whether or not it may be retried otherwise.
-const REAUTHENTICATION_REQUIRED: i32 = 391;
-
-/// What the executor needs of the client's options.
+/// The options of the executor.
 #[derive(Clone, Debug)]
 pub(crate) struct ExecutionSettings {
     pub(crate) retry: RetryOptions,
-    /// `enableOverloadRetargeting`: whether a retry of an overloaded member prefers another member.
+    /// `enableOverloadRetargeting`: whether a retry after an overload error prefers another member.
     pub(crate) overload_retargeting: bool,
-    /// Takes the place of the random factor of pauses, in tests.
-    pub(crate) jitter: Option<f64>,
-    /// Every command carries it.
+    pub(crate) jitter: Jitter,
+    /// Sent with every command.
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
-    /// Is told how servers are chosen.
-    pub(crate) selection_listener: Option<EventListener<ServerSelectionEvent>>,
-    /// `socketTimeoutMS`: how long a command may wait for its reply; `None` means for ever.
+    pub(crate) selection_log: SelectionLog,
+    /// `socketTimeoutMS`: the time limit of a reply. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
 }
 
-/// Everything a client shares between its operations.
+/// The state that all operations of a client share.
 #[derive(Debug)]
 pub(crate) struct Executor {
     topology: Arc<Topology>,
     settings: ExecutionSettings,
     sessions: SessionPool,
     clock: ClusterClock,
-    /// Counts operations, for the events of their commands.
+    /// The next `operationId` of command events.
     operations: AtomicI64,
 }
 
@@ -83,7 +85,7 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` to its end, in a session of its own.
+    /// Runs `operation` in an implicit session.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the pool otherwise. The
     /// operation's own session is not returned to the session pool.
@@ -114,7 +116,7 @@ impl Executor {
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> Result<O::Output> {
-        if let Some(concern) = operation.write_concern() {
+        if let Some(concern) = operation.properties().write_concern {
             concern.validate().map_err(Error::invalid_argument)?;
         }
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
@@ -122,7 +124,7 @@ impl Executor {
         loop {
             let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
-                    match O::open_cursor(&mut output) {
+                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
                         Some(cursor) => {
                             cursor.session = state.session.take();
                             cursor.operation_id = operation_id;
@@ -136,13 +138,14 @@ impl Executor {
             if failure.error.is_network() {
                 state.mark_dirty();
             }
-            // Made only now: which statements a bulk write's command holds, and so whether it may be repeated, is decided
-            // when its connection is known.
+            // Created here: which statements the command of a bulk write holds, and so whether it
+            // is retryable, is decided when the connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
-                let repeatable = operation.retry() != Retry::No;
-                RetryPolicy::new(self.settings.retry, operation.intent(), repeatable)
+                let properties = operation.properties();
+                let repeatable = properties.retry != Retry::No;
+                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
             });
-            match retry_policy.next(failure.error, self.jitter()) {
+            match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
                     let retargeted = pause.is_some() && self.settings.overload_retargeting;
                     let Origin { address, router } = failure.origin;
@@ -160,33 +163,37 @@ impl Executor {
         }
     }
 
-    /// One try: selection, check-out, command. Everything it took is given back before it returns.
+    /// One attempt: server selection, check-out, command. Resources are returned before it
+    /// completes.
     async fn run_once<O: Operation>(
         &self,
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.target(), &state.avoid) {
+        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
             Some(server) => server,
             None => {
+                let properties = operation.properties();
                 let wanted = Wanted {
-                    operation: operation.command_name(),
+                    operation: properties.name,
                     operation_id: state.operation_id,
-                    criteria: operation.target(),
+                    criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
-                // Boxed, so that operations which need not wait are no larger for those which must.
+                // Boxed to keep the future of an operation that need not wait small.
                 Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
             }
         };
-        // Asked once for connection and session: the clock costs as much as a part of the work.
+        // Read once for connection and session: reading the clock is a measurable part of an
+        // operation.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take).and_then(unpin) {
-            Some(connection) => (connection, true),
+        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
+            Some(connection) => (*connection, true),
             None => match server.try_check_out(now) {
                 Some(connection) => (connection, false),
                 None => {
-                    // Boxed, so that operations which find an idle connection are no larger for those which wait.
+                    // Boxed to keep the future of an operation that finds an available connection
+                    // small.
                     let connection = Box::pin(self.check_out(operation, &server)).await?;
                     now = Instant::now();
                     (connection, false)
@@ -195,7 +202,8 @@ impl Executor {
         };
         let result = 'done: {
             let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
-                // Sent without the number of the first try, the write could be done twice.
+                // Without the transaction number of the first attempt, the write could be executed
+                // twice.
                 Ok(attempt) if state.number.is_some() && !attempt.is_numbered() => {
                     break 'done Err(Error::unsupported("retryable writes on this server"));
                 }
@@ -226,16 +234,17 @@ impl Executor {
         });
         if is_pinned {
             if let Some(place) = operation.pin() {
-                *place = Some(Pinned(Box::new(connection)));
+                *place = Some(Box::new(connection));
             }
             return result;
         }
         let mut output = result?;
         if server.is_load_balancer()
-            && let Some(cursor) = O::open_cursor(&mut output)
+            && operation.pin().is_none()
+            && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
         {
             connection.set_check_out_reason(CheckOutReason::Cursor);
-            cursor.pin = Some(Pinned(Box::new(connection)));
+            cursor.pin = Some(Box::new(connection));
         }
         Ok(output)
     }
@@ -245,10 +254,11 @@ impl Executor {
         operation: &O,
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
-        // Only what the driver would retry as a write is labelled (Retryable Writes specification).
+        // Only retryable writes are labelled (Retryable Writes specification).
+        let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
-            && operation.retry() == Retry::Write
-            && operation.expects_reply()
+            && properties.retry == Retry::Write
+            && properties.expects_reply
             && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = match is_retryable {
@@ -257,13 +267,6 @@ impl Executor {
             };
             Failure::at(server, error)
         })
-    }
-
-    /// A random number from 0 to 1, 1 excluded.
-    fn jitter(&self) -> f64 {
-        self.settings
-            .jitter
-            .unwrap_or_else(|| (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
     /// Returns a session that a cursor or the application held to the pool.
@@ -293,7 +296,7 @@ impl Executor {
         }
     }
 
-    /// Whether some server could take such a read at once.
+    /// Whether a server is suitable for such a read now.
     pub(crate) fn has_server(&self, preference: &ReadPreference) -> bool {
         self.topology
             .try_select(Criteria::Read(preference), &[])
@@ -306,30 +309,31 @@ impl Executor {
     }
 }
 
-/// Whether the server forgot who the user of the connection is.
-fn is_reauthentication_required(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Command(e) if e.code == REAUTHENTICATION_REQUIRED)
+/// A random number from 0 to 1, 1 excluded.
+fn random_factor() -> f64 {
+    (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The connection that a cursor held on to.
-fn unpin(pinned: Pinned) -> Option<PooledConnection> {
-    pinned.0.downcast().ok().map(|connection| *connection)
+/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The command is then sent again,
+/// whether or not it is retryable.
+fn is_reauthentication_required(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
 /// What the attempts of one operation share.
 struct OperationState<'a> {
     operation_id: i64,
-    /// The session that the application wants.
+    /// The explicit session.
     explicit: Option<&'a ExplicitSession>,
-    /// The session of the operation's own, if it wants none.
+    /// The implicit session, if there is no explicit one.
     session: Option<ServerSession>,
-    /// The transaction number, by which the server knows a second try from the first.
+    /// `txnNumber` of a retryable write.
     number: Option<i64>,
-    /// Servers that failed, to be used only if no other suits.
+    /// Deprioritized servers.
     avoid: Vec<ServerAddress>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
-    /// Whether a command in the session of the application is not over.
+    /// Whether [`ExplicitSession::leave`] must be called.
     has_entered: bool,
 }
 
@@ -346,14 +350,14 @@ impl<'a> OperationState<'a> {
         }
     }
 
-    /// A retry carries the number of the first try.
+    /// The transaction number: a retry has that of the first attempt.
     fn number(&mut self, session: &mut ServerSession) -> i64 {
         *self
             .number
             .get_or_insert_with(|| session.next_transaction_number())
     }
 
-    /// The server's part of the session is unknown from now on.
+    /// Marks the session as dirty.
     fn mark_dirty(&mut self) {
         if let Some(explicit) = self.explicit {
             explicit.lock().mark_dirty();
@@ -362,7 +366,7 @@ impl<'a> OperationState<'a> {
         }
     }
 
-    /// The command in the session of the application, if there is one, is over; `is_dirty` if the server may still run it.
+    /// Ends the command in the explicit session. `is_dirty`: the server may still run it.
     fn leave(&mut self, is_dirty: bool) {
         if std::mem::take(&mut self.has_entered)
             && let Some(explicit) = self.explicit
@@ -381,7 +385,7 @@ impl Drop for OperationState<'_> {
     }
 }
 
-/// Why a try failed, and where.
+/// The error of an attempt, and the server.
 struct Failure {
     error: Error,
     origin: Origin,

@@ -5,7 +5,7 @@ use std::{io, time::Instant};
 use super::attempt::Attempt;
 use crate::{
     Error, ErrorKind, NetworkPhase,
-    bson::{RawDocument, RawDocumentBuf, RawElement, RawElements, find_element, rawdoc},
+    bson::{RawDocument, RawDocumentBuf, rawdoc},
     error::CommandError,
     operation::Operation,
     pool::PooledConnection,
@@ -18,22 +18,7 @@ use crate::{
     },
 };
 
-/// Commands whose content nobody may see.
-const SENSITIVE: [&str; 9] = [
-    "authenticate",
-    "saslStart",
-    "saslContinue",
-    "getnonce",
-    "createUser",
-    "updateUser",
-    "copydbgetnonce",
-    "copydbsaslstart",
-    "copydb",
-];
-/// Those that are sensitive only while they authenticate.
-const HELLO: [&str; 2] = ["hello", "isMaster"];
-
-/// A command that somebody listens to, begun and not yet ended. A dropped one has failed.
+/// The events of a command that was sent. Dropped before the command has ended, it emits a failure.
 pub(super) struct CommandMonitor<'a> {
     listener: &'a EventListener<CommandEvent>,
     sent: Instant,
@@ -47,8 +32,8 @@ pub(super) struct CommandMonitor<'a> {
 }
 
 impl<'a> CommandMonitor<'a> {
-    /// Tells of the command that was written to the connection and is sent next. `None` if nobody listens. Boxed, since
-    /// most operations have none and none of them should be larger for it.
+    /// Emits `CommandStartedEvent` for the command that was written to the connection. `None` without a listener. Boxed, since
+    /// most operations have none.
     pub(super) fn start<O: Operation>(
         attempt: &Attempt<'a>,
         operation: &O,
@@ -59,15 +44,15 @@ impl<'a> CommandMonitor<'a> {
             return None;
         }
         let command = whole_command(connection.request()).unwrap_or_default();
-        let command_name = first_key(&command).unwrap_or(operation.command_name()).to_owned();
+        let properties = operation.properties();
         let hello = connection.hello();
         let mut monitor = Box::new(Self {
             listener,
             sent: Instant::now(),
-            sensitive: is_sensitive(&command_name, &command),
+            sensitive: properties.is_sensitive,
             ended: false,
-            database_name: operation.database().to_owned(),
-            command_name,
+            database_name: properties.database.to_owned(),
+            command_name: properties.name.to_owned(),
             request_id: connection.request_id(),
             operation_id: attempt.operation_id,
             connection: ConnectionInfo {
@@ -160,22 +145,6 @@ impl Drop for CommandMonitor<'_> {
             self.emit_failed(&error);
         }
     }
-}
-
-fn first_key(command: &RawDocument) -> Option<&str> {
-    let RawElement { key, .. } = RawElements::new(command.as_bytes()).ok()?.next_element().ok()??;
-    Some(key)
-}
-
-fn is_sensitive(name: &str, command: &RawDocument) -> bool {
-    let among = |names: &[&str]| names.iter().any(|one| one.eq_ignore_ascii_case(name));
-    let authenticates = || {
-        !matches!(
-            find_element(command.as_bytes(), "speculativeAuthenticate"),
-            Ok(None)
-        )
-    };
-    among(&SENSITIVE) || (among(&HELLO) && authenticates())
 }
 
 /// Code, code name and labels of the error: what a reply to a sensitive command may show.

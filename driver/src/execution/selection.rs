@@ -1,54 +1,45 @@
-//! Chooses the server of an operation, and tells of the steps if somebody wants to know.
+//! Server selection for an operation, with log messages if a subscriber wants them.
 
 use std::time::Duration;
 
 use super::Executor;
 use crate::{
-    Result, ServerAddress,
-    proto::{
-        event::{EventListener, SelectionStep, ServerSelectionEvent},
-        server_selection::Criteria,
-    },
-    topology::SelectedServer,
-    types::deadline::Deadline,
+    Result, ServerAddress, proto::server_selection::Criteria, telemetry::LoggedSelection,
+    topology::SelectedServer, types::deadline::Deadline,
 };
 
-/// For whom a server is chosen.
+/// What a server is selected for.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// The command's name.
+    /// The name of the command.
     pub(super) operation: &'a str,
     pub(super) operation_id: i64,
     pub(super) criteria: Criteria<'a>,
-    /// Servers to be used only if no other suits.
+    /// Deprioritized servers: used only if no other is suitable.
     pub(super) avoid: &'a [ServerAddress],
 }
 
 impl Executor {
-    /// A server that suits, if one is known and nobody wants to know how it is chosen. Else ask with
-    /// [`select`](Self::select).
+    /// A suitable server, if one is known. `None` also while selections are logged:
+    /// [`select`](Self::select) does that.
     pub(super) fn select_at_once(
         &self,
         criteria: Criteria<'_>,
         avoid: &[ServerAddress],
     ) -> Option<SelectedServer> {
-        match self.selection_listener() {
-            Some(_) => None,
-            None => self.topology.try_select(criteria, avoid),
+        if self.settings.selection_log.is_wanted() {
+            return None;
         }
+        self.topology.try_select(criteria, avoid)
     }
 
-    /// A server that suits, waiting for one if need be.
+    /// A suitable server. Waits for one for at most `serverSelectionTimeoutMS`.
     pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
-        match self.selection_listener() {
-            Some(listener) => self.select_with_events(listener, wanted).await,
+        let log = &self.settings.selection_log;
+        match log.begin(wanted.operation, wanted.operation_id, wanted.criteria) {
+            Some(logged) => self.select_with_events(&logged, wanted).await,
             None => self.wait_for_server(wanted, |_| {}).await,
         }
-    }
-
-    fn selection_listener(&self) -> Option<&EventListener<ServerSelectionEvent>> {
-        let listener = self.settings.selection_listener.as_ref();
-        listener.filter(|listener| listener.is_interested())
     }
 
     async fn wait_for_server(
@@ -63,34 +54,22 @@ impl Executor {
 
     async fn select_with_events(
         &self,
-        listener: &EventListener<ServerSelectionEvent>,
+        logged: &LoggedSelection,
         wanted: Wanted<'_>,
     ) -> Result<SelectedServer> {
-        let emit = |step| {
-            listener.emit(&ServerSelectionEvent {
-                operation: wanted.operation.to_owned(),
-                operation_id: wanted.operation_id,
-                selector: wanted.criteria.to_string(),
-                topology: self.topology.description(),
-                step,
-            });
-        };
-        emit(SelectionStep::Started);
+        let topology = || self.topology.description();
+        logged.started(&topology());
         let selected = match self.topology.try_select(wanted.criteria, wanted.avoid) {
             Some(server) => Ok(server),
             None => {
-                self.wait_for_server(wanted, |remaining| emit(SelectionStep::Waiting { remaining }))
+                self.wait_for_server(wanted, |remaining| logged.waiting(&topology(), remaining))
                     .await
             }
         };
-        emit(match &selected {
-            Ok(server) => SelectionStep::Succeeded {
-                address: server.address().clone(),
-            },
-            Err(failure) => SelectionStep::Failed {
-                failure: failure.clone(),
-            },
-        });
+        match &selected {
+            Ok(server) => logged.succeeded(&topology(), server.address()),
+            Err(error) => logged.failed(&topology(), error),
+        }
         selected
     }
 }

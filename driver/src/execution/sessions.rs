@@ -1,4 +1,4 @@
-//! The client's unused server sessions.
+//! The server session pool of a client.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -10,14 +10,14 @@ use crate::{
     proto::session::{ServerSession, SessionStack},
 };
 
-/// The stack of unused sessions under a short lock.
+/// The unused sessions under a lock.
 #[derive(Debug, Default)]
 pub(super) struct SessionPool {
     stack: Mutex<SessionStack>,
 }
 
 impl SessionPool {
-    /// An unused session, or a new one, used from now on.
+    /// An unused session or a new one.
     pub(super) fn take(&self, now: Instant, timeout: Option<Duration>) -> ServerSession {
         match self.lock().pop(now, timeout) {
             Some(mut session) => {
@@ -28,7 +28,7 @@ impl SessionPool {
         }
     }
 
-    /// Takes back a session, unless it is dirty or about to expire.
+    /// Returns a session, unless it is dirty or about to expire.
     pub(super) fn give_back(&self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         self.lock().push(session, now, timeout);
     }

@@ -8,9 +8,10 @@ use std::ops::Range;
 use crate::{
     Error, Result, ServerAddress,
     bson::{RawDocument, RawElement, RawElements, find_element},
-    operation::{Pinned, ReplyContext},
+    operation::ReplyContext,
+    pool::PooledConnection,
     proto::{
-        command::{Reply, array_bytes, document_bytes},
+        command::{CommandBuilder, Reply, array_bytes, document_bytes},
         session::ServerSession,
         wire::ReplyBuffer,
     },
@@ -31,7 +32,7 @@ pub(crate) struct CursorReply {
     /// The `operationId` that the cursor's commands share.
     pub(crate) operation_id: i64,
     /// The connection that getMore must use: behind a load balancer, another one may lead to another server.
-    pub(crate) pin: Option<Pinned>,
+    pub(crate) pin: Option<Box<PooledConnection>>,
 }
 
 impl CursorReply {
@@ -83,19 +84,22 @@ impl Batch {
     /// As [`current`](Self::current), checked for its outer frame.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
         RawDocument::from_bytes(self.current())
-            .map_err(|e| Error::invalid_reply(format!("a cursor's document is no BSON: {e}")))
+            .map_err(|e| Error::invalid_reply(format!("a cursor's document is not BSON: {e}")))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub(crate) fn attach(&mut self, reply: ReplyBuffer) {
-        self.reply = reply;
+    /// Takes the bytes of the reply, unless the batch is empty.
+    pub(crate) fn attach(&mut self, take: impl FnOnce() -> ReplyBuffer) {
+        if !self.is_empty() {
+            self.reply = take();
+        }
     }
 }
 
-/// An error if there is something left that is no element.
+/// An error if the rest of the batch is not an element.
 #[cold]
 fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
     elements.next_item()?;
@@ -105,6 +109,15 @@ fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
 #[cold]
 fn not_a_document() -> Error {
     Error::invalid_reply("a cursor's batch holds something else than documents")
+}
+
+/// The field `cursor` of a command that opens a cursor.
+pub(crate) fn write_cursor(command: &mut CommandBuilder<'_>, batch_size: Option<u32>) {
+    let cursor = command.begin_document("cursor");
+    if let Some(size) = batch_size {
+        command.i64("batchSize", i64::from(size));
+    }
+    command.end(cursor);
 }
 
 /// Reads the `cursor` field. The batch gets its bytes by [`Batch::attach`].
@@ -122,7 +135,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
                 // Without the array's length and terminator, the elements are left.
                 let end = offset + elements.offset();
                 let array = array_bytes(value);
-                // Whoever walks over the elements sees the frame no more.
+                // Checked here, since the batch does not hold the frame.
                 array.map(RawElements::new).transpose()?;
                 batch = array.map(|array| end - array.len() + 4..end - 1);
             }
@@ -143,13 +156,6 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
         operation_id: 0,
         pin: None,
     })
-}
-
-/// Moves the reply's bytes into a cursor's output.
-pub(crate) fn attach(output: &mut CursorReply, take: impl FnOnce() -> ReplyBuffer) {
-    if !output.batch.is_empty() {
-        output.batch.attach(take());
-    }
 }
 
 /// The first document of a reply's first batch, for operations that want one document only.

@@ -1,181 +1,91 @@
-//! One file per server command: its options, how it is written, how its reply is read.
+//! What the executor runs: [`Operation`], and what the commands in `api/command` share.
 
-pub(crate) mod aggregate;
-pub(crate) mod bulk_write;
-pub(crate) mod count;
-pub(crate) mod create;
-pub(crate) mod create_indexes;
 pub(crate) mod cursor;
-pub(crate) mod delete;
-pub(crate) mod distinct;
-pub(crate) mod drop;
-pub(crate) mod find;
-pub(crate) mod find_and_modify;
-pub(crate) mod get_more;
-pub(crate) mod insert;
-pub(crate) mod kill_cursors;
-pub(crate) mod list;
-pub(crate) mod modify_collection;
-pub(crate) mod run_command;
-pub(crate) mod search_indexes;
-pub(crate) mod update;
+mod properties;
+pub(crate) mod write_command;
 pub(crate) mod write_result;
 
-use std::{any::Any, fmt};
-
 use cursor::CursorReply;
+pub(crate) use properties::{ImplicitSession, Properties, Retry};
 
 use crate::{
-    Result, ServerAddress,
+    Error, Namespace, Result, ServerAddress,
+    pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
-        retry::Intent,
-        server_selection::Criteria,
-        session::ServerSession,
-        wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter, ReplyBuffer},
+        wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter},
     },
-    types::{concern::WriteConcern, hint::Hint},
+    types::{concern::ReadConcern, read_preference::ReadPreference},
 };
 
-/// Whether an operation may be sent a second time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Retry {
-    /// Never.
-    No,
-    /// As the Retryable Reads specification says.
-    Read,
-    /// With a transaction number, as the Retryable Writes specification says.
-    Write,
+/// Where and how a read runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadScope<'a> {
+    pub(crate) namespace: &'a Namespace,
+    pub(crate) read_concern: &'a ReadConcern,
+    pub(crate) read_preference: &'a ReadPreference,
 }
 
-/// A command as data: what to send and how to read the reply. Knows nothing of sockets, servers' addresses or time.
+impl<'a> ReadScope<'a> {
+    /// The properties of a read in this scope.
+    #[inline]
+    pub(crate) fn properties(&self, name: &'a str) -> Properties<'a> {
+        Properties::read(name, &self.namespace.database, self.read_preference)
+    }
+}
+
+/// A command as data: what to send and how to read the reply. It has no access to connections or to the time.
 pub(crate) trait Operation {
     /// What the reply is turned into.
     type Output;
 
-    /// The command's name.
-    const NAME: &'static str;
+    /// The properties of this operation.
+    fn properties(&self) -> Properties<'_>;
 
-    /// The same of this one command, where the application names it.
-    fn command_name(&self) -> &str {
-        Self::NAME
-    }
-
-    /// The database the command is addressed to.
-    fn database(&self) -> &str;
-
-    /// Where it may run.
-    fn target(&self) -> Criteria<'_>;
-
-    /// Whether it may be sent again.
-    fn retry(&self) -> Retry {
-        Retry::No
-    }
-
-    /// Whose permission it needs to be sent again to an overloaded server.
-    fn intent(&self) -> Intent {
-        match self.retry() {
-            Retry::Read => Intent::Read,
-            Retry::Write | Retry::No => Intent::Write,
-        }
-    }
-
-    /// The write concern it is sent with, if it writes.
-    fn write_concern(&self) -> Option<&WriteConcern> {
-        None
-    }
-
-    /// False for an unacknowledged write.
-    fn expects_reply(&self) -> bool {
-        self.write_concern().is_none_or(WriteConcern::is_acknowledged)
-    }
-
-    /// The session this operation must use instead of one of its own: that of the cursor it continues.
-    fn session(&self) -> Option<&ServerSession> {
-        None
-    }
-
-    /// Whether the command belongs to a session at all.
-    fn uses_session(&self) -> bool {
-        true
-    }
-
-    /// Whether it fails when the application's session has ended, instead of being sent without one.
-    fn needs_session(&self) -> bool {
-        true
-    }
-
-    /// Called when the server of a try is known, and before the try asks anything else: fixes what the command will hold, as
-    /// far as the server's limits decide about it. A retry holds what the first try held.
-    fn prepare(&mut self, _server: &HelloReply) {}
-
-    /// Writes the command's own fields, its name first. Called again for a retry.
+    /// Writes the fields of the command, its name first. Called again for a retry.
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
+
+    /// Reads a reply with `ok: 1`.
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Self::Output>;
+
+    /// The cursor in the output. It takes the reply's bytes; if the server has more documents, it also takes the session, and
+    /// behind a load balancer the connection.
+    fn cursor(_output: &mut Self::Output) -> Option<&mut CursorReply> {
+        None
+    }
+
+    /// Fixes what the command holds as far as the server's limits decide about it. Called when the server of an attempt is
+    /// known, before [`properties`](Self::properties) decide about session and retries. A retry holds what the first attempt
+    /// held.
+    fn prepare(&mut self, _server: &HelloReply) {}
 
     /// Writes document sequences after the body.
     fn build_sequences(&mut self, _message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
         Ok(())
     }
 
-    /// Reads a reply with `ok: 1`.
-    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Self::Output>;
-
-    /// The result of an unacknowledged write, whose reply never comes.
+    /// The result of an unacknowledged write.
     fn unacknowledged(&mut self) -> Result<Self::Output> {
-        Err(crate::Error::invalid_argument(format!(
-            "{} cannot be unacknowledged",
-            Self::NAME
+        let name = self.properties().name;
+        Err(Error::invalid_argument(format!(
+            "{name} cannot be unacknowledged"
         )))
     }
 
-    /// The server replied to the command with this error (`ok: 0`). Not called for "reauthentication required", after which
+    /// The server replied to the command with this error (`ok: 0`). Not called for ReauthenticationRequired, after which
     /// the command is sent again.
-    fn refused(&mut self, _error: &crate::Error) {}
+    fn refused(&mut self, _error: &Error) {}
 
-    /// Turns some errors of the server into a result, e.g. "namespace not found" of a drop.
-    fn recover(&mut self, error: crate::Error) -> Result<Self::Output> {
+    /// Turns some errors of the server into a result, e.g. NamespaceNotFound of a drop.
+    fn recover(&mut self, error: Error) -> Result<Self::Output> {
         Err(error)
     }
 
-    /// Lets an output that needs the reply's bytes take them out of the connection.
-    fn attach_reply(_output: &mut Self::Output, _take: impl FnOnce() -> ReplyBuffer) {}
-
-    /// The cursor that the output is, if the server has more for it: it keeps the session, and behind a load balancer the
-    /// connection.
-    fn open_cursor(_output: &mut Self::Output) -> Option<&mut CursorReply> {
+    /// The pinned connection of the cursor that the operation continues. It is taken for the time of the operation.
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         None
     }
-
-    /// Where the cursor that this operation continues keeps its connection, if it has one. It is taken for the time of the
-    /// operation.
-    fn pin(&mut self) -> Option<&mut Option<Pinned>> {
-        None
-    }
-}
-
-/// A connection that somebody holds on to. This layer does not know connections, so it cannot look inside.
-pub(crate) struct Pinned(pub(crate) Box<dyn Any + Send + Sync>);
-
-impl fmt::Debug for Pinned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pinned")
-    }
-}
-
-/// Refuses a hint that a server before 4.4 would not understand, where its refusal would never be heard.
-fn check_hint(hint: Option<&Hint>, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
-    if hint.is_some() && !write_concern.is_acknowledged() && !server.is_4_4() {
-        return Err(crate::Error::unsupported(
-            "a hint on this unacknowledged write needs server 4.4",
-        ));
-    }
-    Ok(())
-}
-
-/// Writes `rawData`, which servers before 8.2 do not know and need not be told.
-fn write_raw_data(command: &mut CommandBuilder<'_>, raw_data: Option<bool>, server: &HelloReply) {
-    command.optional_bool("rawData", raw_data.filter(|_| server.max_wire_version >= 27));
 }
 
 /// Bytes of a message that a command with many statements leaves unused. `lsid`, `txnNumber`, `$clusterTime`, a read concern

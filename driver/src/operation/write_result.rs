@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     Error, ErrorKind, Result,
-    bson::{Bson, RawElements},
+    bson::Bson,
     error::WriteFailure,
-    proto::command::{Reply, document_bytes, write_concern_error, write_errors},
+    proto::command::{Reply, write_concern_error, write_errors},
 };
 
 /// The result of inserting one document.
@@ -64,36 +64,16 @@ pub struct BulkWriteResult {
 }
 
 /// The error of a write of one statement, if its reply reports one.
-pub(super) fn check_single(reply: &Reply<'_>) -> Result<()> {
+pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {
         return Ok(());
     }
     let failure = WriteFailure {
-        write_error: write_errors(reply, 0)?.into_iter().next(),
+        write_error: write_errors(reply)?.into_iter().next(),
         write_concern_error: write_concern_error(reply)?,
     };
     if failure == WriteFailure::default() {
         return Ok(());
     }
     Err(reply.decorate(Error::new(ErrorKind::Write(failure))))
-}
-
-/// `_id` of the first entry of `upserted`.
-pub(super) fn upserted_id(reply: &Reply<'_>) -> Result<Option<Bson>> {
-    #[derive(serde::Deserialize)]
-    struct Upserted {
-        #[serde(rename = "_id")]
-        id: Bson,
-    }
-    let Some(array) = reply.upserted() else {
-        return Ok(None);
-    };
-    match RawElements::new(array)?.next_element()? {
-        None => Ok(None),
-        Some(first) => {
-            let bytes = document_bytes(first.value)
-                .ok_or_else(|| Error::invalid_reply("an entry of \"upserted\" is no document"))?;
-            Ok(Some(crate::bson::from_slice::<Upserted>(bytes)?.id))
-        }
-    }
 }

@@ -134,10 +134,9 @@ pub struct ClientOptions {
     /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
     /// feature `tracing` nothing is logged.
     pub max_log_document_length: Option<usize>,
-    /// A field of each log message of the client, in tests.
-    pub(crate) log_tag: Option<String>,
-    /// Takes the place of the random factor of the pauses before retries, in tests.
-    pub(crate) jitter: Option<f64>,
+    /// What tests replace in this client.
+    #[cfg(feature = "internals")]
+    pub(crate) overrides: super::overrides::Overrides,
     pub(crate) warnings: Vec<String>,
     /// `authSource`, also where no user is named.
     pub(crate) auth_source: Option<String>,
@@ -200,8 +199,8 @@ impl Default for ClientOptions {
             pool_listener: None,
             sdam_listener: None,
             max_log_document_length: None,
-            log_tag: None,
-            jitter: None,
+            #[cfg(feature = "internals")]
+            overrides: Default::default(),
             warnings: Vec::new(),
             auth_source: None,
             load_balanced_given: false,
@@ -237,27 +236,33 @@ impl ClientOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid_argument(why));
         if self.hosts.is_empty() {
-            return refuse("at least one host is needed".into());
+            return refuse("hosts is empty: at least one host is required".into());
         }
         let direct = self.direct_connection == Some(true);
         if direct && self.hosts.len() > 1 {
-            return refuse("directConnection=true goes with one host only".into());
+            return refuse(format!(
+                "directConnection=true requires exactly one host, found {}",
+                self.hosts.len()
+            ));
         }
         if direct && self.srv {
             return refuse("directConnection=true cannot be used with mongodb+srv".into());
         }
         if !self.srv && self.srv_max_hosts > 0 {
-            return refuse("srvMaxHosts goes with mongodb+srv only".into());
+            return refuse("srvMaxHosts requires mongodb+srv".into());
         }
         if !self.srv && self.srv_service_name != DEFAULT_SRV_SERVICE {
-            return refuse("srvServiceName goes with mongodb+srv only".into());
+            return refuse("srvServiceName requires mongodb+srv".into());
         }
         if self.srv_max_hosts > 0 && self.replica_set.is_some() {
             return refuse("srvMaxHosts cannot be used with replicaSet".into());
         }
         if self.load_balanced {
             if self.hosts.len() > 1 {
-                return refuse("loadBalanced=true goes with one host only".into());
+                return refuse(format!(
+                    "loadBalanced=true requires exactly one host, found {}",
+                    self.hosts.len()
+                ));
             }
             for (given, name) in [
                 (self.replica_set.is_some(), "replicaSet"),

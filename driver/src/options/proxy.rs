@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::error::OptionError;
 use crate::{
     proto::socks5::{Credentials, MAX_TEXT},
     types::secret::Secret,
@@ -88,28 +89,31 @@ impl Proxy {
         Credentials::new(self.username()?, self.password()?)
     }
 
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    pub(crate) fn validate(&self) -> Result<(), OptionError> {
         let (host, port) = self.endpoint();
         if host.is_empty() {
-            return Err("proxyPort, proxyUsername and proxyPassword need proxyHost".into());
+            return Err(OptionError::NoProxyHost);
         }
         let address = host.split('%').next().unwrap_or_default();
         if host.contains(':') && address.parse::<std::net::Ipv6Addr>().is_err() {
-            return Err("proxyHost must be a host name or an address; the port goes into proxyPort".into());
+            return Err(OptionError::ProxyHost);
         }
         if port == 0 {
-            return Err("proxyPort must be between 1 and 65535".into());
+            return Err(OptionError::ProxyPort);
         }
         let (username, password) = (self.username(), self.password());
         if username.is_some() != password.is_some() {
-            return Err("proxyUsername and proxyPassword go together".into());
+            return Err(OptionError::ProxyCredentials);
         }
         for (name, text) in [
             ("proxyUsername", username),
             ("proxyPassword", password.map(Secret::expose)),
         ] {
             if text.is_some_and(|text| text.len() > MAX_TEXT) {
-                return Err(format!("{name} must be at most {MAX_TEXT} bytes long"));
+                return Err(OptionError::TooLong {
+                    option: name,
+                    limit: MAX_TEXT,
+                });
             }
         }
         Ok(())
@@ -139,14 +143,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused() {
-        let refusal = |proxy: Proxy| proxy.validate().unwrap_err();
+        let refusal = |proxy: Proxy| proxy.validate().unwrap_err().to_string();
         assert!(refusal(Proxy::default()).contains("need proxyHost"));
         assert!(refusal(Proxy::new("h:1080")).contains("proxyPort"));
         let mut nowhere = Proxy::new("h");
         nowhere.port = Some(0);
-        assert!(refusal(nowhere).contains("between 1 and 65535"));
-        assert!(refusal(Proxy::new("h").with_password("p")).contains("go together"));
-        assert!(refusal(with_login("u", "")).contains("go together"));
+        assert!(refusal(nowhere).contains("from 1 to 65535"));
+        assert!(refusal(Proxy::new("h").with_password("p")).contains("must both be given"));
+        assert!(refusal(with_login("u", "")).contains("must both be given"));
         let long = refusal(with_login("u", &"s3cr3t".repeat(50)));
         assert!(
             long.contains("proxyPassword") && !long.contains("s3cr3t"),

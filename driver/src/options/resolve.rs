@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{AuthMechanism, ClientOptions, Credential};
+use super::{
+    AuthMechanism, ClientOptions, Credential,
+    error::{CredentialError, EXTERNAL},
+};
 use crate::{
     Error, Result,
     proto::auth::{Identity, Mechanism, ScramHash},
 };
 
 /// The database of users that no database of the deployment knows.
-const EXTERNAL: &str = "$external";
 const ADMIN: &str = "admin";
 
 /// Whether a mechanism wants a part of the credential.
@@ -115,7 +117,10 @@ fn spoken(mechanism: &AuthMechanism) -> Result<Mechanism> {
     }
 }
 
-fn resolve(given: &Credential, default_database: Option<&str>) -> std::result::Result<Credential, String> {
+fn resolve(
+    given: &Credential,
+    default_database: Option<&str>,
+) -> std::result::Result<Credential, CredentialError> {
     let rules = Rules::of(given.mechanism.as_ref());
     let name = rules.name;
     let mut credential = given.clone();
@@ -128,19 +133,27 @@ fn resolve(given: &Credential, default_database: Option<&str>) -> std::result::R
         ("a password", rules.password, given.has_password()),
     ] {
         match want {
-            Want::Required if !given => return Err(format!("authentication by {name} needs {what}")),
-            Want::Forbidden if given => return Err(format!("authentication by {name} goes without {what}")),
+            Want::Required if !given => {
+                return Err(CredentialError::Missing {
+                    mechanism: name,
+                    part: what,
+                });
+            }
+            Want::Forbidden if given => {
+                return Err(CredentialError::Forbidden {
+                    mechanism: name,
+                    part: what,
+                });
+            }
             _ => {}
         }
     }
     match (rules.default_source, &given.source) {
         (None, Some(source)) if source != EXTERNAL => {
-            return Err(format!(
-                "authentication by {name} takes no authSource but {EXTERNAL}"
-            ));
+            return Err(CredentialError::AuthSource { mechanism: name });
         }
         (None, _) => credential.source = Some(EXTERNAL.to_owned()),
-        (_, Some(source)) if source.is_empty() => return Err("authSource is empty".to_owned()),
+        (_, Some(source)) if source.is_empty() => return Err(CredentialError::EmptyAuthSource),
         (_, Some(_)) => {}
         (Some(default), None) => credential.source = Some(default_database.unwrap_or(default).to_owned()),
     }
@@ -166,7 +179,10 @@ const PROPERTIES: [&str; 8] = [
 ];
 
 /// The properties under the names that the specification gives them; their case does not matter.
-fn properties(given: &Credential, rules: &Rules) -> std::result::Result<BTreeMap<String, String>, String> {
+fn properties(
+    given: &Credential,
+    rules: &Rules,
+) -> std::result::Result<BTreeMap<String, String>, CredentialError> {
     let mut properties = BTreeMap::new();
     for (key, value) in &given.mechanism_properties {
         let known = rules
@@ -176,39 +192,33 @@ fn properties(given: &Credential, rules: &Rules) -> std::result::Result<BTreeMap
         let Some(known) = known else {
             // Any other name may be the rest of a secret that holds a comma.
             let name = PROPERTIES.iter().find(|known| known.eq_ignore_ascii_case(key));
-            return Err(match name {
-                Some(name) => format!("authentication by {} has no property {name}", rules.name),
-                None => format!(
-                    "authentication by {} has no such property; it has {}",
-                    rules.name,
-                    match rules.properties {
-                        [] => "none".to_owned(),
-                        known => known.join(", "),
-                    }
-                ),
+            return Err(CredentialError::UnknownProperty {
+                mechanism: rules.name,
+                property: name.copied(),
+                known: rules.properties,
             });
         };
         if properties.insert((*known).to_owned(), value.clone()).is_some() {
-            return Err(format!("the property {known} is given twice"));
+            return Err(CredentialError::RepeatedProperty(known));
         }
     }
     Ok(properties)
 }
 
-fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Result<(), String> {
+fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Result<(), CredentialError> {
     properties
         .entry("SERVICE_NAME".to_owned())
         .or_insert_with(|| "mongodb".to_owned());
     match properties.get("CANONICALIZE_HOST_NAME").map(String::as_str) {
         None | Some("none" | "forward" | "forwardAndReverse" | "true" | "false") => Ok(()),
-        Some(_) => Err(
-            "the property CANONICALIZE_HOST_NAME must be none, forward, forwardAndReverse, true or false"
-                .to_owned(),
-        ),
+        Some(_) => Err(CredentialError::PropertyValue {
+            property: "CANONICALIZE_HOST_NAME",
+            expected: "none, forward, forwardAndReverse, true or false",
+        }),
     }
 }
 
-fn check_oidc(credential: &Credential) -> std::result::Result<(), String> {
+fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialError> {
     let property = |name| credential.mechanism_properties.get(name).map(String::as_str);
     let environment = property("ENVIRONMENT");
     let resource = property("TOKEN_RESOURCE").is_some_and(|resource| !resource.is_empty());
@@ -216,17 +226,20 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), String> {
         Some("azure") => (true, true),
         Some("gcp") => (false, true),
         Some("test" | "k8s") => (false, false),
-        Some(_) => return Err("the property ENVIRONMENT must be test, azure, gcp or k8s".to_owned()),
-        None => return Err("authentication by MONGODB-OIDC needs the property ENVIRONMENT".to_owned()),
+        Some(_) => {
+            return Err(CredentialError::PropertyValue {
+                property: "ENVIRONMENT",
+                expected: "test, azure, gcp or k8s",
+            });
+        }
+        None => return Err(CredentialError::NoEnvironment),
     };
     if credential.username.is_some() && !takes_name {
-        return Err("MONGODB-OIDC takes a user name in the environment azure only".to_owned());
+        return Err(CredentialError::OidcUsername);
     }
     match (takes_resource, resource) {
-        (true, false) => Err("the environments azure and gcp need the property TOKEN_RESOURCE".to_owned()),
-        (false, true) => {
-            Err("the property TOKEN_RESOURCE goes with the environments azure and gcp only".to_owned())
-        }
+        (true, false) => Err(CredentialError::NoTokenResource),
+        (false, true) => Err(CredentialError::TokenResource),
         _ => Ok(()),
     }
 }
@@ -269,9 +282,12 @@ mod tests {
             ("mongodb://u@h/?authMechanism=GSSAPI&authSource=x", "$external"),
             (
                 "mongodb://u:p@h/?authMechanism=MONGODB-X509",
-                "without a password",
+                "must not have a password",
             ),
-            ("mongodb://u@h/?authMechanism=MONGODB-AWS", "without a user name"),
+            (
+                "mongodb://u@h/?authMechanism=MONGODB-AWS",
+                "must not have a user name",
+            ),
             (
                 "mongodb://u:p@h/?authMechanismProperties=SERVICE_NAME:x",
                 "no property SERVICE_NAME",

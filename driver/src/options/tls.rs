@@ -2,6 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
+use super::error::OptionError;
 use crate::types::secret::Secret;
 
 /// The `tls…` options. `Debug` shows no password.
@@ -69,10 +70,7 @@ impl TlsOptions {
         self.certificate_key_file_password = Some(Secret::new(password));
     }
 
-    #[cfg_attr(
-        not(feature = "rustls"),
-        expect(dead_code, reason = "only rustls reads the file that it opens")
-    )]
+    #[cfg(feature = "rustls")]
     pub(crate) fn certificate_key_file_password(&self) -> Option<&str> {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
@@ -117,7 +115,7 @@ impl TlsOptions {
     }
 
     /// Pairs of options that together would leave open which one holds.
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    pub(crate) fn validate(&self) -> Result<(), OptionError> {
         let insecure = ("tlsInsecure", self.insecure);
         let certificates = ("tlsAllowInvalidCertificates", self.allow_invalid_certificates);
         let hostnames = ("tlsAllowInvalidHostnames", self.allow_invalid_hostnames);
@@ -136,7 +134,7 @@ impl TlsOptions {
             (endpoint, revocation),
         ] {
             if a.1.is_some() && b.1.is_some() {
-                return Err(format!("{} and {} cannot both be given", a.0, b.0));
+                return Err(OptionError::Conflict(a.0, b.0));
             }
         }
         Ok(())

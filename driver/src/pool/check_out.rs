@@ -1,4 +1,4 @@
-//! Requests for a connection.
+//! Check-outs.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Pool {
-    /// An available connection, without waiting.
+    /// Checks out an available connection without waiting.
     pub fn try_check_out(self: &Arc<Self>, now: Instant) -> Option<PooledConnection> {
         let mut state = self.lock();
         let found = state.machine.try_check_out(now, has_perished);
@@ -26,11 +26,11 @@ impl Pool {
         Some(PooledConnection::new(Arc::clone(self), key, connection))
     }
 
-    /// A connection, waiting in the queue if need be: until `deadline`, and until `waitQueueTimeoutMS` is over unless a
-    /// connection is being established for this request by then.
+    /// Checks out a connection. Waits in the WaitQueue until `deadline`, and for at most
+    /// `waitQueueTimeoutMS` unless a connection is then being established for this request.
     ///
-    /// Dropping the future loses nothing: what was meant for it goes to others. The events tell of a check-out that timed
-    /// out.
+    /// The future can be dropped at any time: its connection goes to another request, and a timed
+    /// out check-out is emitted.
     pub async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
         match self.request()? {
             Answer::Now(connection) => Ok(connection),
@@ -60,7 +60,7 @@ impl Pool {
     }
 }
 
-/// Whether the server closed the connection while it was idle.
+/// Whether the server closed the connection while it was available.
 pub(super) fn has_perished(connection: &mut Box<Connection>) -> bool {
     connection.has_perished()
 }
@@ -70,7 +70,7 @@ enum Answer<'a> {
     Later(Request<'a>),
 }
 
-/// A place in the wait queue, left when dropped.
+/// A request in the WaitQueue, removed when dropped.
 struct Request<'a> {
     pool: &'a Arc<Pool>,
     id: WaiterId,
@@ -128,7 +128,7 @@ impl Pool {
         ConnectionsInUse {
             cursors,
             transactions,
-            // Connections come and go while they are counted.
+            // The counters can change between the reads.
             other: in_use.saturating_sub(cursors + transactions),
         }
     }
@@ -136,7 +136,8 @@ impl Pool {
 
 impl Drop for Request<'_> {
     fn drop(&mut self) {
-        // An answer that is there already, or is being sent, goes down with the channel and gives its connection back.
+        // An answer that was sent, or is being sent, is dropped with the channel and checks its
+        // connection in.
         if !self.answered {
             let mut state = self.pool.lock();
             state.machine.cancel(self.id, Instant::now());

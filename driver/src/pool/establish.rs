@@ -8,7 +8,7 @@ use crate::{
     proto::cmap::ConnectionKey, types::cancellation::run_until_cancelled,
 };
 
-/// Labels of failures that may come from an overloaded server (Client Backpressure specification).
+/// Labels of network errors during establishment (Client Backpressure specification).
 const OVERLOAD_LABELS: [&str; 2] = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
 
 impl Pool {
@@ -23,10 +23,10 @@ impl Pool {
         }
     }
 
-    /// Ends once the machine has given up the establishment, because the pool was cleared or closed.
+    /// Completes when the pool was cleared or closed.
     async fn given_up(self: Arc<Self>, key: ConnectionKey) {
         loop {
-            // Made before the machine is asked, so that no clear or close in between is missed.
+            // Registered before the check, so that no clear or close is missed.
             let woken = self.unwanted.notified();
             if !self.lock().machine.is_pending(key) {
                 return;
@@ -41,7 +41,7 @@ impl Pool {
         }
         let interruption = connection.interruption();
         let mut state = self.lock();
-        // A stale one is forgotten again when it is closed.
+        // A stale connection is removed again when it is closed.
         if state.machine.is_pending(key) {
             state.interruptions.push((key, interruption));
         }
@@ -52,8 +52,9 @@ impl Pool {
         drop(unwanted);
     }
 
-    /// The layer above hears of the failure before the request that is blamed for it: when that one tries again, the server
-    /// is known to have failed. The counters change last, since a pool is cleared before its failed connection is closed.
+    /// The layer above handles the error before the failing request gets it: when that request
+    /// retries, the server is known to have failed. The counters change last, since `PoolCleared`
+    /// precedes `ConnectionClosed`.
     fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
         let error = label(error.with_address(&self.address));
         let Some(failing) = self.lock().machine.failing_request(key) else {
@@ -68,7 +69,7 @@ impl Pool {
     }
 }
 
-/// One connection being established.
+/// A connection that is being established.
 struct Establishment {
     pool: Arc<Pool>,
     key: ConnectionKey,
@@ -80,7 +81,7 @@ impl Establishment {
         let opening = async {
             let settings = &self.pool.connection;
             let handshaken = Connection::handshake(&self.pool.address, settings).await?;
-            // Known before the login, so that one that fails counts against the service alone.
+            // Set before authentication, so that its failure clears the pool for this service only.
             if let Some(service) = handshaken.service_id().filter(|_| settings.load_balanced) {
                 self.key = self.pool.lock().machine.identify(self.key, service);
             }
@@ -98,7 +99,7 @@ impl Establishment {
 
 impl Drop for Establishment {
     fn drop(&mut self) {
-        // Reporting an outcome ends this, and so does a clear or close of the pool.
+        // Reporting an outcome, a clear and a close end this.
         if !self.pool.lock().machine.is_pending(self.key) {
             return;
         }
@@ -107,7 +108,7 @@ impl Drop for Establishment {
             let error = Error::network(NetworkPhase::Connect, panicked);
             self.pool.establish_failed(self.key, error);
         } else {
-            // The runtime that was to establish the connection has ended, so no connection of the pool works any more.
+            // The runtime has ended, so no connection of the pool can work.
             self.pool.close();
         }
     }

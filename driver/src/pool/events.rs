@@ -1,4 +1,5 @@
-//! What the pool tells its listener: the machine's events with the server's address and the driver's errors.
+//! The events of the state machine as public events: with the address of the server and the errors
+//! of the driver.
 
 use super::Pool;
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
 };
 
 impl Pool {
-    /// Tells the listener whatever happened so far. To be called without any lock that a listener might want.
+    /// Emits the queued events. To be called without any lock that a listener may need.
     pub fn flush_events(&self) {
         if let Some(events) = &self.events
             && events.is_interested()
@@ -19,7 +20,7 @@ impl Pool {
         }
     }
 
-    /// Queues an event of the machine. To be called under the lock of the machine, which orders events.
+    /// Queues an event. To be called under the lock of the state machine, which orders events.
     pub(super) fn queue_event(&self, event: Event<Error>) {
         if let Some(events) = &self.events
             && events.is_interested()

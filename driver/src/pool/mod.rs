@@ -1,25 +1,28 @@
-//! The connection pool of one server: the machine [`cmap`](crate::proto::cmap) with sockets.
+//! The connection pool of one server: runs the state machine [`cmap`](crate::proto::cmap) with
+//! sockets.
 //!
-//! Machine and idle connections are under one mutex, held for a few instructions and never over an await. What the machine
-//! asks for is done after the mutex is let go: a socket is closed, a waiting request woken, a task spawned that establishes
-//! a connection.
+//! The state machine and the available connections are under one mutex, held for a few instructions
+//! and never across an await. Actions are performed after the mutex is released: closing a socket,
+//! waking a request, spawning a task that establishes a connection.
 //!
-//! Events are queued under the same mutex and told after it is let go ([`EventQueue`]), before whoever waits is woken. The
-//! layer above calls [`Pool::clear_without_events`] and its like under a lock of its own: they change the machine and do nothing
-//! else. [`Pool::settle`], called after that lock is let go, performs the actions and emits the events.
+//! Events are queued under the same mutex ([`EventQueue`]) and emitted after it is released, before
+//! a waiting request is woken. The layer above calls [`Pool::clear_without_events`] and the other
+//! `*_without_events` methods under a lock of its own: they change the state machine only.
+//! [`Pool::settle`], called after that lock is released, performs the actions and emits the events.
 //!
-//! A connection is established by a task of its own and not by the request that asked for it, so that a request which is
-//! dropped wastes nothing: the connection goes to the next who waits, or becomes available. The same holds for a
-//! connection handed to a request that is dropped before it looks: it is handed over as a [`PooledConnection`], which gives
-//! itself back wherever it is dropped.
+//! A connection is established by a task, not by the request that needs it, so dropping a request
+//! wastes no work: the connection goes to the next request or becomes available. A
+//! [`PooledConnection`] checks itself in when it is dropped, also if it was handed to a request
+//! that no longer exists.
 
 mod check_out;
 mod establish;
-mod event_queue;
 mod events;
 mod maintenance;
 mod pooled;
 mod settings;
+#[cfg(any(test, feature = "internals"))]
+mod standalone;
 #[cfg(test)]
 mod tests;
 
@@ -39,28 +42,29 @@ use crate::{
     bson::ObjectId,
     connection::{Connection, ConnectionSettings, Interruption},
     proto::{
-        cmap::{Action, Clear, ConnectionKey, ConnectionPool, Counts, PoolState, Refusal},
+        cmap::{Action, Clear, ConnectionKey, ConnectionPool, PoolState, Refusal},
         description::HelloReply,
         event::PoolEvent,
     },
+    telemetry::EventQueue,
 };
-pub(crate) use event_queue::EventQueue;
+pub(crate) use pooled::CheckOutReason;
 use pooled::PinnedCounters;
-pub use pooled::{CheckOutReason, PooledConnection};
+pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
 
-/// What a pool tells the layer above. Called without any lock of the pool.
+/// The layer above a pool. Called without any lock of the pool.
 pub trait PoolListener: Send + Sync {
-    /// This connection could not be established. Its service is known if the handshake got that far.
+    /// A connection could not be established. `key` has the service if the handshake returned it.
     fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error);
 
-    /// This connection was established; the server took so long to answer the handshake.
+    /// A connection was established. `time`: the round trip time of its hello.
     fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
         let _ = (address, hello, time);
     }
 }
 
-/// A waiting request; it may be gone by the time it is answered.
+/// A waiting request. Its receiver may be dropped before the answer.
 type Waiter = oneshot::Sender<Result<PooledConnection>>;
 
 /// The pool of one server. Connections in use keep it alive.
@@ -73,7 +77,7 @@ pub struct Pool {
     state: Mutex<State>,
     /// Wakes the maintenance.
     maintenance: Arc<Notify>,
-    /// Tells establishments under way that they are not wanted any more.
+    /// Notifies establishments in progress of a clear or close.
     unwanted: Arc<Notify>,
     events: Option<EventQueue<PoolEvent>>,
     pinned: PinnedCounters,
@@ -86,20 +90,8 @@ struct State {
 }
 
 impl Pool {
-    /// An empty, paused pool with a background task. Must be called within a tokio runtime, which will run the tasks that
-    /// establish connections. The listener hears of handshakes.
-    pub fn new(
-        address: ServerAddress,
-        settings: PoolSettings,
-        connection: ConnectionSettings,
-        listener: Weak<dyn PoolListener>,
-    ) -> Arc<Self> {
-        let pool = Self::new_without_events(address, settings, connection, listener);
-        pool.settle();
-        pool
-    }
-
-    /// Like [`new`](Self::new), without emitting the event: [`settle`](Self::settle) must follow.
+    /// Creates an empty, paused pool with a background task. Must be called within a tokio runtime.
+    /// [`settle`](Self::settle) must follow: it emits `PoolCreated`.
     pub fn new_without_events(
         address: ServerAddress,
         settings: PoolSettings,
@@ -132,28 +124,14 @@ impl Pool {
         pool
     }
 
-    /// The server was found healthy: requests are served from now on. Nothing changes if they were already.
-    pub fn ready(self: &Arc<Self>) {
-        self.ready_without_events();
-        self.settle();
-    }
-
-    /// Like [`ready`](Self::ready), without its effects: [`settle`](Self::settle) must follow.
+    /// Marks the pool as ready. [`settle`](Self::settle) must follow.
     pub fn ready_without_events(self: &Arc<Self>) {
         if self.lock().machine.ready() {
             self.maintenance.notify_one();
         }
     }
 
-    /// Gives up all connections, or those of one service. Without a service, all requests are refused until
-    /// [`ready`](Self::ready). Connections in use stay usable unless they are to be interrupted; they are closed when they
-    /// come back.
-    pub fn clear(self: &Arc<Self>, cause: &Error, service_id: Option<ObjectId>, interrupt_in_use: bool) {
-        self.clear_without_events(cause, service_id, interrupt_in_use);
-        self.settle();
-    }
-
-    /// Like [`clear`](Self::clear), without its effects: [`settle`](Self::settle) must follow.
+    /// Clears the pool, or one service of it. [`settle`](Self::settle) must follow.
     pub fn clear_without_events(
         self: &Arc<Self>,
         cause: &Error,
@@ -171,20 +149,22 @@ impl Pool {
         };
         state.machine.clear(clear, Instant::now());
         drop(state);
-        // A clear of one service gives up no establishment: each learns its service, and its generation, later.
+        // A clear of one service abandons no establishment: each gets its service, and so its
+        // generation, later.
         if service_id.is_none() {
             self.unwanted.notify_waiters();
         }
         self.maintenance.notify_one();
     }
 
-    /// Closes the pool for good, which ends its background work. Connections in use are closed when they come back.
+    /// Closes the pool and ends its background task. Connections in use are closed when they are
+    /// checked in.
     pub fn close(self: &Arc<Self>) {
         self.close_without_events();
         self.settle();
     }
 
-    /// Like [`close`](Self::close), without its effects: [`settle`](Self::settle) must follow.
+    /// As [`close`](Self::close), but [`settle`](Self::settle) must follow.
     pub fn close_without_events(self: &Arc<Self>) {
         if self.lock().machine.close(Instant::now()) {
             self.unwanted.notify_waiters();
@@ -192,18 +172,13 @@ impl Pool {
         }
     }
 
-    /// Counts how often the pool, or the service in it, was cleared.
+    /// The number of clears of the pool, or of the service.
     pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
         self.lock().machine.generation(service_id)
     }
 
-    /// How many connections and waiting requests there are.
-    pub fn counts(&self) -> Counts {
-        self.lock().machine.counts()
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code under the lock can leave the machine half-changed, so a poisoned lock is as good as another.
+        // No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -217,14 +192,15 @@ impl Pool {
         self.perform(state);
     }
 
-    /// Performs the actions and emits the events of the `*_without_events` functions. To be called without any lock that a
-    /// listener might need.
+    /// Performs the actions and emits the events of the `*_without_events` methods. To be called
+    /// without any lock that a listener may need.
     pub fn settle(self: &Arc<Self>) {
         self.perform(self.lock());
         self.flush_events();
     }
 
-    /// Performs the machine's actions, each after letting go of the lock and after emitting the events before it.
+    /// Performs the actions, each after the lock is released and after the preceding events are
+    /// emitted.
     fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
         if !state.machine.has_actions() {
             return;
@@ -273,11 +249,11 @@ impl Pool {
                 key,
                 connection,
             } => {
-                // If the request is gone, dropping what comes back gives the connection to the next.
+                // If the request is gone, dropping the returned value checks the connection in.
                 drop(waiter.send(Ok(PooledConnection::new(Arc::clone(self), key, connection))));
             }
             Action::Fail { waiter, why } => drop(waiter.send(Err(self.refusal(why)))),
-            // Both were dealt with under the lock.
+            // Both were handled under the lock.
             Action::Interrupt { .. } | Action::Emit(_) => {}
         }
     }
@@ -318,7 +294,7 @@ impl State {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The maintenance looks for the pool, and ends.
+        // The maintenance task finds the pool gone, and ends.
         self.maintenance.notify_one();
     }
 }

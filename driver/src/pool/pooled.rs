@@ -1,4 +1,4 @@
-//! A connection on loan.
+//! A checked out connection.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -9,24 +9,25 @@ use std::{
 };
 
 use super::Pool;
-use crate::{Result, bson::ObjectId, connection::Connection, proto::cmap::ConnectionKey};
+use crate::{Result, connection::Connection, proto::cmap::ConnectionKey};
 
-/// What a connection is in use for, beyond the command that runs on it.
+/// Why a connection is checked out (Load Balancer specification, "Connection Pooling": wait queue
+/// timeout errors state the counts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckOutReason {
-    /// One operation.
+pub(crate) enum CheckOutReason {
+    /// For one operation.
     Operation,
-    /// A cursor that holds on to it, from one batch to the next.
+    /// Pinned to a cursor.
     Cursor,
-    /// A transaction that does so, from one command to the next.
-    #[allow(
-        dead_code,
-        reason = "told by whoever pins connections to transactions, and by tests"
+    /// Pinned to a transaction.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "transactions do not pin connections yet")
     )]
     Transaction,
 }
 
-/// How many connections in use are held for a reason. The others are in use by operations.
+/// The number of pinned connections. All others are in use by operations.
 #[derive(Debug, Default)]
 pub(super) struct PinnedCounters {
     pub(super) cursors: AtomicUsize,
@@ -43,13 +44,13 @@ impl PinnedCounters {
     }
 }
 
-/// A connection in use. Dropping it gives it back; the pool closes it if a reply is outstanding, if it failed, or if it
-/// belongs to an older generation.
+/// A connection in use. Dropping it checks it in; the pool closes it if a reply is outstanding, if
+/// it failed, or if it is stale.
 #[derive(Debug)]
 pub struct PooledConnection {
     pool: Arc<Pool>,
     pub(super) key: ConnectionKey,
-    /// Always there until drop takes it.
+    /// `None` only during drop.
     pub(super) connection: Option<Box<Connection>>,
     reason: CheckOutReason,
 }
@@ -64,8 +65,8 @@ impl PooledConnection {
         }
     }
 
-    /// Says what the connection is in use for from now on. Whoever waits in vain for one is told how many are held for what.
-    pub fn set_check_out_reason(&mut self, reason: CheckOutReason) {
+    /// Sets why the connection is checked out, for the counts in wait queue timeout errors.
+    pub(crate) fn set_check_out_reason(&mut self, reason: CheckOutReason) {
         let before = std::mem::replace(&mut self.reason, reason);
         if let Some(count) = self.pool.pinned.of(before) {
             count.fetch_sub(1, Ordering::Relaxed);
@@ -75,30 +76,21 @@ impl PooledConnection {
         }
     }
 
-    /// Logs the client's user in once more, since the server wants that.
+    /// Authenticates the connection again (Authentication, "Reauthentication").
     pub async fn reauthenticate(&mut self) -> Result<()> {
         let pool = Arc::clone(&self.pool);
         Connection::reauthenticate(self, &pool.connection).await
     }
 
-    /// Its number in the pool, its generation and its service.
+    /// The id, generation and service.
     pub fn key(&self) -> ConnectionKey {
         self.key
     }
 
-    /// The driver's number of the connection: 1 for the first of its pool, then always one more.
+    /// `connectionId` (`driverConnectionId` in events): 1 for the first connection of the pool,
+    /// then ascending.
     pub fn id(&self) -> u32 {
         self.key.id
-    }
-
-    /// The generation of the pool, or of the service, when the connection was created.
-    pub fn generation(&self) -> u64 {
-        self.key.generation
-    }
-
-    /// The service behind the load balancer, if there is one.
-    pub fn service_id(&self) -> Option<ObjectId> {
-        self.key.service_id
     }
 }
 

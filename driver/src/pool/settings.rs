@@ -7,28 +7,27 @@ use crate::proto::{
     event::{EventListener, PoolEvent, PoolOptions},
 };
 
-/// The part of the client's options that pools use.
+/// The options of a pool.
 #[derive(Clone, Debug)]
 pub struct PoolSettings {
-    /// `maxPoolSize`; 0 means no limit.
+    /// `maxPoolSize`. 0: no limit.
     pub max_pool_size: u32,
     /// `minPoolSize`.
     pub min_pool_size: u32,
     /// `maxConnecting`.
     pub max_connecting: u32,
-    /// `maxIdleTimeMS`; `None` and zero mean no limit.
+    /// `maxIdleTimeMS`. `None` and zero: no limit.
     pub max_idle_time: Option<Duration>,
-    /// `waitQueueTimeoutMS`; `None` and zero mean no limit.
+    /// `waitQueueTimeoutMS`. `None` and zero: no limit.
     pub wait_queue_timeout: Option<Duration>,
-    /// How often the pool looks after its available connections and `minPoolSize`, besides when it must; `None` means that
-    /// it never does, not even then. Only tests choose it.
+    /// The interval of the background task. `None`: there is none.
     pub maintenance_interval: Option<Duration>,
-    /// Who is told of the pool's events.
+    /// The listener for pool events.
     pub listener: Option<EventListener<PoolEvent>>,
 }
 
 impl Default for PoolSettings {
-    /// As the specifications say.
+    /// The defaults of the specification.
     fn default() -> Self {
         Self {
             max_pool_size: 100,

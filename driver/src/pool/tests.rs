@@ -8,7 +8,10 @@ mod waiting;
 use std::{sync::Weak, time::Duration};
 
 use super::*;
-use crate::{proto::handshake::client_metadata, types::deadline::Deadline};
+use crate::{
+    proto::{cmap::Counts, handshake::client_metadata},
+    types::deadline::Deadline,
+};
 use server::Server;
 
 /// Hears everything a pool says, and clears the pool if told to, as the deployment does.

@@ -1,8 +1,15 @@
-//! Knows the deployment: publishes its description, keeps a monitor and a pool per server, and selects servers.
+//! The deployment of a client: publishes its description, runs a monitor and a pool per server, and
+//! selects servers ([Server Discovery and Monitoring], [Server Selection]).
 //!
-//! Readers load an immutable snapshot from an atomic pointer and never wait. Writers (monitors, failed operations) take one
-//! lock, run the machine [`sdam`](crate::proto::sdam), publish the next snapshot and wake the waiting selections. A pool is
-//! cleared under the same lock, so nobody can see a healthy description with a dead pool's connections in use.
+//! Readers load an immutable snapshot from an atomic pointer and never wait. Writers (monitors,
+//! failed operations, handshakes) take a lock, run the state machine [`sdam`](crate::proto::sdam),
+//! publish the next snapshot and wake waiting selections. Pools are cleared under the same lock, so
+//! no reader sees a healthy description with connections of a cleared pool.
+//!
+//! [Server Discovery and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
+//! [Server Selection]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
 
 mod monitor;
 mod round_trip;
@@ -39,19 +46,19 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// Begins to watch the seeds. Must be called within a tokio runtime.
+    /// Starts to monitor the seeds. Must be called within a tokio runtime.
     pub(crate) fn start(settings: TopologySettings) -> Arc<Self> {
         Arc::new(Self {
             shared: Shared::start(settings),
         })
     }
 
-    /// The runtime that does the client's background work.
+    /// The runtime of the background tasks of the client.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.shared.runtime
     }
 
-    /// A server that suits, if one is known now.
+    /// A suitable server, if one is known now.
     pub(crate) fn try_select(
         &self,
         criteria: Criteria<'_>,
@@ -60,8 +67,8 @@ impl Topology {
         self.shared.try_select(criteria, avoid)
     }
 
-    /// Waits for a server that suits, for at most `serverSelectionTimeoutMS`. Dropping the future changes nothing. `on_wait` is
-    /// called at most once, with the time that is left.
+    /// Waits for a suitable server for at most `serverSelectionTimeoutMS`. `on_wait` is called at
+    /// most once, with the remaining time. The future can be dropped at any time.
     pub(crate) async fn select(
         &self,
         criteria: Criteria<'_>,
@@ -72,7 +79,7 @@ impl Topology {
         let settings = &self.shared.settings;
         let deadline = Deadline::after(Some(settings.server_selection_timeout)).min(deadline);
         let mut on_wait = Some(on_wait);
-        // Subscribed before the first look, so that no change is missed between look and wait.
+        // Subscribed before the first selection, so that no change is missed.
         let mut changes = self.shared.changes.subscribe();
         loop {
             changes.borrow_and_update();
@@ -104,7 +111,7 @@ impl Topology {
         }
     }
 
-    /// `timeout` is zero when there is nothing to wait for.
+    /// `timeout` is zero if waiting cannot succeed.
     fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
         let description = self.description();
         let cause = description.servers.values().find_map(ServerDescription::cause);
@@ -117,56 +124,49 @@ impl Topology {
         }))
     }
 
-    /// The deployment as it is known now.
+    /// The current description.
     pub(crate) fn description(&self) -> Arc<TopologyDescription> {
         Arc::clone(&self.shared.snapshot.load().description)
     }
 
-    /// Draws the conclusions from an error on an established connection.
+    /// Handles an error of an operation on an established connection.
     pub(crate) fn handle_error(&self, server: &SelectedServer, key: ConnectionKey, error: &Error) {
         self.shared.handle_error(server.address(), key, error);
     }
 
-    /// Whether the server is known to be on its own.
+    /// Whether the server is a standalone.
     pub(crate) fn is_standalone(&self, server: &SelectedServer) -> bool {
         let snapshot = self.shared.snapshot.load();
         let server = snapshot.description.servers.get(server.address());
         server.is_some_and(|server| server.server_type() == ServerType::Standalone)
     }
 
-    /// How long servers keep unused sessions; `None` while none is known, or when one has no sessions.
+    /// `logicalSessionTimeoutMinutes` of the deployment. `None`: no data-bearing server is known,
+    /// or one does not support sessions.
     pub(crate) fn session_timeout(&self) -> Option<Duration> {
         let snapshot = self.shared.snapshot.load();
         if snapshot.description.kind == TopologyType::LoadBalanced {
-            // Nobody knows what the servers behind it do; they always have sessions.
+            // Behind a load balancer sessions are always supported (Load Balancer specification,
+            // "Session Support").
             return Some(Duration::MAX);
         }
         snapshot.description.session_timeout
     }
 
-    /// The hosts that the deployment consists of now.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    /// The hosts of the deployment.
+    #[cfg(feature = "internals")]
     pub(crate) fn hosts(&self) -> Vec<ServerAddress> {
         self.shared.snapshot.load().servers.keys().cloned().collect()
     }
 
-    /// The deployment in words.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    /// The description as text, as errors show it.
+    #[cfg(feature = "internals")]
     pub(crate) fn describe(&self) -> String {
         self.shared.snapshot.load().description.to_string()
     }
 
-    /// Tells that something of the deployment changed.
-    #[cfg_attr(
-        not(feature = "internals"),
-        expect(dead_code, reason = "for tests, through `internals`")
-    )]
+    /// Notified when the description changes.
+    #[cfg(feature = "internals")]
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<()> {
         self.shared.changes.subscribe()
     }

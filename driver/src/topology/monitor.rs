@@ -1,4 +1,4 @@
-//! Checks one server as the machine [`monitoring`](crate::proto::monitoring) says.
+//! Runs the checks of one server ([`monitoring`](crate::proto::monitoring)).
 
 use std::{
     future::pending,
@@ -23,7 +23,7 @@ use crate::{
     types::{cancellation::run_until_cancelled, deadline::Deadline},
 };
 
-/// A monitor holds the deployment weakly, so that it ends when the client is gone.
+/// The monitor of one server. It holds the deployment weakly, so that it ends with the client.
 pub(super) struct Monitor {
     address: ServerAddress,
     topology: Weak<Shared>,
@@ -120,7 +120,7 @@ impl Monitor {
         true
     }
 
-    /// Tells that a check begins, before a socket is opened for it.
+    /// Emits `ServerHeartbeatStarted`, before a connection is opened for the check.
     fn announce(&mut self, check: Check) {
         if self.connection.is_none() {
             self.connection_id = self.connection_id.wrapping_add(1);
@@ -226,10 +226,10 @@ impl Monitor {
     }
 }
 
-/// Ends with the next cancellation.
+/// Completes with the next cancellation.
 async fn next(cancellations: &mut Receiver<()>) {
     if cancellations.changed().await.is_err() {
-        // Whoever could cancel is gone, and ends this task.
+        // The sender is dropped with the server handle, which also aborts this task.
         pending::<()>().await;
     }
 }

@@ -1,4 +1,4 @@
-//! One server: its pool, its monitor, and how many operations run on it.
+//! The handle of one server: pool, monitor, and the number of operations in progress.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Server {
     pub(super) address: ServerAddress,
     pub(super) pool: Arc<Pool>,
-    /// What the monitor listens to and tells.
+    /// The connection between the monitor and this handle.
     pub(super) watch: Arc<Watch>,
     /// None for a load balancer, which is not checked.
     monitor: Option<AbortHandle>,
@@ -46,12 +46,13 @@ impl Server {
         })
     }
 
-    /// Operations running now, which is what the choice between two servers goes by.
+    /// The number of operations in progress (`operationCount` of the Server Selection
+    /// specification).
     pub(super) fn running(&self) -> usize {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// Ends the monitor and closes the pool. The events are told later.
+    /// Stops the monitor and closes the pool. The events are emitted by `Pool::settle`.
     pub(super) fn close(&self) {
         self.watch.close();
         self.stop_monitor();
@@ -71,7 +72,7 @@ impl Drop for Server {
     }
 }
 
-/// A server chosen for an operation, which counts as running while this value lives.
+/// A selected server. The operation counts as in progress while the value lives.
 #[derive(Debug)]
 pub(crate) struct SelectedServer {
     server: Arc<Server>,
@@ -91,7 +92,7 @@ impl SelectedServer {
         &self.server.address
     }
 
-    /// Whether the deployment is used as this one server, whatever it is (topology type Single).
+    /// Whether the topology type is Single.
     pub(crate) fn is_direct(&self) -> bool {
         self.topology == TopologyType::Single
     }
@@ -111,17 +112,17 @@ impl SelectedServer {
         }
     }
 
-    /// Whether it is one of the routers of a sharded cluster, which are all alike.
+    /// Whether the server is a mongos of a sharded cluster.
     pub(crate) fn is_router(&self) -> bool {
         self.topology == TopologyType::Sharded
     }
 
-    /// An idle connection, without waiting.
+    /// Checks out an available connection without waiting.
     pub(crate) fn try_check_out(&self, now: Instant) -> Option<PooledConnection> {
         self.server.pool.try_check_out(now)
     }
 
-    /// A connection, waiting in the pool's queue.
+    /// Checks out a connection; waits in the WaitQueue if needed.
     pub(crate) async fn check_out(&self, deadline: Deadline) -> Result<PooledConnection> {
         self.server.pool.check_out(deadline).await
     }

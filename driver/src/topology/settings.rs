@@ -1,4 +1,4 @@
-//! What discovery and selection need of the client's options.
+//! The options of discovery, monitoring and server selection.
 
 use std::time::Duration;
 
@@ -18,21 +18,21 @@ use crate::{
 /// The part of the options that this layer uses.
 #[derive(Clone, Debug)]
 pub(crate) struct TopologySettings {
-    /// The servers to begin with.
+    /// The seed list.
     pub(crate) seeds: Vec<ServerAddress>,
-    /// Use the one seed, whatever it is.
+    /// `directConnection=true`.
     pub(crate) direct: bool,
     pub(crate) replica_set: Option<String>,
     pub(crate) server_selection_timeout: Duration,
     pub(crate) local_threshold: Duration,
     pub(crate) heartbeat_frequency: Duration,
-    /// Whether servers that can tell of changes by themselves are let do so.
+    /// Whether monitors use the streaming protocol (`serverMonitoringMode`).
     pub(crate) streaming: bool,
     pub(crate) connection: ConnectionSettings,
     pub(crate) pool: PoolSettings,
-    /// Who is told what discovery learns.
+    /// The listener for discovery and monitoring events.
     pub(crate) listener: Option<EventListener<SdamEvent>>,
-    /// Where the seeds come from SRV records that may change.
+    /// SRV polling, if the seeds come from SRV records.
     pub(crate) srv: Option<SrvPollerSettings>,
 }
 
@@ -46,7 +46,7 @@ impl TopologySettings {
         TopologyDescription::initial(self.seeds.iter().cloned(), self.direct, self.replica_set.clone())
     }
 
-    /// What monitors go by.
+    /// The options of the monitors.
     pub(super) fn monitor(&self) -> MonitorSettings {
         MonitorSettings {
             streaming: self.streaming,
@@ -55,7 +55,7 @@ impl TopologySettings {
         }
     }
 
-    /// Refuses criteria that no server of the deployment can ever meet.
+    /// Rejects criteria that no server can ever match.
     pub(super) fn validate(&self, topology: &TopologyDescription, criteria: Criteria<'_>) -> Result<()> {
         validate(topology, criteria, self.heartbeat_frequency).map_err(Error::invalid_argument)
     }

@@ -1,4 +1,4 @@
-//! The deployment's state, shared by handles, monitors and pools.
+//! The state of the deployment, shared by handles, monitors and pools.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error, ServerAddress,
     bson::ObjectId,
-    pool::{EventQueue, Pool, PoolListener},
+    pool::{Pool, PoolListener},
     proto::{
         cmap::ConnectionKey,
         description::{HelloReply, ServerDescription, TopologyDescription, TopologyType},
@@ -33,6 +33,7 @@ use crate::{
         server_selection::Criteria,
         srv::SrvPolling,
     },
+    telemetry::EventQueue,
 };
 
 /// See the module of [`Topology`](super::Topology).
@@ -41,20 +42,20 @@ pub(super) struct Shared {
     pub(super) settings: TopologySettings,
     pub(super) runtime: Handle,
     pub(super) snapshot: ArcSwap<Snapshot>,
-    /// Tells waiting selections that there is a new snapshot.
+    /// Notifies waiting selections of a new snapshot.
     pub(super) changes: watch::Sender<()>,
-    /// Held while a snapshot is replaced: one outcome is processed at a time.
+    /// Held while a snapshot is replaced: changes are processed one at a time.
     update: Mutex<()>,
     closed: AtomicBool,
     random: AtomicU64,
     srv_poller: OnceLock<AbortHandle>,
     own: Weak<Self>,
-    /// Names this view of the deployment in its events.
+    /// `topologyId` in events.
     pub(super) id: ObjectId,
     events: Option<Arc<EventQueue<SdamEvent>>>,
 }
 
-/// A change under way: proof of the lock, and the pools that are to be settled after it.
+/// A change in progress: the lock, and the pools to be settled after its release.
 struct Change<'a> {
     _guard: MutexGuard<'a, ()>,
     pools: Vec<Arc<Pool>>,
@@ -96,8 +97,8 @@ impl Shared {
         self.update.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the work under the lock. Afterwards the listeners are called and the pools perform what the work asked of them:
-    /// both may run code of the application, which may drop the client.
+    /// Runs `work` under the lock. After its release the events are emitted and the pools perform
+    /// their actions: both may run code of the application, which may drop the client.
     fn change(&self, work: impl FnOnce(&mut Change<'_>)) {
         let mut change = Change {
             _guard: self.lock(),
@@ -140,7 +141,7 @@ impl Shared {
         snapshot.search(criteria, avoid, limits, self.next_random())
     }
 
-    /// splitmix64: cheap, and good enough to spread load.
+    /// splitmix64: fast, and sufficient for load balancing.
     fn next_random(&self) -> u64 {
         let mut z = self.random.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -148,7 +149,8 @@ impl Shared {
         z ^ (z >> 31)
     }
 
-    /// Whether the one server that the criteria allow is no part of the deployment any more, so that waiting is in vain.
+    /// Whether the server that the criteria name has left the deployment, so that no wait can find
+    /// it.
     pub(super) fn has_left(&self, criteria: Criteria<'_>) -> bool {
         let Criteria::Address(address) = criteria else {
             return false;
@@ -156,7 +158,7 @@ impl Shared {
         !self.snapshot.load().servers.contains_key(address)
     }
 
-    /// Wakes all monitors.
+    /// Requests an immediate check of all servers.
     pub(super) fn request_checks(&self) {
         for server in self.snapshot.load().servers.values() {
             server.watch.request_check();
@@ -172,7 +174,7 @@ impl Shared {
     }
 
     pub(super) fn handle_error(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
-        // Most errors say nothing about the server, so look before locking.
+        // Most errors change nothing, so this is checked before the lock is taken.
         if sdam::concerns_server(error) {
             self.handle_application_error(address, key, Phase::AfterHandshakeCompletes, error);
         }
@@ -202,7 +204,7 @@ impl Shared {
         });
     }
 
-    /// Runs the machine with an outcome, and publishes what follows.
+    /// Applies the result of a check, and publishes the new description.
     fn apply(&self, change: &mut Change<'_>, outcome: ServerDescription) {
         let previous = Arc::clone(&self.snapshot.load().description);
         let mut next = (*previous).clone();
@@ -210,7 +212,8 @@ impl Shared {
         let address = outcome.address.clone();
         let check_now = sdam::apply(&mut next, outcome);
         let next = Arc::new(next);
-        // A server that can serve operations may have connections. Its pool opens before anybody can select it.
+        // The pool becomes ready before the server can be selected (CMAP, "Marking a Connection
+        // Pool as Ready").
         let direct = next.kind == TopologyType::Single;
         let usable = next
             .servers
@@ -265,18 +268,19 @@ impl Shared {
         }
     }
 
-    /// Whether SRV records may still change which servers there are.
+    /// Whether the SRV records are polled: only for topology types Unknown and Sharded.
     pub(super) fn is_srv_polled(&self) -> bool {
         !self.is_closed() && SrvPolling::applies_to(self.snapshot.load().description.kind)
     }
 
-    /// Lets `choose` say, from the present hosts and a random number, which hosts there are from now on; `None` leaves them.
+    /// Replaces the hosts. `choose` gets the current hosts and a random number; `None` keeps the
+    /// hosts.
     pub(super) fn update_hosts(
         &self,
         choose: impl FnOnce(&BTreeSet<ServerAddress>, u64) -> Option<BTreeSet<ServerAddress>>,
     ) {
         self.change(|change| {
-            // The kind may have changed while DNS was asked.
+            // The topology type may have changed during the lookup.
             if !self.is_srv_polled() {
                 return;
             }
@@ -295,8 +299,9 @@ impl Shared {
         });
     }
 
-    /// Closes the handles of servers that left, gives every new one a handle, and publishes both. The events are made after
-    /// those that end the checks of the old and before those that begin the checks of the new.
+    /// Closes the handles of removed servers, opens handles of new servers, and publishes the
+    /// snapshot. The events of the change come after those that end the checks of removed servers,
+    /// and before those of the checks of new servers.
     fn publish(
         &self,
         change: &mut Change<'_>,
@@ -355,7 +360,7 @@ impl Shared {
         Some(Server::new(address.clone(), pool, watch, monitor))
     }
 
-    /// Ends everything. What is selected or checked out already can be used to its end.
+    /// Closes the deployment. Selected servers and checked out connections stay usable.
     pub(super) fn close(&self) {
         self.change(|change| {
             if self.closed.swap(true, Ordering::AcqRel) {
@@ -380,8 +385,8 @@ impl PoolListener for Shared {
         self.handle_application_error(address, key, Phase::BeforeHandshakeCompletes, error);
     }
 
-    /// What a server says to an operation's connection is as good as what it says to the monitor, if one can see whether
-    /// it is newer.
+    /// The hello reply of a pooled connection updates the description as that of a monitor does, if
+    /// its `topologyVersion` shows that it is newer.
     fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
         if hello.topology_version.is_none() || self.settings.connection.load_balanced {
             return;

@@ -1,4 +1,4 @@
-//! The published state: an immutable description with the servers' handles.
+//! The published state: the description, with the handles of the servers.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -16,7 +16,8 @@ use crate::{
 pub(super) struct Snapshot {
     pub(super) description: Arc<TopologyDescription>,
     pub(super) servers: BTreeMap<ServerAddress, Arc<Server>>,
-    /// The one server that serves whatever needs the primary: precomputed, since most operations do.
+    /// The one server for operations that need the primary. Computed once, since most operations
+    /// do.
     primary: Option<Arc<Server>>,
 }
 
@@ -40,7 +41,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether one server serves everything.
+    /// Whether the deployment is one server.
     fn has_one_server(&self) -> bool {
         matches!(
             self.description.kind,
@@ -48,11 +49,11 @@ impl Snapshot {
         )
     }
 
-    /// The only server for this operation, when that needs no search. Nothing is allocated.
+    /// The server for the criteria, if it is the only candidate. Does not allocate.
     pub(super) fn only_choice(&self, criteria: Criteria<'_>) -> Option<SelectedServer> {
         let fits = match criteria {
             Criteria::Address(_) => false,
-            // A preference that asks for more must be checked first.
+            // Tags and staleness need the full search.
             Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)
                 if !preference.is_mode_alone() =>
             {
@@ -64,7 +65,8 @@ impl Snapshot {
         Some(SelectedServer::new(primary, self.description.kind))
     }
 
-    /// The specification's whole search.
+    /// The search of the specification (Server Selection, "Multi-threaded or asynchronous server
+    /// selection").
     pub(super) fn search(
         &self,
         criteria: Criteria<'_>,
@@ -86,7 +88,7 @@ impl Snapshot {
     }
 }
 
-/// The times that a search goes by.
+/// The options of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) heartbeat_frequency: Duration,

@@ -1,5 +1,7 @@
-//! Asks for the SRV records again and again, and lets hosts join and leave (Polling SRV Records for mongos Discovery
-//! specification).
+//! Polls the SRV records and updates the hosts ([Polling SRV Records for mongos Discovery]).
+//!
+//! [Polling SRV Records for mongos Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
 
 use std::{
     sync::{Arc, Weak},
@@ -11,28 +13,26 @@ use tokio::task::AbortHandle;
 use super::shared::Shared;
 use crate::{
     connection::DnsLookup,
-    proto::{
-        event::{EventListener, SrvPollingProblem},
-        srv::{SrvPolling, SrvRecord},
-    },
+    proto::srv::{SrvError, SrvPolling, SrvRecord},
+    telemetry::SrvPollingLog,
     types::deadline::Deadline,
 };
 
-/// What the poller works with.
+/// The options of the poller.
 #[derive(Clone, Debug)]
 pub(crate) struct SrvPollerSettings {
-    /// The machine, after the first answer.
+    /// The state machine, after the first lookup.
     pub(crate) polling: SrvPolling,
-    /// Asks.
+    /// Performs the lookups.
     pub(crate) dns: Arc<dyn DnsLookup>,
-    /// Limits one lookup; zero means no limit.
+    /// The time limit of one lookup. Zero: no limit.
     pub(crate) lookup_timeout: Duration,
-    /// Is told what is wrong with answers; no operation is.
-    pub(crate) listener: Option<EventListener<SrvPollingProblem>>,
+    /// Problems are logged. They fail no operation.
+    pub(crate) log: SrvPollingLog,
 }
 
-/// Starts the poller on the runtime of the deployment. It holds the deployment weakly, and ends when that becomes one whose
-/// members name each other.
+/// Starts the poller on the runtime of the deployment. It holds the deployment weakly, and ends
+/// once the topology type is neither Unknown nor Sharded.
 pub(super) fn start(topology: &Arc<Shared>, settings: SrvPollerSettings) -> AbortHandle {
     let own = Arc::downgrade(topology);
     topology.runtime.spawn(run(own, settings)).abort_handle()
@@ -59,31 +59,19 @@ async fn run(topology: Weak<Shared>, mut settings: SrvPollerSettings) {
             problems = scan.problems;
             scan.hosts
         });
-        // Told after the lock is released.
+        // The lock is released: a subscriber may use the client.
         for problem in problems {
-            report(&settings, &topology, &query, problem);
+            settings.log.report(topology.id, &query, &problem.to_string());
         }
     }
 }
 
-fn report(settings: &SrvPollerSettings, topology: &Shared, record: &str, problem: String) {
-    if let Some(listener) = settings
-        .listener
-        .as_ref()
-        .filter(|listener| listener.is_interested())
-    {
-        listener.emit(&SrvPollingProblem {
-            topology_id: topology.id,
-            record: record.to_owned(),
-            problem,
-        });
-    }
-}
-
-async fn ask(settings: &SrvPollerSettings, query: &str) -> Result<Vec<SrvRecord>, String> {
+async fn ask(settings: &SrvPollerSettings, query: &str) -> Result<Vec<SrvRecord>, SrvError> {
     let deadline = Deadline::after(Some(settings.lookup_timeout));
     match deadline.run(settings.dns.srv(query)).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer for {query} in time")),
+        Ok(answer) => answer.map_err(|error| SrvError::Lookup(error.to_string())),
+        Err(_) => Err(SrvError::NoAnswer {
+            query: query.to_owned(),
+        }),
     }
 }

@@ -1,4 +1,5 @@
-//! What a monitor and the rest of the deployment have to do with each other: requests, cancellations, heartbeat events.
+//! The connection between a monitor and the deployment: requested checks, cancellations, heartbeat
+//! events.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,21 +11,22 @@ use tokio::sync::{Notify, watch};
 use crate::{
     Error, ErrorKind, ServerAddress,
     bson::{ObjectId, RawDocumentBuf},
-    pool::EventQueue,
     proto::event::SdamEvent,
+    telemetry::EventQueue,
 };
 
-/// Shared by a server's monitor and its handle.
+/// Shared by the monitor of a server and its handle.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Wakes the monitor for an immediate check.
     request: Notify,
-    /// Ends a check under way, or the next one if it comes between two.
+    /// Cancels the running check, or the next one.
     cancellation: watch::Sender<()>,
     heartbeats: Option<Heartbeats>,
 }
 
-/// Tells of checks. Each that was begun is ended exactly once: by the monitor, or by whoever closes the server.
+/// Emits heartbeat events. Each started check has exactly one end: by the monitor, or when the
+/// server is closed.
 #[derive(Debug)]
 struct Heartbeats {
     events: Arc<EventQueue<SdamEvent>>,
@@ -54,7 +56,7 @@ pub(super) struct MonitorConnection {
 }
 
 impl Watch {
-    /// For a server whose checks nobody listens to, unless there are `events`.
+    /// Without `events`, no heartbeat events are emitted.
     pub(super) fn new(
         address: &ServerAddress,
         topology_id: ObjectId,
@@ -72,34 +74,34 @@ impl Watch {
         })
     }
 
-    /// Somebody needs to know the server's state soon.
+    /// Requests an immediate check.
     pub(super) fn request_check(&self) {
         self.request.notify_one();
     }
 
-    /// The monitor's connection is as bad as that of an operation.
+    /// Cancels the check in progress (SDAM, "Network error when reading or writing").
     pub(super) fn cancel_check(&self) {
         self.cancellation.send_replace(());
     }
 
-    /// Ends when a check is requested, or was since the last time.
+    /// Completes when a check is requested, or was since the last call.
     pub(super) async fn requested(&self) {
         self.request.notified().await;
     }
 
-    /// Forgets a request: the check that just ended answers it.
+    /// Removes a request: the check that just ended satisfies it.
     pub(super) fn forget_request(&self) {
         let mut request = std::pin::pin!(self.request.notified());
-        // Takes the request, if there is one, without waiting.
+        // Consumes a stored request without waiting.
         request.as_mut().enable();
     }
 
-    /// Where cancellations are seen.
+    /// A receiver of cancellations.
     pub(super) fn cancellations(&self) -> watch::Receiver<()> {
         self.cancellation.subscribe()
     }
 
-    /// A check begins.
+    /// Emits `ServerHeartbeatStarted`.
     pub(super) fn started(&self, awaited: bool, connection: MonitorConnection) {
         let Some(heartbeats) = &self.heartbeats else {
             return;
@@ -124,7 +126,7 @@ impl Watch {
         heartbeats.events.flush();
     }
 
-    /// The server answered.
+    /// Emits `ServerHeartbeatSucceeded`.
     pub(super) fn succeeded(&self, duration: Duration, server_id: Option<i64>, reply: &[u8]) {
         let Some(heartbeats) = &self.heartbeats else {
             return;
@@ -146,7 +148,7 @@ impl Watch {
         heartbeats.events.flush();
     }
 
-    /// The check failed, or was cancelled.
+    /// Emits `ServerHeartbeatFailed`.
     pub(super) fn failed(&self, error: &Error) {
         if let Some(heartbeats) = &self.heartbeats {
             heartbeats.fail(&mut heartbeats.lock(), error);
@@ -154,7 +156,7 @@ impl Watch {
         }
     }
 
-    /// There will be no more checks. The event is told later.
+    /// Ends a started check. The event is emitted when the queue is flushed.
     pub(super) fn close(&self) {
         if let Some(heartbeats) = &self.heartbeats {
             let mut state = heartbeats.lock();

@@ -45,6 +45,36 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
+/// What is wrong with the text of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressProblem {
+    Empty,
+    UnclosedBracket,
+    NotIpv6,
+    AfterBracket,
+    Colons,
+    EmptyHost,
+    Slash,
+    PortRange,
+    PortNumber,
+}
+
+impl fmt::Display for AddressProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::UnclosedBracket => f.write_str("'[' without ']'"),
+            Self::NotIpv6 => f.write_str("the part in brackets is not an IPv6 address"),
+            Self::AfterBracket => f.write_str("only a port may follow ']'"),
+            Self::Colons => f.write_str("it has more than one ':'; put an IPv6 address in brackets"),
+            Self::EmptyHost => f.write_str("the host is empty"),
+            Self::Slash => f.write_str("a host cannot contain '/'; percent-encode the path of a Unix socket"),
+            Self::PortRange => f.write_str("the port must be between 1 and 65535"),
+            Self::PortNumber => f.write_str("the port must be a number between 1 and 65535"),
+        }
+    }
+}
+
 impl ServerAddress {
     /// A TCP address; the host is lower-cased.
     #[must_use]
@@ -79,50 +109,49 @@ impl ServerAddress {
     }
 
     /// As [`parse`](Self::parse). The error does not quote the text, which may hold a password.
-    pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
-        let fail = |why| Err(why);
+    pub(crate) fn read(text: &str) -> Result<Self, AddressProblem> {
         if text.is_empty() {
-            return fail("it is empty");
+            return Err(AddressProblem::Empty);
         }
         if text.contains('/') && text.ends_with(".sock") {
             return Ok(Self::Unix { path: text.into() });
         }
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
             let Some((host, after)) = rest.split_once(']') else {
-                return fail("'[' without ']'");
+                return Err(AddressProblem::UnclosedBracket);
             };
             if host.parse::<std::net::Ipv6Addr>().is_err() && !host.contains('%') {
-                return fail("the part in brackets is no IPv6 address");
+                return Err(AddressProblem::NotIpv6);
             }
             match after.strip_prefix(':') {
                 Some(port) => (host, Some(port)),
                 None if after.is_empty() => (host, None),
-                None => return fail("only a port may follow ']'"),
+                None => return Err(AddressProblem::AfterBracket),
             }
         } else {
             match text.split_once(':') {
                 Some((_, port)) if port.contains(':') => {
-                    return fail("it has more than one ':'; put an IPv6 address in brackets");
+                    return Err(AddressProblem::Colons);
                 }
                 Some((host, port)) => (host, Some(port)),
                 None => (text, None),
             }
         };
         if host.is_empty() {
-            return fail("the host is empty");
+            return Err(AddressProblem::EmptyHost);
         }
         if host.contains('/') {
-            return fail("a host cannot contain '/'; percent-encode the path of a Unix socket");
+            return Err(AddressProblem::Slash);
         }
         let port = match port {
             None => DEFAULT_PORT,
             Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
                 match digits.parse::<u16>() {
                     Ok(port) if port > 0 => port,
-                    _ => return fail("the port must be between 1 and 65535"),
+                    _ => return Err(AddressProblem::PortRange),
                 }
             }
-            Some(_) => return fail("the port must be a number between 1 and 65535"),
+            Some(_) => return Err(AddressProblem::PortNumber),
         };
         Ok(Self::tcp(host, port))
     }

@@ -1,4 +1,4 @@
-//! Two futures, of which the first to end wins.
+//! Cancellation of a future by another one.
 
 use std::{
     future::{Future, poll_fn},
@@ -6,8 +6,9 @@ use std::{
     task::Poll,
 };
 
-/// Runs `work` unless `stop` comes first.
-pub async fn run_until_cancelled<T>(
+/// Runs `work` until it completes, or until `stop` does: then returns `None`. `stop` is polled
+/// first.
+pub(crate) async fn run_until_cancelled<T>(
     stop: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Option<T> {

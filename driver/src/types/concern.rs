@@ -1,6 +1,6 @@
 //! Read and write concern, as the Read and Write Concern specification defines them.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// How settled the data must be that a read returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +106,24 @@ pub enum Acknowledgment {
     Custom(String),
 }
 
+/// Why a write concern cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InvalidWriteConcern {
+    JournaledUnacknowledged,
+    TimeoutTooLarge,
+}
+
+impl fmt::Display for InvalidWriteConcern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::JournaledUnacknowledged => {
+                f.write_str("write concern w: 0 cannot be combined with journal: true")
+            }
+            Self::TimeoutTooLarge => f.write_str("wTimeoutMS is too large"),
+        }
+    }
+}
+
 impl WriteConcern {
     /// `w: <nodes>`.
     #[must_use]
@@ -135,16 +153,16 @@ impl WriteConcern {
         *self == Self::default()
     }
 
-    /// `w: 0` together with `j: true` contradicts itself.
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    /// Rejects `w: 0` with `j: true`.
+    pub(crate) fn validate(&self) -> Result<(), InvalidWriteConcern> {
         if self.w == Some(Acknowledgment::Nodes(0)) && self.journal == Some(true) {
-            return Err("write concern w: 0 cannot be combined with journal: true".into());
+            return Err(InvalidWriteConcern::JournaledUnacknowledged);
         }
         if self
             .w_timeout
             .is_some_and(|t| i64::try_from(t.as_millis()).is_err())
         {
-            return Err("wTimeoutMS is too large".into());
+            return Err(InvalidWriteConcern::TimeoutTooLarge);
         }
         Ok(())
     }

@@ -1,6 +1,11 @@
-//! What a library that wraps the driver tells servers about itself (MongoDB Handshake specification).
+//! The name of a library that wraps the driver, for the handshake ([MongoDB Handshake]).
+//!
+//! [MongoDB Handshake]:
+//! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
 
-/// Between the parts that several libraries gave.
+use std::fmt;
+
+/// Separates the names of several libraries (MongoDB Handshake, "Wrapping Libraries").
 pub(crate) const DELIMITER: char = '|';
 
 /// Who wraps the driver. Servers show it in their logs beside the driver's own name.
@@ -56,15 +61,29 @@ impl DriverInfo {
         .map(|part| part.filter(|part| !part.is_empty()))
     }
 
-    /// Refuses parts that could not be told apart again.
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    /// Rejects parts that contain the delimiter of the handshake.
+    pub(crate) fn validate(&self) -> Result<(), InvalidDriverInfo> {
         for (part, name) in self.parts().into_iter().zip(["name", "version", "platform"]) {
             if part.is_some_and(|part| part.contains([DELIMITER, '\0'])) {
-                return Err(format!(
-                    "the {name} of the driver info holds '{DELIMITER}' or a NUL, which it cannot"
-                ));
+                return Err(InvalidDriverInfo { part: name });
             }
         }
         Ok(())
+    }
+}
+
+/// A part of [`DriverInfo`] contains a character that separates parts in the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InvalidDriverInfo {
+    part: &'static str,
+}
+
+impl fmt::Display for InvalidDriverInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = self.part;
+        write!(
+            f,
+            "the {part} of the driver info must not contain '{DELIMITER}' or a NUL"
+        )
     }
 }

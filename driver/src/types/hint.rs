@@ -1,6 +1,6 @@
 //! The index an operation must use.
 
-use crate::bson::{Bson, Document};
+use crate::bson::Document;
 
 /// An index, by name or by its keys.
 ///
@@ -34,14 +34,5 @@ impl From<String> for Hint {
 impl From<Document> for Hint {
     fn from(keys: Document) -> Self {
         Self::Keys(keys)
-    }
-}
-
-impl Hint {
-    pub(crate) fn to_bson(&self) -> Bson {
-        match self {
-            Self::Name(name) => Bson::String(name.clone()),
-            Self::Keys(keys) => Bson::Document(keys.clone()),
-        }
     }
 }

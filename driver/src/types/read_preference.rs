@@ -1,6 +1,6 @@
 //! Which member of a replica set may answer a read (Server Selection specification).
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// A set of `name: value` tags that a member must all carry; the empty set matches every member.
 pub type TagSet = BTreeMap<String, String>;
@@ -102,23 +102,43 @@ impl ReadPreference {
         self.mode == ReadPreferenceMode::Primary
     }
 
-    /// Neither tags nor staleness.
+    /// Whether there are neither tag sets nor `maxStalenessSeconds`.
     pub(crate) fn is_mode_alone(&self) -> bool {
         self.tag_sets.is_empty() && self.max_staleness.is_none()
     }
 
-    /// Mode primary goes with neither tags nor staleness.
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    /// Rejects tag sets and `maxStalenessSeconds` with mode primary.
+    pub(crate) fn validate(&self) -> Result<(), InvalidReadPreference> {
         if !self.is_primary() {
             return Ok(());
         }
         if self.tag_sets.iter().any(|set| !set.is_empty()) {
-            return Err("read preference primary cannot have tag sets".into());
+            return Err(InvalidReadPreference::PrimaryWithTags);
         }
         if self.max_staleness.is_some() {
-            return Err("read preference primary cannot have maxStalenessSeconds".into());
+            return Err(InvalidReadPreference::PrimaryWithMaxStaleness);
         }
         Ok(())
+    }
+}
+
+/// Why a read preference cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidReadPreference {
+    /// Tag sets with mode primary.
+    PrimaryWithTags,
+    /// `maxStalenessSeconds` with mode primary.
+    PrimaryWithMaxStaleness,
+}
+
+impl fmt::Display for InvalidReadPreference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PrimaryWithTags => f.write_str("read preference primary cannot have tag sets"),
+            Self::PrimaryWithMaxStaleness => {
+                f.write_str("read preference primary cannot have maxStalenessSeconds")
+            }
+        }
     }
 }
 

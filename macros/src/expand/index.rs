@@ -24,7 +24,7 @@ pub(super) fn declaration(index: &Index) -> TokenStream {
     }
     let texts = [
         (&index.name, quote!(name)),
-        (&index.was, quote!(was)),
+        (&index.was, quote!(renamed_from)),
         (&index.language, quote!(default_language)),
         (&index.language_override, quote!(language_override)),
     ];

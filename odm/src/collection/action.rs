@@ -1,60 +1,66 @@
-//! What the actions share: setters that are passed on to the driver's action, and `IntoFuture`.
+//! What the actions share: setters of the driver's options, and `IntoFuture`.
 
-/// Setters with the names and meanings that the driver's action has: `name: into Type` takes what converts into the
-/// type, `name: Type` the type itself, so that number literals can be given.
-macro_rules! forward {
-    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
-        forward!(@one $(#[$doc])* $name: $($type)+);
-    )* };
-    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
+/// Setters for the options of a driver's action, from the list that the driver declares them in: `driver::__find_options! {
+/// forward_options { options: FindOptions } }`. Options with the mark `driver` have no setter here, those with the mark `cursor`
+/// none with `without cursor`.
+///
+/// The field `options` holds the options, or the field `action` holds the driver's action in a `Result`.
+macro_rules! forward_options {
+    ({ $field:ident: $Options:path $(, without $without:ident)? }
+        $(
+            $(#[$doc:meta])*
+            $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+        )*
+    ) => {
+        forward_options! { @setter $field
+            /// Sets all options at once, in place of those that were set before.
+            with_options: plain $Options
+        }
+        forward_options! { @filter $field [$($without)?]
+            $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? })*
+        }
+    };
+    (@filter $field:ident $without:tt) => {};
+    (@filter $field:ident $without:tt [driver] $entry:tt $($rest:tt)*) => {
+        forward_options! { @filter $field $without $($rest)* }
+    };
+    (@filter $field:ident $without:tt [driver statement] $entry:tt $($rest:tt)*) => {
+        forward_options! { @filter $field $without $($rest)* }
+    };
+    (@filter $field:ident $without:tt [cursor driver] $entry:tt $($rest:tt)*) => {
+        forward_options! { @filter $field $without $($rest)* }
+    };
+    (@filter $field:ident [cursor] [cursor] $entry:tt $($rest:tt)*) => {
+        forward_options! { @filter $field [cursor] $($rest)* }
+    };
+    (@filter $field:ident $without:tt $marks:tt { $($entry:tt)* } $($rest:tt)*) => {
+        forward_options! { @setter $field $($entry)* }
+        forward_options! { @filter $field $without $($rest)* }
+    };
+    (@setter options $(#[$doc:meta])* with_options: plain $Options:path) => {
         $(#[$doc])*
-        pub fn $name(mut self, value: impl Into<$type>) -> Self {
+        pub fn with_options(mut self, options: $Options) -> Self {
+            self.options = options;
+            self
+        }
+    };
+    (@setter options $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
+            self.options = self.options.$name(value);
+            self
+        }
+    };
+    (@setter action $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
             self.action = self.action.map(|action| action.$name(value));
             self
         }
     };
-    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: $type) -> Self {
-            self.action = self.action.map(|action| action.$name(value));
-            self
-        }
-    };
 }
-pub(super) use forward;
-
-/// Setters of options that the action keeps itself until it is sent: `name: [into Type]` takes what converts into the type,
-/// `name: [Type]` the type itself.
-macro_rules! options {
-    ($($(#[$doc:meta])* $name:ident: [$($type:tt)+];)*) => { $(
-        options!(@one $(#[$doc])* $name: $($type)+);
-    )* };
-    (@one $(#[$doc:meta])* $name:ident: into $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: impl Into<$type>) -> Self {
-            self.$name = Some(value.into());
-            self
-        }
-    };
-    (@one $(#[$doc:meta])* $name:ident: $type:ty) => {
-        $(#[$doc])*
-        pub fn $name(mut self, value: $type) -> Self {
-            self.$name = Some(value);
-            self
-        }
-    };
-}
-pub(super) use options;
-
-/// Passes those options on to the driver's action that are set.
-macro_rules! pass_on {
-    ($from:ident => $action:ident: $($name:ident)*) => { $(
-        if let Some(value) = $from.$name {
-            $action = $action.$name(value);
-        }
-    )* };
-}
-pub(super) use pass_on;
+pub(super) use forward_options;
 
 /// `IntoFuture` of an action that has `async fn run(self)`, or a function like it, which hands over to the driver's future at
 /// once: that one is in a box of its own, and need not carry the action along. The future is boxed, which keeps the futures of

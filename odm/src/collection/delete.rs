@@ -1,11 +1,10 @@
 //! `delete_one`, `delete_by_id` and `delete_many`.
 
-use crate::bson::{Bson, Document};
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward};
+use crate::collection::action::{awaitable, forward_options};
 use crate::collection::write::checked;
 use crate::driver::action;
-use crate::driver::options::{Collation, Hint};
+use crate::driver::options::DeleteOptions;
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
@@ -30,20 +29,7 @@ impl<'a, D: Model> Delete<'a, D> {
         Delete { collection, action }
     }
 
-    forward! {
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
-
-    /// Variables for `$expr`, read as `$$name`.
-    pub fn let_vars(mut self, variables: Document) -> Self {
-        self.action = self.action.map(|action| action.let_vars(variables));
-        self
-    }
+    crate::driver::__delete_options! { forward_options { action: DeleteOptions } }
 
     /// The number of deleted documents, which is not 0: [`Error::NotFound`](crate::Error::NotFound) when no document matches.
     ///

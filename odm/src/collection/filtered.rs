@@ -1,7 +1,8 @@
 //! Calls with a filter that is a value, where those of the collection take a closure.
 
 use crate::collection::{
-    Collection, Count, Delete, Distinct, Find, FindOne, FindOneAnd, Replace, UpdateMany, UpdateOne,
+    Collection, Count, Delete, Distinct, Find, FindOne, FindOneAndDelete, FindOneAndReplace,
+    FindOneAndUpdate, Replace, UpdateMany, UpdateOne,
 };
 use crate::error::Result;
 use crate::filter::Filter;
@@ -84,17 +85,17 @@ impl<'a, D: Model> Filtered<'a, D> {
     pub fn find_one_and_update<U: IntoUpdate<D>>(
         self,
         update: impl FnOnce(Fields<D>) -> U,
-    ) -> FindOneAnd<'a, D> {
+    ) -> FindOneAndUpdate<'a, D> {
         self.collection.find_one_and_update(|_| self.filter, update)
     }
 
     /// As [`Collection::find_one_and_replace`].
-    pub fn find_one_and_replace(self, document: &D) -> FindOneAnd<'a, D> {
+    pub fn find_one_and_replace(self, document: &D) -> FindOneAndReplace<'a, D> {
         self.collection.find_one_and_replace(|_| self.filter, document)
     }
 
     /// As [`Collection::find_one_and_delete`].
-    pub fn find_one_and_delete(self) -> FindOneAnd<'a, D> {
+    pub fn find_one_and_delete(self) -> FindOneAndDelete<'a, D> {
         self.collection.find_one_and_delete(|_| self.filter)
     }
 }

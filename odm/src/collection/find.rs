@@ -1,16 +1,15 @@
 //! `find`, and the ways to read what it finds.
 
 use std::pin::Pin;
-use std::time::Duration;
 
-use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::{options, pass_on};
+use crate::collection::action::forward_options;
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
 use crate::driver::action;
-use crate::driver::options::{Collation, Hint};
+use crate::driver::options::FindOptions;
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
@@ -29,16 +28,7 @@ fn boxed<'a, T>(
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Conditions>,
-    pub(super) sort: Option<Document>,
-    pub(super) skip: Option<u64>,
-    pub(super) limit: Option<u32>,
-    pub(super) batch_size: Option<u32>,
-    pub(super) hint: Option<Hint>,
-    pub(super) collation: Option<Collation>,
-    pub(super) comment: Option<Bson>,
-    pub(super) max_time: Option<Duration>,
-    pub(super) let_vars: Option<Document>,
-    pub(super) allow_disk_use: Option<bool>,
+    pub(super) options: FindOptions,
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -46,39 +36,16 @@ impl<'a, D: Model> Find<'a, D> {
         Find {
             collection,
             filter,
-            sort: None,
-            skip: None,
-            limit: None,
-            batch_size: None,
-            hint: None,
-            collation: None,
-            comment: None,
-            max_time: None,
-            let_vars: None,
-            allow_disk_use: None,
+            options: FindOptions::default(),
         }
     }
 
-    options! {
-        /// How many documents are skipped first. Default: none.
-        skip: [u64];
-        /// The most documents to find; 0 for all. Default: all.
-        limit: [u32];
-        /// How many documents the server sends at a time. Default: 101, then as many as fit 16 MiB.
-        batch_size: [u32];
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// Variables for `$expr`, read as `$$name`.
-        let_vars: [Document];
-        /// Allow the server to sort on disk.
-        allow_disk_use: [bool];
+    crate::driver::__find_options! { forward_options { options: FindOptions } }
+
+    /// Maximum number of documents to find. Default: 0, all documents.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.options = self.options.limit(i64::from(limit));
+        self
     }
 
     /// Another condition that the documents must match, such as one that is stored.
@@ -101,7 +68,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// The order of the documents: a key, a tuple of keys, or a `Vec` of them, made one type by
     /// [`.erased()`](crate::sort::SortKey::erased).
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.sort = Some(keys(D::fields()).into_sort());
+        self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
@@ -111,12 +78,11 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// An invalid filter.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
-        let mut action = self.collection.inner.find(self.filter?);
-        pass_on!(self => action: sort skip batch_size hint collation comment max_time let_vars allow_disk_use);
-        if let Some(limit) = self.limit {
-            action = action.limit(i64::from(limit));
-        }
-        Ok(action)
+        Ok(self
+            .collection
+            .inner
+            .find(self.filter?)
+            .with_options(self.options))
     }
 
     /// Reads the documents as they come.

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use crate::bson::{Bson, RawDocumentBuf};
+use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::awaitable;
+use crate::collection::action::{awaitable, forward_options};
 use crate::collection::write::{with_id, with_new_id};
+use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
 use crate::model::Model;
@@ -16,8 +17,7 @@ use crate::stored::Stored;
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
     document: &'a D,
-    comment: Option<Bson>,
-    bypass: bool,
+    options: InsertOneOptions,
 }
 
 /// Inserts documents. Await it; see [`Collection::insert_many`].
@@ -25,25 +25,7 @@ pub struct InsertOne<'a, D> {
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
     documents: &'a [D],
-    comment: Option<Bson>,
-    bypass: bool,
-    ordered: bool,
-}
-
-macro_rules! setters {
-    () => {
-        /// Skip the collection's schema validation.
-        pub fn bypass_document_validation(mut self, yes: bool) -> Self {
-            self.bypass = yes;
-            self
-        }
-
-        /// A note that shows up in the server's logs and profiler.
-        pub fn comment(mut self, comment: impl Into<Bson>) -> Self {
-            self.comment = Some(comment.into());
-            self
-        }
-    };
+    options: InsertManyOptions,
 }
 
 impl<'a, D: Model> InsertOne<'a, D> {
@@ -51,44 +33,40 @@ impl<'a, D: Model> InsertOne<'a, D> {
         InsertOne {
             collection,
             document,
-            comment: None,
-            bypass: false,
+            options: InsertOneOptions::default(),
         }
     }
 
-    setters!();
+    crate::driver::__insert_one_options! { forward_options { options: InsertOneOptions } }
 
     async fn run(self) -> Result<InsertOneResult> {
         if self.document.lacks_id() {
-            // A case apart, which the future of all inserts need not have the size of.
+            // Boxed, so that the future of inserts with an id does not have its size.
             return Box::pin(async move {
                 let document = with_new_id(self.collection, self.document)?;
-                self.send(&self.collection.inner, &document).await
+                send_one(&self.collection.inner, &document, self.options).await
             })
             .await;
         }
-        self.send(
+        send_one(
             &self.collection.inner.clone_with_type(),
             &Stored::new(self.document),
+            self.options,
         )
         .await
     }
+}
 
-    fn send<'s, T: Serialize + Send + Sync + 's>(
-        &'s self,
-        collection: &'s driver::Collection<T>,
-        document: &'s T,
-    ) -> impl Future<Output = Result<InsertOneResult>> + Send {
-        let mut action = collection.insert_one(document);
-        if self.bypass {
-            action = action.bypass_document_validation(true);
-        }
-        if let Some(comment) = &self.comment {
-            action = action.comment(comment.clone());
-        }
-        let sending = action.into_future();
-        async move { Ok(sending.await?) }
-    }
+fn send_one<'a, T: Serialize + Send + Sync>(
+    collection: &'a driver::Collection<T>,
+    document: &'a T,
+    options: InsertOneOptions,
+) -> impl Future<Output = Result<InsertOneResult>> + Send {
+    let sending = collection
+        .insert_one(document)
+        .with_options(options)
+        .into_future();
+    async move { Ok(sending.await?) }
 }
 
 impl<'a, D: Model> InsertMany<'a, D> {
@@ -96,53 +74,40 @@ impl<'a, D: Model> InsertMany<'a, D> {
         InsertMany {
             collection,
             documents,
-            comment: None,
-            bypass: false,
-            ordered: true,
+            options: InsertManyOptions::default(),
         }
     }
 
-    setters!();
-
-    /// Whether to stop at the first document that fails. Default: yes.
-    pub fn ordered(mut self, yes: bool) -> Self {
-        self.ordered = yes;
-        self
-    }
+    crate::driver::__insert_many_options! { forward_options { options: InsertManyOptions } }
 
     async fn run(self) -> Result<InsertManyResult> {
         if self.documents.iter().any(Model::lacks_id) {
-            // A case apart, which the future of all inserts need not have the size of.
+            // Boxed, so that the future of inserts with ids does not have its size.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents
                     .iter()
                     .map(|document| with_id(self.collection, document))
                     .collect::<Result<_>>()?;
-                self.send(&self.collection.inner, &documents).await
+                send_many(&self.collection.inner, &documents, self.options).await
             })
             .await;
         }
         let documents: Vec<Stored<'a, D>> = self.documents.iter().map(Stored::new).collect();
-        self.send(&self.collection.inner.clone_with_type(), &documents)
-            .await
+        send_many(&self.collection.inner.clone_with_type(), &documents, self.options).await
     }
+}
 
-    fn send<'s, T: Serialize + Send + Sync + 's>(
-        &'s self,
-        collection: &'s driver::Collection<T>,
-        documents: &'s [T],
-    ) -> impl Future<Output = Result<InsertManyResult>> + Send {
-        let mut action = collection.insert_many(documents).ordered(self.ordered);
-        if self.bypass {
-            action = action.bypass_document_validation(true);
-        }
-        if let Some(comment) = &self.comment {
-            action = action.comment(comment.clone());
-        }
-        let sending = action.into_future();
-        async move { Ok(sending.await?) }
-    }
+fn send_many<'a, T: Serialize + Send + Sync>(
+    collection: &'a driver::Collection<T>,
+    documents: &'a [T],
+    options: InsertManyOptions,
+) -> impl Future<Output = Result<InsertManyResult>> + Send {
+    let sending = collection
+        .insert_many(documents)
+        .with_options(options)
+        .into_future();
+    async move { Ok(sending.await?) }
 }
 
 awaitable!(['a, D: Model] InsertOne<'a, D> => InsertOneResult);

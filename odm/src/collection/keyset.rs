@@ -45,9 +45,7 @@ pub(super) async fn read<D: Model>(
     let namespace = find.collection.namespace().clone();
     let query = Find {
         filter,
-        sort: Some(sort),
-        skip: None,
-        limit: Some(size + 1),
+        options: find.options.sort(sort).skip(0).limit(i64::from(size) + 1),
         ..find
     };
     let mut cursor = query.into_driver()?.await?;

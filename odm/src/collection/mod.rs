@@ -33,11 +33,11 @@ pub use delete::Delete;
 pub use documents::Documents;
 pub use filtered::Filtered;
 pub use find::Find;
-pub use find_and_modify::FindOneAnd;
+pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
 pub use page::Page;
-pub use read::{Count, Distinct, FindOne, FindOneFuture};
+pub use read::{Count, Distinct, EstimatedCount, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
@@ -258,13 +258,10 @@ impl<D: Model> Collection<D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the collection's metadata: quick, and possibly wrong after an unclean shutdown or on a
+    /// Counts all documents from the collection's metadata: fast, and possibly wrong after an unclean shutdown or on a
     /// sharded cluster.
-    ///
-    /// # Errors
-    /// What the driver reports.
-    pub async fn estimated_count(&self) -> Result<u64> {
-        Ok(self.inner.estimated_document_count().await?)
+    pub fn estimated_count(&self) -> EstimatedCount<'_> {
+        EstimatedCount::new(self)
     }
 
     /// Whether a document matches.
@@ -379,28 +376,31 @@ impl<D: Model> Collection<D> {
         Delete::new(self, filter_of(filter), true)
     }
 
-    /// Updates one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
+    /// Updates one document and returns it, as it was before the update unless
+    /// [`return_document`](FindOneAndUpdate::return_document) is set.
     pub fn find_one_and_update<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         update: impl FnOnce(Fields<D>) -> U,
-    ) -> FindOneAnd<'_, D> {
-        FindOneAnd::update(self, filter_of(filter), update(D::fields()).into_update())
+    ) -> FindOneAndUpdate<'_, D> {
+        FindOneAndUpdate::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
     /// Deletes one document and returns it.
-    pub fn find_one_and_delete(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOneAnd<'_, D> {
-        FindOneAnd::delete(self, filter_of(filter))
+    pub fn find_one_and_delete(
+        &self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+    ) -> FindOneAndDelete<'_, D> {
+        FindOneAndDelete::new(self, filter_of(filter))
     }
 
-    /// Replaces one document and returns it, as it was before unless
-    /// [`return_document`](FindOneAnd::return_document) says otherwise.
+    /// Replaces one document and returns it, as it was before the replacement unless
+    /// [`return_document`](FindOneAndReplace::return_document) is set.
     pub fn find_one_and_replace(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         document: &D,
-    ) -> FindOneAnd<'_, D> {
-        FindOneAnd::replace(self, filter_of(filter), document)
+    ) -> FindOneAndReplace<'_, D> {
+        FindOneAndReplace::new(self, filter_of(filter), document.into())
     }
 }

@@ -1,6 +1,7 @@
 //! Pages by number.
 
 use crate::collection::find::Find;
+use crate::driver::options::CountDocumentsOptions;
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -28,23 +29,12 @@ impl<D: Model> Page<D> {
                 "a page has at least one document, and a number that is not beyond all bounds",
             ));
         };
-        let mut count = find.collection.inner.count_documents(find.filter.clone()?);
-        if let Some(hint) = &find.hint {
-            count = count.hint(hint.clone());
-        }
-        if let Some(collation) = &find.collation {
-            count = count.collation(collation.clone());
-        }
-        if let Some(max_time) = find.max_time {
-            count = count.max_time(max_time);
-        }
-        if let Some(variables) = &find.let_vars {
-            count = count.let_vars(variables);
-        }
-        if let Some(comment) = &find.comment {
-            count = count.comment(comment.clone());
-        }
-        let total = count.await?;
+        let total = find
+            .collection
+            .inner
+            .count_documents(find.filter.clone()?)
+            .with_options(CountDocumentsOptions::from(&find.options))
+            .await?;
         let items = if skip < total {
             find.skip(skip).limit(size).all().await?
         } else {

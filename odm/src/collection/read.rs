@@ -1,18 +1,19 @@
-//! `find_one`, `count` and `distinct`.
+//! `find_one`, `count`, `estimated_count` and `distinct`.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::bson::{Bson, Document, RawDocumentBuf, from_bson};
+use crate::bson::{Bson, RawDocumentBuf, from_bson};
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward};
+use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::Found;
 use crate::driver::action;
-use crate::driver::options::{Collation, Hint};
+use crate::driver::options::{
+    CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
+};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
@@ -34,31 +35,13 @@ impl<'a, D: Model> FindOne<'a, D> {
         }
     }
 
-    forward! {
-        /// How many documents are skipped first.
-        skip: [u64];
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
+    crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
     /// Which of several matching documents is found.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
             .map(|action| action.sort(keys(D::fields()).into_sort()));
-        self
-    }
-
-    /// Variables for `$expr`, read as `$$name`.
-    pub fn let_vars(mut self, variables: Document) -> Self {
-        self.action = self.action.map(|action| action.let_vars(variables));
         self
     }
 
@@ -99,7 +82,7 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model> {
     collection: &'a Collection<D>,
-    /// Or why nothing can be asked, until that is told.
+    /// Or the error of the filter, until it is returned.
     finding: std::result::Result<<action::FindOne<'a, Found<D>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
 
@@ -136,29 +119,32 @@ impl<'a, D: Model> Count<'a, D> {
         }
     }
 
-    forward! {
-        /// How many documents are skipped first.
-        skip: [u64];
-        /// The number to stop at.
-        limit: [u64];
-        /// The index the server must use, by name or by keys.
-        hint: [into Hint];
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
-
-    /// Variables for `$expr`, read as `$$name`.
-    pub fn let_vars(mut self, variables: Document) -> Self {
-        self.action = self.action.map(|action| action.let_vars(variables));
-        self
-    }
+    crate::driver::__count_documents_options! { forward_options { action: CountDocumentsOptions } }
 
     fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
+        let sending = self.action.map(IntoFuture::into_future);
+        async move { Ok(sending?.await?) }
+    }
+}
+
+/// Counts all documents from metadata. Await it; see [`Collection::estimated_count`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct EstimatedCount<'a> {
+    action: Result<action::EstimatedDocumentCount<'a>>,
+}
+
+impl<'a> EstimatedCount<'a> {
+    pub(super) fn new<D>(collection: &'a Collection<D>) -> Self {
+        EstimatedCount {
+            action: Ok(collection.inner.estimated_document_count()),
+        }
+    }
+
+    crate::driver::__estimated_document_count_options! {
+        forward_options { action: EstimatedDocumentCountOptions }
+    }
+
+    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a> {
         let sending = self.action.map(IntoFuture::into_future);
         async move { Ok(sending?.await?) }
     }
@@ -207,15 +193,7 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
         }
     }
 
-    forward! {
-        /// How strings compare.
-        collation: [into Collation];
-        /// How long the server may work on the operation; it then answers with code 50. Zero means no limit, even where the
-        /// cluster has a default limit (`defaultMaxTimeMS`). Default: the cluster's.
-        max_time: [Duration];
-        /// A note that shows up in the server's logs and profiler.
-        comment: [into Bson];
-    }
+    crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
 }
 
 impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
@@ -239,4 +217,5 @@ impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
 }
 
 awaitable!(['a, D: Model] Count<'a, D> => u64);
+awaitable!(['a] EstimatedCount<'a> => u64);
 awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::bson::{Bson, Document};
+use crate::bson::Document;
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, options, pass_on};
-use crate::collection::write::{Prepared, check_upsert_without_id, checked, prepare, replacement};
-use crate::driver::options::{Collation, Hint};
+use crate::collection::action::{awaitable, forward_options};
+use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
+use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::Result;
 use crate::filter::Conditions;
@@ -24,8 +24,8 @@ impl driver::IntoUpdate for Ready {
     }
 }
 
-/// What a write that must match gives: [`Error::NotFound`](crate::Error::NotFound) when it matched no document, unless it
-/// inserted one.
+/// The result of a write that must match: [`Error::NotFound`](crate::Error::NotFound) if it matched no document and inserted
+/// none.
 fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result<UpdateResult> {
     if result.matched_count == 0 && result.upserted_id.is_none() {
         Err(collection.not_found())
@@ -55,21 +55,14 @@ macro_rules! required {
 }
 
 macro_rules! updates {
-    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident;)*) => { $(
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
             collection: &'a Collection<D>,
             filter: Result<Conditions>,
             update: Update<D>,
-            upsert: bool,
-            array_filters: Vec<Document>,
-            hint: Option<Hint>,
-            collation: Option<Collation>,
-            bypass_document_validation: Option<bool>,
-            comment: Option<Bson>,
-            let_vars: Option<Document>,
-            sort: Option<Document>,
+            options: $Options,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -78,66 +71,40 @@ macro_rules! updates {
                     collection,
                     filter,
                     update,
-                    upsert: false,
-                    array_filters: Vec::new(),
-                    hint: None,
-                    collation: None,
-                    bypass_document_validation: None,
-                    comment: None,
-                    let_vars: None,
-                    sort: None,
+                    options: $Options::default(),
                 }
             }
 
-            options! {
-                /// The index the server must use, by name or by keys.
-                hint: [into Hint];
-                /// How strings compare.
-                collation: [into Collation];
-                /// Skip the collection's schema validation.
-                bypass_document_validation: [bool];
-                /// A note that shows up in the server's logs and profiler.
-                comment: [into Bson];
-                /// Variables for `$expr` and pipelines, read as `$$name`.
-                let_vars: [Document];
-            }
+            crate::driver::$list! { forward_options { options: $Options } }
 
-            /// Insert a document when none matches, with the equalities of the filter as its fields. Default: no.
+            /// Insert a document if none matches, with the equalities of the filter as its fields. Default: false.
             ///
-            /// Its id is that of the filter or of the update, else a new one by the model's source of ids.
-            /// [`Error::MissingId`](crate::Error::MissingId) when there is none of these;
-            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) when a field of an enum variant
+            /// Its id is that of the filter or of the update, otherwise a new one by the model's source of ids.
+            /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these;
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if a field of an enum variant
             /// is changed, because another variant in its place would make the upsert insert a second document.
-            pub fn upsert(mut self, yes: bool) -> Self {
-                self.upsert = yes;
+            pub fn upsert(mut self, value: bool) -> Self {
+                self.options = self.options.upsert(value);
                 self
             }
 
-            /// The array filters of an update that was given raw, beside those that typed ones carry along (`f0`, `f1` …).
+            /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
-                self.array_filters.extend(filters);
+                self.options = self.options.add_array_filters(filters);
                 self
             }
 
             required!();
 
-            /// The driver's action with all that was set.
-            fn action(self) -> Result<action::Update<'a>> {
-                let Prepared {
-                    filter,
-                    update,
-                    mut array_filters,
-                } = prepare(self.collection, self.filter, self.update, self.upsert)?;
-                let mut action = self.collection.inner.$method(filter, Ready(update));
-                array_filters.extend(self.array_filters);
-                if !array_filters.is_empty() {
-                    action = action.array_filters(&array_filters);
+            /// The driver's action with all options.
+            fn action(self) -> Result<action::$name<'a>> {
+                let mut options = self.options;
+                let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
+                if !prepared.array_filters.is_empty() {
+                    options = options.add_array_filters(prepared.array_filters);
                 }
-                if self.upsert {
-                    action = action.upsert(true);
-                }
-                pass_on!(self => action: hint collation bypass_document_validation comment let_vars sort);
-                Ok(action)
+                let inner = &self.collection.inner;
+                Ok(inner.$method(prepared.filter, Ready(prepared.update)).with_options(options))
             }
 
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
@@ -152,15 +119,15 @@ macro_rules! updates {
 
 updates! {
     /// Updates a document. Await it; see [`Collection::update_one`].
-    UpdateOne update_one;
+    UpdateOne, UpdateOneOptions, __update_one_options, update_one;
     /// Updates documents. Await it; see [`Collection::update_many`].
-    UpdateMany update_many;
+    UpdateMany, UpdateManyOptions, __update_many_options, update_many;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
-    /// Which of several matching documents is updated (server 8.0).
+    /// The order that decides which matching document is updated (MongoDB 8.0+). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.sort = Some(keys(D::fields()).into_sort());
+        self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 }
@@ -171,11 +138,7 @@ pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
     filter: Result<Conditions>,
     document: &'a D,
-    upsert: bool,
-    hint: Option<Hint>,
-    collation: Option<Collation>,
-    comment: Option<Bson>,
-    bypass: bool,
+    options: ReplaceOneOptions,
 }
 
 impl<'a, D: Model> Replace<'a, D> {
@@ -184,89 +147,58 @@ impl<'a, D: Model> Replace<'a, D> {
             collection,
             filter,
             document,
-            upsert: false,
-            hint: None,
-            collation: None,
-            comment: None,
-            bypass: false,
+            options: ReplaceOneOptions::default(),
         }
     }
 
-    /// Insert the document when none matches. Default: no.
-    pub fn upsert(mut self, yes: bool) -> Self {
-        self.upsert = yes;
+    crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
+
+    /// Insert the document if none matches. Default: false.
+    pub fn upsert(mut self, value: bool) -> Self {
+        self.options = self.options.upsert(value);
         self
     }
 
-    /// The index the server must use, by name or by keys.
-    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    /// How strings compare.
-    pub fn collation(mut self, collation: impl Into<Collation>) -> Self {
-        self.collation = Some(collation.into());
-        self
-    }
-
-    /// Skip the collection's schema validation.
-    pub fn bypass_document_validation(mut self, yes: bool) -> Self {
-        self.bypass = yes;
-        self
-    }
-
-    /// A note that shows up in the server's logs and profiler.
-    pub fn comment(mut self, comment: impl Into<Bson>) -> Self {
-        self.comment = Some(comment.into());
+    /// The order that decides which matching document is replaced (MongoDB 8.0+). Default: no particular order.
+    pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
+        self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
     required!();
 
-    async fn run(mut self) -> Result<UpdateResult> {
-        let filter = checked(std::mem::replace(&mut self.filter, Ok(Conditions::none()))?)?;
+    async fn run(self) -> Result<UpdateResult> {
+        let filter = checked(self.filter?)?;
         if self.document.lacks_id() {
-            // A case apart, which the future of all replacements need not have the size of.
+            // Boxed, so that the future of replacements with an id does not have its size.
             return Box::pin(async move {
-                if self.upsert {
+                if self.options.is_upsert() {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
                 let document = replacement(self.document)?;
-                self.send(&self.collection.inner, filter, &document).await
+                send_replacement(&self.collection.inner, filter, &document, self.options).await
             })
             .await;
         }
-        self.send(
+        send_replacement(
             &self.collection.inner.clone_with_type(),
             filter,
             &Stored::new(self.document),
+            self.options,
         )
         .await
     }
+}
 
-    fn send<'s, T: Serialize + Send + Sync + 's>(
-        &'s self,
-        collection: &'s driver::Collection<T>,
-        filter: Conditions,
-        document: &'s T,
-    ) -> impl Future<Output = Result<UpdateResult>> + Send {
-        let mut action = collection.replace_one(filter, document).upsert(self.upsert);
-        if let Some(hint) = &self.hint {
-            action = action.hint(hint.clone());
-        }
-        if let Some(collation) = &self.collation {
-            action = action.collation(collation.clone());
-        }
-        if let Some(comment) = &self.comment {
-            action = action.comment(comment.clone());
-        }
-        if self.bypass {
-            action = action.bypass_document_validation(true);
-        }
-        let sending = action.into_future();
-        async move { Ok(sending.await?) }
-    }
+fn send_replacement<T: Serialize>(
+    collection: &driver::Collection<T>,
+    filter: Conditions,
+    document: &T,
+    options: ReplaceOneOptions,
+) -> impl Future<Output = Result<UpdateResult>> + Send {
+    let action = collection.replace_one(filter, document);
+    let sending = action.with_options(options).into_future();
+    async move { Ok(sending.await?) }
 }
 
 awaitable!(['a, D: Model] Replace<'a, D> => UpdateResult);

@@ -1,4 +1,4 @@
-//! Which types can be a field, and the accessors that a path to them has.
+//! The types that a field can have, and the accessors of paths to them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
@@ -10,23 +10,24 @@ use crate::bson::{
 };
 use crate::path::{AsPath, Mode, Path, Wrapped};
 
-/// A type that a document can hold in a field with a typed path.
+/// A type of fields with typed paths.
 ///
 /// Implemented for scalars, `Option`, arrays, maps with string keys, and by `#[derive(Embedded)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no typed paths",
-    label = "`{Self}` cannot be a field of a document as it is",
-    note = "for a type of your own: derive `marula::Embedded` for it",
-    note = "for a date or a decimal of another crate: store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
+    label = "`{Self}` does not implement `marula::Field`",
+    note = "for your own type, derive `marula::Embedded`",
+    note = "for a date or a decimal of another crate, store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
             with `#[document(as = marula::bson::DateTime)]` or `as = marula::bson::Decimal128`",
-    note = "for any other type: `#[document(opaque)]` stores what its `Serialize` writes, which for most dates is text"
+    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes, which is text for most \
+            dates"
 )]
 pub trait Field: Sized {
-    /// What the accessor of such a field returns.
+    /// The type that the accessor of such a field returns.
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
-    /// Makes the accessors from the path of the field.
+    /// The accessors for the path of a field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of a struct's own fields, for [`names::check`](crate::path::names::check); none for other types.
+    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check); empty for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]
@@ -37,18 +38,18 @@ pub trait Field: Sized {
     fn hint<H: Hints>(&self, _hints: &mut H) {}
 }
 
-/// A document inside a document: what `#[derive(Embedded)]` and `#[derive(Document)]` give to structs and enums that
-/// are stored as documents.
+/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not stored as a document",
-    label = "conditions on `{Self}` can only be joined by `&`",
-    note = "`$or` and `$nor` have no form for the plain elements of an array: use `.is_in(..)`, `.ne(..)` or two conditions"
+    label = "conditions on `{Self}` can only be joined with `&`",
+    note = "the server has no `$or` and no `$nor` for array elements that are not documents: use `.is_in(..)`, `.ne(..)` or two \
+            conditions"
 )]
 pub trait Embedded: Field {}
 
-/// The value type of a field whose stored form the ODM does not know: `#[document(opaque)]`.
+/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize` implementation defines.
 ///
-/// Every operator is allowed on it, and values are given as [`Bson`], in the form that the field's own codec stores.
+/// Every operator is allowed on it. Values are given as [`Bson`], in the form in which the field is stored.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {
@@ -133,7 +134,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A box is stored as what it holds.
+/// A `Box<T>` is stored as `T`.
 impl<T: Field> Field for Box<T> {
     type Nav<R, M: Mode> = T::Nav<R, M>;
     #[inline]
@@ -146,7 +147,7 @@ impl<T: Field> Field for Box<T> {
     }
 }
 
-/// A `Cow` is stored as what it owns.
+/// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
     #[inline]

@@ -1,34 +1,34 @@
-//! Who may import whom.
+//! Checks the imports between modules and the dependencies between packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use marula_architecture_tests::{Source, imports_of, root_exports, sources_of};
 
-/// The driver's rooms, from the ground up: a room may use those before it.
+/// The modules of the driver, lowest layer first. A module may import the modules before it.
 const DRIVER: [&str; 13] = [
     "bson",
     "types",
     "error",
     "proto",
     "options",
-    "operation",
     "telemetry",
     "connection",
     "pool",
     "topology",
+    "operation",
     "execution",
     "api",
     "internals",
 ];
 
-/// The derives: expand → model → parse → diagnostics.
+/// The modules of the derives, lowest layer first.
 const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
 
-/// Rooms that only point at others: what macros emit paths into, and what applications import.
-const SIGNPOSTS: [&str; 2] = ["__private_v1", "prelude"];
+/// Modules that only re-export: the paths in generated code, and the prelude of applications.
+const REEXPORTS: [&str; 2] = ["__private_v1", "prelude"];
 
-/// Machines that must not know one another.
-const APART: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
+/// State machines that must not import one another.
+const INDEPENDENT: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
 
 fn crate_root(sources: &[Source]) -> &Source {
     sources
@@ -37,7 +37,7 @@ fn crate_root(sources: &[Source]) -> &Source {
         .expect("a crate has a root")
 }
 
-/// Every import between two top-level rooms: (from, to, where).
+/// All imports between two top-level modules: (from, to, file and line).
 fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
     let exports = root_exports(crate_root(sources));
     let mut found = Vec::new();
@@ -64,16 +64,16 @@ fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
 }
 
 fn upward(folder: &str, layers: &[&str]) -> Vec<String> {
-    let level = |room: &str| layers.iter().position(|layer| *layer == room);
+    let level = |module: &str| layers.iter().position(|layer| *layer == module);
     crossings(&sources_of(folder))
         .into_iter()
         .filter(|(from, to, _)| match (level(from), level(to)) {
             (Some(from), Some(to)) => to > from,
-            // A room nobody placed is a mistake of its own.
+            // A module without a layer.
             (None, _) => true,
             (_, None) => false,
         })
-        .map(|(from, to, place)| format!("{place}: {from} uses {to}"))
+        .map(|(from, to, location)| format!("{location}: {from} uses {to}"))
         .collect()
 }
 
@@ -88,49 +88,49 @@ fn the_macros_import_downwards_only() {
 }
 
 #[test]
-fn every_room_of_the_driver_has_a_place() {
-    let rooms: BTreeSet<String> = sources_of("driver/src")
+fn every_module_of_the_driver_has_a_layer() {
+    let modules: BTreeSet<String> = sources_of("driver/src")
         .into_iter()
         .filter_map(|s| s.module.first().cloned())
         .collect();
-    let placed: BTreeSet<String> = DRIVER.iter().map(|room| (*room).to_owned()).collect();
-    assert_eq!(rooms, placed);
+    let layers: BTreeSet<String> = DRIVER.iter().map(|module| (*module).to_owned()).collect();
+    assert_eq!(modules, layers);
 }
 
 #[test]
-fn machines_do_not_know_one_another() {
+fn machines_do_not_import_one_another() {
     let mut wrong = Vec::new();
     for source in sources_of("driver/src/proto") {
-        let Some(room) = source
+        let Some(machine) = source
             .module
             .first()
-            .filter(|room| APART.contains(&room.as_str()))
+            .filter(|module| INDEPENDENT.contains(&module.as_str()))
             .cloned()
         else {
             continue;
         };
-        // Here modules count from proto, so paths of the crate begin with "proto".
+        // `source.module` is relative to `proto`; the paths of imports are relative to the crate.
         for import in imports_of(&source) {
             if let [proto, other, ..] = import.path.as_slice()
                 && proto == "proto"
-                && *other != room
-                && APART.contains(&other.as_str())
+                && *other != machine
+                && INDEPENDENT.contains(&other.as_str())
             {
-                wrong.push(format!("{}:{}: {room} uses {other}", source.path, import.line));
+                wrong.push(format!("{}:{}: {machine} uses {other}", source.path, import.line));
             }
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// The rooms of `proto` form no cycle, nor do those of the packages that applications depend on.
+/// Checks the modules of `proto`, and those of the packages that applications depend on.
 #[test]
-fn no_package_has_a_cycle_of_rooms() {
+fn modules_form_no_import_cycle() {
     for folder in ["driver/src", "macros/src", "odm/src"] {
         let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
             .into_iter()
             .map(|(from, to, _)| (from, to))
-            .filter(|(from, _)| !SIGNPOSTS.contains(&from.as_str()))
+            .filter(|(from, _)| !REEXPORTS.contains(&from.as_str()))
             .collect();
         assert_eq!(cycle(&edges), None, "{folder} has a cycle");
     }
@@ -149,44 +149,40 @@ fn no_package_has_a_cycle_of_rooms() {
     assert_eq!(cycle(&proto), None, "driver/src/proto has a cycle");
 }
 
-/// A cycle among the edges, found by taking away whatever leads nowhere.
+/// The modules of a cycle, if the edges contain one. Repeatedly removes the edges to modules without outgoing edges.
 fn cycle(edges: &BTreeSet<(String, String)>) -> Option<BTreeSet<String>> {
-    let mut left = edges.clone();
+    let mut remaining = edges.clone();
     loop {
-        let sources: BTreeSet<String> = left.iter().map(|(from, _)| from.clone()).collect();
-        let before = left.len();
-        left.retain(|(_, to)| sources.contains(to));
-        if left.is_empty() {
+        let sources: BTreeSet<String> = remaining.iter().map(|(from, _)| from.clone()).collect();
+        let before = remaining.len();
+        remaining.retain(|(_, to)| sources.contains(to));
+        if remaining.is_empty() {
             return None;
         }
-        if left.len() == before {
+        if remaining.len() == before {
             return Some(sources);
         }
     }
 }
 
 #[test]
-fn only_the_api_sees_all_options_of_a_client() {
-    let mut seen = BTreeMap::new();
+fn only_the_api_uses_client_options() {
+    let mut uses = BTreeMap::new();
     for source in sources_of("driver/src") {
         for import in imports_of(&source) {
             if import.path.last().is_some_and(|name| name == "ClientOptions") {
-                seen.insert(source.path.clone(), import.line);
+                uses.insert(source.path.clone(), import.line);
             }
         }
     }
-    let allowed = [
-        "driver/src/api/",
-        "driver/src/internals.rs",
-        "driver/src/options/",
-    ];
-    seen.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
-    assert_eq!(seen, BTreeMap::new());
+    let allowed = ["driver/src/api/", "driver/src/internals", "driver/src/options/"];
+    uses.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
+    assert_eq!(uses, BTreeMap::new());
 }
 
-/// The product never depends on a driver of others, and the test server on none at all.
+/// Only the benchmarks and the interoperability tests depend on the crate `mongodb`, and the test server on no driver.
 #[test]
-fn packages_depend_on_what_they_may() {
+fn packages_have_no_forbidden_dependencies() {
     let manifest = |package: &str| {
         let path = marula_architecture_tests::workspace_root()
             .join(package)
@@ -210,15 +206,15 @@ fn packages_depend_on_what_they_may() {
     ] {
         assert!(
             !names(&manifest(package)).contains("mongodb"),
-            "{package} depends on a driver of others"
+            "{package} must not depend on the crate mongodb"
         );
     }
     assert!(
         !names(&manifest("tests/server")).contains("marula-driver"),
-        "the test server is to be independent"
+        "the test server must not depend on the driver"
     );
     assert!(
         !names(&manifest("driver")).contains("marula"),
-        "the driver knows nothing of the ODM"
+        "the driver must not depend on the ODM"
     );
 }

@@ -1,4 +1,4 @@
-//! The generated code causes no warnings in a crate that denies most lints.
+//! The generated code has no warnings in crates with strict lints.
 #![deny(
     warnings,
     missing_docs,

@@ -1,6 +1,6 @@
-//! Compile-fail cases, each with the exact messages of the toolchain that CI uses. What must compile is in `pass/`.
+//! Runs the compile-fail cases, with the exact messages of the pinned toolchain, and the compile-pass cases.
 //!
-//! `TRYBUILD=overwrite cargo test -p marula-odm-tests --test ui` writes the new messages after an intended change.
+//! `TRYBUILD=overwrite cargo test -p marula-odm-tests --test ui` updates the messages after an intended change.
 
 #[test]
 fn ui() {

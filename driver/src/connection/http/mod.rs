@@ -5,7 +5,7 @@ mod url;
 
 use std::{future::poll_fn, io, time::Duration};
 
-use super::{Dialer, Resolver, connect::connect, stream::Stream};
+use super::{Resolver, connect::connect, dialer::SystemDialer, stream::Stream};
 use crate::{NetworkPhase, types::deadline::Deadline};
 use response::ResponseReader;
 pub(super) use url::Url;
@@ -35,7 +35,7 @@ pub(super) struct Response {
 pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Response> {
     let Url { host, port, .. } = request.url;
     let resolver = Resolver::default();
-    let addresses = Dialer::System.resolve(host, *port, &resolver, NetworkPhase::Connect);
+    let addresses = SystemDialer.resolve(host, *port, &resolver, NetworkPhase::Connect);
     let addresses = addresses.await.map_err(io::Error::other)?;
     let mut stream = Stream::Tcp(connect(addresses, Deadline::NEVER, Duration::ZERO).await?);
     let (bytes, mut written) = (request.bytes(), 0);

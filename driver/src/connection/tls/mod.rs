@@ -160,7 +160,7 @@ fn classify(error: io::Error) -> io::Error {
 
 /// An encrypted socket.
 #[derive(Debug)]
-pub struct TlsStream(Box<RustlsStream<TcpStream>>);
+pub(super) struct TlsStream(Box<RustlsStream<TcpStream>>);
 
 impl TlsStream {
     /// Whether an idle stream has been closed, has failed, or holds data nobody asked for. Messages of TLS itself, such as

@@ -22,7 +22,9 @@ fn read_all(body: &[u8]) -> Result<usize> {
     let address = ServerAddress::tcp("a", 1);
     let first = first_document(&reply);
     let mut cursor = parse(&reply, &ReplyContext { address: &address })?;
-    attach(&mut cursor, || ReplyBuffer::new(body.to_vec(), 0..body.len()));
+    cursor
+        .batch
+        .attach(|| ReplyBuffer::new(body.to_vec(), 0..body.len()));
     walk(cursor.batch, body.len()).inspect(|count| {
         let expected = first.is_ok_and(|first| first.is_some());
         assert_eq!(expected, *count > 0, "find_one and find agree");

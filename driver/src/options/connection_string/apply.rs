@@ -6,7 +6,7 @@ use super::{split::Parts, value::Reader};
 use crate::{
     options::{
         Acknowledgment, AuthMechanism, ClientOptions, Compressor, Credential, Proxy, ReadConcern,
-        ReadConcernLevel, ReadPreferenceMode, ServerMonitoringMode, TagSet,
+        ReadConcernLevel, ReadPreferenceMode, ServerMonitoringMode, TagSet, error::OptionError,
     },
     types::secret::Secret,
 };
@@ -19,7 +19,7 @@ const NOT_ENCRYPTED: &str =
     "connections are NOT encrypted, since no value of tls or ssl is valid: write tls=true or tls=false";
 
 /// Reads all options. Hard errors are only those that the specifications demand.
-pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
+pub(super) fn apply(parts: Parts) -> Result<ClientOptions, OptionError> {
     let mut state = State {
         options: ClientOptions {
             hosts: parts.hosts,
@@ -49,7 +49,9 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, String> {
         option.spelled.clone_into(&mut state.reader.name);
         if !seen.insert(key.as_str()) && !REPEATABLE.contains(&key.as_str()) {
             if key.starts_with("proxy") {
-                return Err(format!("{name} is given more than once"));
+                return Err(OptionError::Repeated {
+                    option: name.to_owned(),
+                });
             }
             state
                 .reader
@@ -90,7 +92,7 @@ struct State {
 
 impl State {
     /// Takes an option in. Returns whether there is one of this name.
-    fn option(&mut self, key: &str, value: &str) -> Result<bool, String> {
+    fn option(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         if self.pool(key, value) || self.timing(key, value) || self.reads_and_writes(key, value) {
             return Ok(true);
         }
@@ -209,13 +211,13 @@ impl State {
         true
     }
 
-    fn tls(&mut self, key: &str, value: &str) -> Result<bool, String> {
+    fn tls(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         let (tls, reader) = (&mut self.options.tls, &mut self.reader);
         match key {
             "tls" | "ssl" => {
                 let enabled = reader.boolean(value);
                 if tls.enabled.is_some() && enabled.is_some() && tls.enabled != enabled {
-                    return Err("tls and ssl contradict each other".into());
+                    return Err(OptionError::TlsAndSsl);
                 }
                 tls.enabled = enabled.or(tls.enabled);
                 self.tls_ignored |= enabled.is_none();
@@ -235,9 +237,9 @@ impl State {
         Ok(true)
     }
 
-    fn auth(&mut self, key: &str, value: &str) -> Result<bool, String> {
+    fn auth(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         match key {
-            "authsource" if value.is_empty() => return Err("authSource is empty".into()),
+            "authsource" if value.is_empty() => return Err(OptionError::EmptyAuthSource),
             "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
@@ -251,12 +253,12 @@ impl State {
         Ok(true)
     }
 
-    fn proxy(&mut self, key: &str, value: &str) -> Result<bool, String> {
+    fn proxy(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         match key {
             "proxyhost" => value.clone_into(&mut self.proxy.host),
             "proxyport" => match value.parse::<u16>() {
                 Ok(port) => self.proxy.port = Some(port),
-                Err(_) => return Err("proxyPort must be a number from 1 to 65535".into()),
+                Err(_) => return Err(OptionError::ProxyPort),
             },
             "proxyusername" => self.proxy.username = Some(value.to_owned()),
             "proxypassword" => self.proxy.password = Some(Secret::new(value)),
@@ -280,7 +282,7 @@ impl State {
         }
     }
 
-    fn finish(mut self) -> Result<ClientOptions, String> {
+    fn finish(mut self) -> Result<ClientOptions, OptionError> {
         if self.options.srv && self.options.tls.enabled.is_none() {
             self.options.tls.enabled = Some(true);
         }

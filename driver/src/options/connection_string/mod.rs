@@ -7,7 +7,10 @@ mod tests;
 mod txt;
 mod value;
 
-use super::ClientOptions;
+use super::{
+    ClientOptions,
+    error::{ADVICE, OptionError},
+};
 use crate::{Error, Result};
 use std::str::FromStr;
 
@@ -21,14 +24,17 @@ impl ClientOptions {
     pub fn parse(uri: &str) -> Result<Self> {
         let unclear = split::may_hide_a_password(uri);
         // The text would quote a part of the password.
-        let refuse = |why| Error::connection_string(if unclear { split::ADVICE.to_owned() } else { why });
+        let refuse = |error: OptionError| {
+            Error::connection_string(if unclear {
+                ADVICE.to_owned()
+            } else {
+                error.to_string()
+            })
+        };
         let parts = split::split(uri).map_err(refuse)?;
         let mut options = apply::apply(parts).map_err(refuse)?;
         if unclear && !options.warnings.is_empty() {
-            options.warnings = vec![format!(
-                "some options are ignored or deprecated; {}",
-                split::ADVICE
-            )];
+            options.warnings = vec![format!("some options are ignored or deprecated; {}", ADVICE)];
         }
         match options.validate() {
             Ok(()) => Ok(options),

@@ -1,6 +1,10 @@
 //! A connection string taken apart; nothing is interpreted but the hosts.
 
-use crate::{ServerAddress, types::secret::Secret};
+use crate::{
+    ServerAddress,
+    options::error::{HostName, HostProblem, OptionError},
+    types::secret::Secret,
+};
 
 /// The parts, percent-decoded.
 #[derive(Debug)]
@@ -44,22 +48,19 @@ fn holds_secret(key: &str) -> bool {
         .any(|part| key.contains(part))
 }
 
-/// What is said instead of quoting a part that holds a password, or may hold one.
-pub(super) const ADVICE: &str = "user name and password must be percent-encoded";
-
 /// Whether an `@` follows the first `?`: it may be part of an option, or end a password that holds the `?`.
 pub(super) fn may_hide_a_password(uri: &str) -> bool {
     uri.split_once('?').is_some_and(|(_, query)| query.contains('@'))
 }
 
 /// Takes a connection string apart.
-pub(super) fn split(uri: &str) -> Result<Parts, String> {
+pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
     let (srv, rest) = if let Some(rest) = uri.strip_prefix("mongodb://") {
         (false, rest)
     } else if let Some(rest) = uri.strip_prefix("mongodb+srv://") {
         (true, rest)
     } else {
-        return Err("it must begin with mongodb:// or mongodb+srv://".into());
+        return Err(OptionError::NoScheme);
     };
     // A password may hold '?' and '/' only percent-encoded, so the first of them ends the authority.
     let (before_query, query) = match rest.split_once('?') {
@@ -89,114 +90,105 @@ pub(super) fn split(uri: &str) -> Result<Parts, String> {
 }
 
 /// The text is never quoted in an error: it holds the password.
-fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), String> {
+fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), OptionError> {
     let (name, password) = match text.split_once(':') {
         Some((name, password)) => (name, Some(password)),
         None => (text, None),
     };
     if text.contains(['@', '/']) || password.is_some_and(|password| password.contains(':')) {
-        return Err(format!("{ADVICE} where they hold any of : / ? # [ ] @"));
+        return Err(OptionError::NotPercentEncoded);
     }
     if name.is_empty() {
-        return Err("the user name is empty".into());
+        return Err(OptionError::EmptyUsername);
     }
-    let name = decode(name).ok_or(format!(
-        "{ADVICE}; the user name has a '%' without two hexadecimal digits"
-    ))?;
-    let password = password
-        .map(|password| decode(password).map(Secret::new))
-        .map(|password| {
-            password.ok_or(format!(
-                "{ADVICE}; the password has a '%' without two hexadecimal digits"
-            ))
-        })
-        .transpose()?;
+    let name = decode(name).ok_or(OptionError::MalformedEscape { part: "user name" })?;
+    let password = match password.map(decode) {
+        Some(None) => return Err(OptionError::MalformedEscape { part: "password" }),
+        Some(Some(password)) => Some(Secret::new(password)),
+        None => None,
+    };
     Ok((Some(name), password))
 }
 
 /// Where the `@` is forgotten, the text before the first `:` is the user name, and all that follows may be the password:
 /// errors quote nothing of it.
-fn split_hosts(text: &str, srv: bool, has_user_info: bool) -> Result<Vec<ServerAddress>, String> {
+fn split_hosts(text: &str, srv: bool, has_user_info: bool) -> Result<Vec<ServerAddress>, OptionError> {
     if text.is_empty() {
-        return Err("it names no host".into());
+        return Err(OptionError::NoHost);
     }
     let mut hosts = Vec::new();
     let mut follows_colon = false;
     for (index, part) in text.split(',').enumerate() {
         if part.is_empty() {
-            return Err("a host is empty: check the commas".into());
+            return Err(OptionError::EmptyHost);
         }
         let quoted = part.split(':').next().unwrap_or_default();
         let name = if follows_colon || quoted.is_empty() {
-            format!("host {} of the list", index + 1)
+            HostName::Position(index + 1)
         } else {
-            format!("the host \"{quoted}\"")
+            HostName::Quoted(quoted.to_owned())
         };
         follows_colon |= part.contains(':');
-        let refuse = |why: &str| {
-            let hint = if follows_colon && !has_user_info {
-                "; after a user name and password, write '@' and the host"
-            } else {
-                ""
-            };
-            Err(format!("{name} is invalid: {why}{hint}"))
+        let refuse = |reason| {
+            Err(OptionError::InvalidHost {
+                name,
+                reason,
+                has_colon: follows_colon && !has_user_info,
+            })
         };
         let Some(decoded) = decode(part) else {
-            return refuse("it has a '%' without two hexadecimal digits, or is not UTF-8");
+            return refuse(HostProblem::Encoding);
         };
         if decoded.contains('/') && !decoded.ends_with(".sock") {
-            return refuse("the path of a Unix domain socket must end in .sock");
+            return refuse(HostProblem::SocketPath);
         }
         match ServerAddress::read(&decoded) {
             Ok(address) if hosts.contains(&address) => {}
             Ok(address) => hosts.push(address),
-            Err(why) => return refuse(why),
+            Err(problem) => return refuse(HostProblem::Address(problem)),
         }
     }
     if srv {
         if text.contains(',') {
-            return Err("mongodb+srv takes exactly one host name".into());
+            return Err(OptionError::SrvHosts);
         }
         if text.contains(':') {
-            return Err("mongodb+srv takes a host name without port".into());
+            return Err(OptionError::SrvPort);
         }
     }
     Ok(hosts)
 }
 
-fn read_database(text: &str) -> Result<Option<String>, String> {
+fn read_database(text: &str) -> Result<Option<String>, OptionError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let name = decode(text).ok_or("the database name is not percent-encoded correctly")?;
+    let name = decode(text).ok_or(OptionError::DatabaseEncoding)?;
     match name.chars().find(|c| matches!(c, '/' | '\\' | ' ' | '"' | '$')) {
         // Not quoted: it may be the rest of a password that holds a '/'.
-        Some(bad) => Err(format!("the database name must not contain '{bad}'")),
+        Some(bad) => Err(OptionError::DatabaseCharacter(bad)),
         None => Ok(Some(name)),
     }
 }
 
-pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, String> {
+pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, OptionError> {
     let mut options = Vec::new();
     let mut follows_secret = false;
     for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {
-            return Err(match follows_secret {
-                true => "an option has no value; percent-encode '&' and ';' in passwords and other values"
-                    .to_owned(),
-                false => format!("the option \"{pair}\" has no value: write {pair}=…"),
-            });
+            let option = (!follows_secret).then(|| pair.to_owned());
+            return Err(OptionError::NoValue { option });
         };
-        let key = decode(key).ok_or("the name of an option is not percent-encoded correctly")?;
+        let key = decode(key).ok_or(OptionError::OptionEncoding)?;
         let mut option = Pair {
             key: key.to_ascii_lowercase(),
             spelled: key,
             value: String::new(),
             follows_secret,
         };
-        let malformed =
-            |option: &Pair| format!("the value of {} is not percent-encoded correctly", option.name());
-        option.value = decode(value).ok_or_else(|| malformed(&option))?;
+        option.value = decode(value).ok_or_else(|| OptionError::ValueEncoding {
+            option: option.name().to_owned(),
+        })?;
         follows_secret |= holds_secret(&option.key);
         options.push(option);
     }
@@ -264,7 +256,7 @@ mod tests {
 
     #[test]
     fn an_option_is_named_unless_it_may_be_the_rest_of_a_secret() {
-        let error = |query: &str| split(&format!("mongodb://h/?{query}")).unwrap_err();
+        let error = |query: &str| split(&format!("mongodb://h/?{query}")).unwrap_err().to_string();
         assert!(error("w").contains("\"w\""));
         assert!(error("ssl=true&w=%").contains("of w "));
         for query in ["proxyPassword=s3&cr3t", "proxyPassword=s3;cr3t=%", "pwd=s3&cr3t"] {
@@ -284,7 +276,7 @@ mod tests {
             "mongodb://u:hunter2@@h",
             "mongodb://:hunter2@h",
         ] {
-            let error = split(uri).unwrap_err();
+            let error = split(uri).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }
     }
@@ -301,7 +293,7 @@ mod tests {
             ("mongodb://bob:1/cret$x", "'$'"),
             ("mongodb+srv://bob:s3cret", "the host \"bob\""),
         ] {
-            let error = split(uri).unwrap_err();
+            let error = split(uri).unwrap_err().to_string();
             assert!(!error.contains("cret") && error.contains(named), "{uri}: {error}");
         }
     }

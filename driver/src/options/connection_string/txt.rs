@@ -1,11 +1,11 @@
 //! Default options from the TXT record of a `mongodb+srv` host.
 
 use super::{split::split_query, value::Reader};
-use crate::options::ClientOptions;
+use crate::options::{ClientOptions, error::OptionError};
 
 impl ClientOptions {
-    /// Takes in what a TXT record says, where neither the connection string nor the application has said it.
-    pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), String> {
+    /// Sets the options of a TXT record that neither the connection string nor the application has set.
+    pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), OptionError> {
         let mut reader = Reader::default();
         let (mut source, mut replica_set, mut load_balanced) = (None, None, None);
         for super::split::Pair {
@@ -14,7 +14,7 @@ impl ClientOptions {
         {
             reader.name = spelled;
             match key.as_str() {
-                "authsource" if value.is_empty() => return Err("authSource is empty".into()),
+                "authsource" if value.is_empty() => return Err(OptionError::EmptyAuthSource),
                 "authsource" => source = Some(value),
                 "replicaset" if value.is_empty() => {
                     reader.warn_ignored("the name of a replica set");
@@ -22,16 +22,13 @@ impl ClientOptions {
                 "replicaset" => replica_set = Some(value),
                 "loadbalanced" => load_balanced = reader.boolean(&value),
                 _ => {
-                    return Err(format!(
-                        "{} is not allowed there: only authSource, replicaSet and loadBalanced are",
-                        reader.name
-                    ));
+                    return Err(OptionError::NotInTxtRecord { option: reader.name });
                 }
             }
         }
         self.auth_source = self.auth_source.take().or(source);
         self.replica_set = self.replica_set.take().or(replica_set);
-        // A switch that is on was switched on by somebody.
+        // `true` was set by the connection string or the application.
         if !self.load_balanced && !self.load_balanced_given {
             self.load_balanced = load_balanced.unwrap_or(false);
         }
@@ -44,7 +41,7 @@ impl ClientOptions {
 mod tests {
     use super::*;
 
-    fn with(uri: &str, txt: &str) -> Result<ClientOptions, String> {
+    fn with(uri: &str, txt: &str) -> Result<ClientOptions, OptionError> {
         let mut options = ClientOptions::parse(uri).unwrap();
         options.apply_txt(txt).map(|()| options)
     }
@@ -80,7 +77,7 @@ mod tests {
             ("authSource=", "authSource"),
             ("replicaSet=%zz", "replicaSet"),
         ] {
-            let error = with("mongodb+srv://a.b.c", txt).unwrap_err();
+            let error = with("mongodb+srv://a.b.c", txt).unwrap_err().to_string();
             assert!(
                 error.to_lowercase().contains(&part.to_lowercase()),
                 "{txt}: {error}"

@@ -30,7 +30,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Somebody with this password, if one is given.
+    /// A user with this password, if it has one.
+    #[cfg(any(test, feature = "internals"))]
     pub fn new(
         mechanism: Option<Mechanism>,
         source: impl Into<String>,

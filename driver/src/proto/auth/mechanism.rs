@@ -1,22 +1,22 @@
-//! The mechanisms that this driver speaks, and the hashes of SCRAM.
+//! Authentication mechanisms, and the hash functions of SCRAM.
 
 use hmac::{EagerHash, Hmac, KeyInit, Mac};
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-/// How a user proves who it is.
+/// An authentication mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// A password that is never sent.
+    /// SCRAM (RFC 5802, RFC 7677).
     Scram(ScramHash),
-    /// The client's certificate.
+    /// The client certificate of the TLS connection.
     X509,
-    /// A password in the clear, for a server that asks somebody else about it.
+    /// A password in plain text, e.g. for LDAP.
     Plain,
 }
 
 impl Mechanism {
-    /// The mechanism as the specifications spell it.
+    /// The name of the mechanism in commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Scram(ScramHash::Sha1) => "SCRAM-SHA-1",
@@ -27,10 +27,12 @@ impl Mechanism {
     }
 }
 
-/// The hash of a SCRAM conversation.
+/// The hash function of SCRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScramHash {
+    /// `SCRAM-SHA-1`
     Sha1,
+    /// `SCRAM-SHA-256`
     Sha256,
 }
 
@@ -57,7 +59,7 @@ impl ScramHash {
         }
     }
 
-    /// PBKDF2 with as many bytes as the hash has.
+    /// `SaltedPassword` of RFC 5802: `Hi(password, salt, iterations)`, which is PBKDF2.
     pub(super) fn salted_password(self, password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
         match self {
             Self::Sha1 => pbkdf2::pbkdf2_hmac_array::<Sha1, 20>(password, salt, iterations).to_vec(),
@@ -70,7 +72,7 @@ fn keyed<D: EagerHash>(key: &[u8], message: &[u8]) -> Hmac<D>
 where
     Hmac<D>: KeyInit + Mac,
 {
-    // HMAC hashes keys that are too long, and pads those that are too short.
+    // HMAC accepts keys of any length, so the error does not occur.
     let mut mac = match <Hmac<D> as KeyInit>::new_from_slice(key) {
         Ok(mac) => mac,
         Err(_) => <Hmac<D> as KeyInit>::new(&hmac::digest::Key::<Hmac<D>>::default()),

@@ -21,7 +21,9 @@ mod reply;
 mod request;
 mod scram;
 
-pub use login::{Awaiting, AwaitingKeys, Identity, Login, Nonce, Step};
+#[cfg(feature = "internals")]
+pub use login::{Awaiting, AwaitingKeys};
+pub use login::{Identity, Login, Nonce, Step};
 pub use mechanism::{Mechanism, ScramHash};
 pub use reply::{Offer, parse_reply};
 pub use request::Request;

@@ -1,4 +1,5 @@
-//! What servers answer: to the handshake, and to the commands that log in.
+//! Replies to authentication commands, and the part of the hello reply that concerns
+//! authentication.
 
 use crate::{
     Result,
@@ -7,9 +8,9 @@ use crate::{
     proto::command::{Reply, array_bytes, document_bytes},
 };
 
-/// A reply in a conversation, without the fields that all replies have.
+/// The reply to `saslStart` or `saslContinue`.
 #[derive(Debug)]
-pub struct SaslReply {
+pub(super) struct SaslReply {
     pub(super) conversation: Bson,
     pub(super) payload: Vec<u8>,
     pub(super) done: bool,
@@ -40,17 +41,17 @@ impl SaslReply {
     }
 }
 
-/// What the reply to the handshake says about logging in.
+/// What the hello reply says about authentication.
 #[derive(Debug, Default)]
 pub struct Offer<'a> {
-    /// Whether the user may prove itself by SCRAM-SHA-256.
+    /// `saslSupportedMechs` contains `SCRAM-SHA-256`.
     pub(super) scram_sha_256: bool,
-    /// The reply to the part of the conversation that was in the handshake.
+    /// `speculativeAuthenticate`: the reply to the first command, which was sent within the hello.
     pub(super) speculative: Option<&'a [u8]>,
 }
 
 impl<'a> Offer<'a> {
-    /// Reads the reply to a hello. What is not understood counts as absent.
+    /// Parses a hello reply. Fields of an unexpected type count as absent.
     pub fn parse(hello: &'a [u8]) -> Self {
         let value = |name| {
             find_element(hello, name)
@@ -70,7 +71,7 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// Whether a command of a conversation was accepted: the error of a reply with `ok: 0`.
+/// Returns the error of a reply with `ok: 0`.
 pub fn parse_reply(body: &[u8]) -> Result<()> {
     Reply::scan(body)?.command_error().map_or(Ok(()), Err)
 }

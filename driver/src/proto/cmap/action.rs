@@ -1,92 +1,131 @@
-//! What the pool machine answers and asks for.
+//! Actions, events and results of the pool.
 
 use std::time::Duration;
 
 use super::{ConnectionKey, wait_queue::WaiterId};
 use crate::{bson::ObjectId, proto::event::ConnectionClosedReason};
 
-/// Something the owner of the machine must do. Actions are in the order in which they were decided.
+/// What the owner of the pool must do. Actions are returned in the order in which they were
+/// decided.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action<C, W, E> {
-    /// Establish a connection, then report with `established`, or with `failing_request` and `establish_failed`.
+    /// Establish a connection. Report the outcome with `established`, or with `failing_request` and
+    /// `establish_failed`.
     Establish(ConnectionKey),
-    /// Close the connection. It is not counted any more.
+    /// Close the connection. It is no longer counted.
     Close {
+        /// The connection, which the pool no longer owns.
         connection: C,
+        /// Its key.
         key: ConnectionKey,
+        /// The reason, as in the event `ConnectionClosed`.
         reason: ConnectionClosedReason,
     },
-    /// Give the connection, which counts as in use, to the request. If the request is gone: `check_in`.
+    /// Hand the connection to the request; it counts as in use. If the request is gone: `check_in`.
     Fulfil {
+        /// The request.
         waiter: W,
+        /// The key of the connection.
         key: ConnectionKey,
+        /// The connection.
         connection: C,
     },
-    /// Tell the request that it gets no connection.
-    Fail { waiter: W, why: Refusal<E> },
-    /// Stop what is being done on connections in use, of this service, created in this generation or before it. They come
-    /// back as failed ones.
+    /// Fail the request.
+    Fail {
+        /// The request.
+        waiter: W,
+        /// The reason.
+        why: Refusal<E>,
+    },
+    /// Interrupt the connections in use of this service that were created in this generation or an
+    /// earlier one (CMAP, "interruptInUseConnections"). They are checked in as failed.
     Interrupt {
+        /// `None`: connections without a service.
         service_id: Option<ObjectId>,
+        /// The last generation to interrupt.
         generation: u64,
     },
-    /// Tell those who listen.
+    /// Pass the event to the listener.
     Emit(Event<E>),
 }
 
-/// What the specification's events tell, without the pool's address.
+/// The events of the specification, without the address of the server (CMAP, "Events").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<E> {
-    /// Requests are served from now on.
+    /// `PoolReady`.
     PoolReady,
-    /// Connections were given up: all, or those of one service.
+    /// `PoolCleared`.
     PoolCleared {
+        /// The cleared service; `None`: the whole pool.
         service_id: Option<ObjectId>,
+        /// `interruptInUseConnections`.
         interrupt_in_use: bool,
     },
-    /// The pool is closed for good.
+    /// `PoolClosed`.
     PoolClosed,
-    /// A connection counts from now on.
-    ConnectionCreated { id: u32 },
-    /// It was established, that long after it was created.
-    ConnectionReady { id: u32, duration: Duration },
-    /// It does not count any more.
-    ConnectionClosed {
+    /// `ConnectionCreated`.
+    ConnectionCreated {
+        /// `connectionId`.
         id: u32,
-        reason: ConnectionClosedReason,
-        error: Option<E>,
     },
-    /// Somebody asks for a connection.
-    CheckOutStarted,
-    /// The request got none. `why` is `None` when it gave up waiting.
-    CheckOutFailed {
-        why: Option<Refusal<E>>,
+    /// `ConnectionReady`.
+    ConnectionReady {
+        /// `connectionId`.
+        id: u32,
+        /// Since `ConnectionCreated`.
         duration: Duration,
     },
-    /// The request got this one.
-    CheckedOut { id: u32, duration: Duration },
-    /// It was given back.
-    CheckedIn { id: u32 },
+    /// `ConnectionClosed`.
+    ConnectionClosed {
+        /// `connectionId`.
+        id: u32,
+        /// Why it was closed.
+        reason: ConnectionClosedReason,
+        /// The error, if `reason` is `error` and it is known.
+        error: Option<E>,
+    },
+    /// `ConnectionCheckOutStarted`.
+    CheckOutStarted,
+    /// `ConnectionCheckOutFailed`.
+    CheckOutFailed {
+        /// `None`: the request was cancelled or timed out.
+        why: Option<Refusal<E>>,
+        /// Since `ConnectionCheckOutStarted`.
+        duration: Duration,
+    },
+    /// `ConnectionCheckedOut`.
+    CheckedOut {
+        /// `connectionId`.
+        id: u32,
+        /// Since `ConnectionCheckOutStarted`.
+        duration: Duration,
+    },
+    /// `ConnectionCheckedIn`.
+    CheckedIn {
+        /// `connectionId`.
+        id: u32,
+    },
 }
 
-/// Why a request gets no connection.
+/// Why a check-out fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal<E> {
-    /// The pool is paused, or was cleared while the request waited; with what cleared it.
+    /// `PoolClearedError`: the pool is paused, or was cleared while the request waited. Holds the
+    /// error that cleared it.
     Cleared(Option<E>),
-    /// The pool is closed.
+    /// `PoolClosedError`.
     Closed,
-    /// The connection meant for it could not be established.
+    /// The connection established for the request failed.
     Failed(E),
 }
 
-/// The answer to a request for a connection.
+/// The result of a check-out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CheckOut<C, E> {
-    /// Here it is; it counts as in use.
+    /// A connection, which counts as in use.
     Connection(ConnectionKey, C),
-    /// The request waits in the queue.
+    /// The request is in the WaitQueue.
     Waiting(WaiterId),
-    /// There is none to be had.
+    /// The check-out failed.
     Refused(Refusal<E>),
 }

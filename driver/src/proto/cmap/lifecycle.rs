@@ -1,23 +1,24 @@
-//! What happens to the pool as a whole: it opens, is cleared, closed, and maintained.
+//! Operations on the whole pool: ready, clear, close, maintenance.
 
 use std::time::Instant;
 
 use super::{Action, ConnectionClosedReason, ConnectionPool, Event, PoolState, Refusal};
 use crate::bson::ObjectId;
 
-/// How a pool is cleared.
+/// The arguments of a clear (CMAP, "Clearing a Connection Pool").
 #[derive(Clone, Debug)]
 pub struct Clear<E> {
-    /// Why. Those who are refused hear of it.
+    /// The error that caused the clear. Failed check-outs hold it as their source.
     pub cause: E,
-    /// The service to clear for; `None` without a load balancer.
+    /// `serviceId`: clears only the connections of this service. `None` unless load balanced.
     pub service_id: Option<ObjectId>,
-    /// Whether those who use a connection are interrupted.
+    /// `interruptInUseConnections`.
     pub interrupt_in_use: bool,
 }
 
 impl<C, W, E: Clone> ConnectionPool<C, W, E> {
-    /// Opens a paused pool. Returns whether that changed anything.
+    /// Marks a paused pool as ready. Returns false if it was not paused (CMAP, "Marking a
+    /// Connection Pool as Ready").
     pub fn ready(&mut self) -> bool {
         let paused = self.state == PoolState::Paused;
         if paused {
@@ -27,10 +28,11 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         paused
     }
 
-    /// Begins a new generation. Returns whether the pool was ready, or the service had connections.
+    /// Increments the generation. Returns whether the pool was ready, or whether the service has
+    /// connections.
     ///
-    /// Without a service, those who wait are refused, establishments are given up, and the pool pauses. With a service, only
-    /// its connections become stale.
+    /// Without a service, waiting requests fail, pending connections are abandoned and the pool is
+    /// paused. With a service, only its connections become stale, and the pool stays ready.
     pub fn clear(&mut self, clear: Clear<E>, now: Instant) -> bool {
         if self.state == PoolState::Closed {
             return false;
@@ -67,7 +69,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         changed
     }
 
-    /// Closes the pool and its available connections for good. Returns whether it was open.
+    /// Closes the pool and its available connections. Returns whether it was open.
     pub fn close(&mut self, now: Instant) -> bool {
         if self.state == PoolState::Closed {
             return false;
@@ -87,8 +89,9 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         true
     }
 
-    /// Closes available connections that perished, and fills up to `minPoolSize`. To be called now and then, and after
-    /// [`ready`](Self::ready) and [`clear`](Self::clear).
+    /// Closes perished available connections and populates the pool up to `minPoolSize` (CMAP,
+    /// "Background Thread"). To be called periodically, and after [`ready`](Self::ready) and
+    /// [`clear`](Self::clear).
     pub fn maintain(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) {
         let mut index = 0;
         while let Some(idle) = self.available.get_mut(index) {
@@ -108,8 +111,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         self.populate(now);
     }
 
-    /// Forgets the establishments under way. Whoever works on them learns it from [`is_pending`](Self::is_pending), or when
-    /// the work is done.
+    /// Abandons the pending connections. The tasks that establish them see it in
+    /// [`is_pending`](Self::is_pending), or in the result of [`established`](Self::established).
     fn give_up_pending(&mut self, reason: ConnectionClosedReason) {
         for pending in std::mem::take(&mut self.pending) {
             self.total -= 1;

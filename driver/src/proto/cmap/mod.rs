@@ -1,15 +1,20 @@
-//! The connection pool as a machine (Connection Monitoring and Pooling specification).
+//! The connection pool: a state machine without I/O and clock ([Connection Monitoring and
+//! Pooling]).
 //!
-//! The machine decides; it opens no socket and reads no clock. A call tells it what happened and when, and what is to be
-//! done about it is then fetched with [`ConnectionPool::poll_action`]. It is generic over the established connection `C`,
-//! over the waiting request `W` and over the failure `E`, which it stores and hands out but never looks into. So nothing
-//! needs to be looked up by number, and a test can use plain numbers for all of them.
+//! Methods report what happened and when; [`ConnectionPool::poll_action`] then returns what is to
+//! be done. The machine is generic over the established connection `C`, the waiting request `W` and
+//! the error `E`: it stores and returns them and never inspects them, so no lookup by number is
+//! needed, and tests use plain numbers for all three.
 //!
-//! The events of the specification are actions in the same queue, so that their order among themselves, and before or after
-//! the deed, is the machine's. A pool that nobody listens to makes none.
+//! The events of the specification are actions in the same queue, so the machine decides their
+//! order relative to each other and to the actions. A pool without a listener emits none.
 //!
-//! Behind a load balancer each service has generations of its own. A connection learns its service from the handshake
-//! ([`ConnectionPool::identify`]), so its key is complete only then.
+//! Behind a load balancer each service has its own generation. A connection learns its service from
+//! the handshake ([`ConnectionPool::identify`]), so its key is complete only after that (Load
+//! Balancer specification, "Connection Pooling").
+//!
+//! [Connection Monitoring and Pooling]:
+//! https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
 
 mod action;
 mod lifecycle;
@@ -25,53 +30,58 @@ use crate::bson::ObjectId;
 pub use crate::proto::event::ConnectionClosedReason;
 pub use action::{Action, CheckOut, Event, Refusal};
 pub use lifecycle::Clear;
-pub use pool::{ConnectionPool, FailedEstablishment};
+pub use pool::ConnectionPool;
+#[cfg(feature = "internals")]
+pub use pool::FailedEstablishment;
 pub use wait_queue::WaiterId;
 
 /// The limits of one pool.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolLimits {
-    /// `maxPoolSize`: connections in use, idle and being established together; 0 means no limit.
+    /// `maxPoolSize`: the most connections, in use, available and pending together. 0: no limit.
     pub max_pool_size: u32,
-    /// `minPoolSize`: this many are kept, in the background.
+    /// `minPoolSize`: the number of connections that are kept in the background.
     pub min_pool_size: u32,
-    /// `maxConnecting`: this many are established at a time; 0 counts as 1.
+    /// `maxConnecting`: the most connections that are established at the same time. 0 counts as 1.
     pub max_connecting: u32,
-    /// `maxIdleTimeMS`: a connection idle for longer is closed; `None` means never.
+    /// `maxIdleTimeMS`: a connection available for longer is closed. `None`: no limit.
     pub max_idle_time: Option<Duration>,
 }
 
-/// Names a connection within its pool.
+/// Identifies a connection within its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionKey {
-    /// 1 for the first connection of the pool, then always one more.
+    /// 1 for the first connection of the pool, then ascending.
     pub id: u32,
-    /// The generation, of the pool or of the service, when the connection was created. One of an older generation is stale.
+    /// The generation of the pool, or of the service, when the connection was created. A connection
+    /// of an older generation is stale.
     pub generation: u64,
-    /// The service behind the load balancer that it leads to, once that is known.
+    /// `serviceId` behind a load balancer, once the handshake has returned it.
     pub service_id: Option<ObjectId>,
 }
 
-/// Whether the pool gives connections.
+/// The state of the pool (CMAP, "Connection Pool").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolState {
-    /// The server is not known to be healthy: requests are refused, nothing is established.
+    /// Check-outs fail and no connection is established. The initial state, and the state after a
+    /// clear.
     Paused,
-    /// Requests are served.
+    /// Check-outs are served.
     Ready,
-    /// For good.
+    /// Final.
     Closed,
 }
 
-/// How many connections and waiting requests there are.
+/// The number of connections and of waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// In use, available, pending, and failed ones whose failure is being dealt with.
+    /// In use, available, pending, and those whose failure is not yet reported by
+    /// [`ConnectionPool::establish_failed`].
     pub total: usize,
-    /// Idle.
+    /// Not in use.
     pub available: usize,
     /// Being established.
     pub pending: usize,
-    /// Requests in the wait queue.
+    /// Requests in the WaitQueue.
     pub waiting: usize,
 }

@@ -1,4 +1,4 @@
-//! The machine itself: counters, the available stack, the wait queue, generations.
+//! The pool: counters, available connections, WaitQueue, generations.
 
 use std::{
     collections::VecDeque,
@@ -15,19 +15,20 @@ use crate::bson::ObjectId;
 
 /// The pool of one server. See the [module](super).
 ///
-/// While requests wait, no connection is available: whatever becomes free goes to the first of them.
+/// Invariant: while the WaitQueue is not empty, no connection is available.
 #[derive(Debug)]
 pub struct ConnectionPool<C, W, E> {
     limits: PoolLimits,
-    /// Whether anybody listens to events.
+    /// False: no events are made.
     emits: bool,
     pub(super) state: PoolState,
     pub(super) generation: u64,
     pub(super) services: Services,
-    /// What cleared the pool last.
+    /// The error of the last clear.
     pub(super) cause: Option<E>,
     last_id: u32,
-    /// The connection used last is on top, so that surplus ones grow idle and go.
+    /// A stack with the most recently used connection on top, so that surplus connections reach
+    /// `maxIdleTimeMS`.
     pub(super) available: Vec<Available<C>>,
     pub(super) pending: Vec<Pending>,
     /// How many establishments failed and are not yet reported by `establish_failed`.
@@ -50,8 +51,8 @@ pub(super) struct Pending {
     created: Instant,
 }
 
-/// A connection whose establishment failed, and the request that must hear of it. To be handed back with
-/// [`establish_failed`](ConnectionPool::establish_failed); until then it counts.
+/// A connection that could not be established, and the request that gets the error. To be passed to
+/// [`establish_failed`](ConnectionPool::establish_failed); until then the connection counts.
 #[derive(Debug)]
 #[must_use]
 pub struct FailedEstablishment<W> {
@@ -60,19 +61,20 @@ pub struct FailedEstablishment<W> {
 }
 
 impl<W> FailedEstablishment<W> {
-    /// The connection; its service is known if the handshake got that far.
+    /// The key of the connection. The service is known if the handshake returned it.
     pub fn key(&self) -> ConnectionKey {
         self.key
     }
 
-    /// Whether a request waited for it.
+    /// The request that waits for it, if one does.
+    #[cfg(any(test, feature = "internals"))]
     pub fn waiter(&self) -> Option<&W> {
         self.request.as_ref().map(|waiting| &waiting.waiter)
     }
 }
 
 impl<C, W, E: Clone> ConnectionPool<C, W, E> {
-    /// An empty, paused pool of generation 0, which makes events if it `emits`.
+    /// An empty, paused pool of generation 0. Without `emits` it makes no events.
     pub fn new(limits: PoolLimits, emits: bool) -> Self {
         Self {
             limits,
@@ -91,25 +93,27 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         }
     }
 
-    /// What is to be done next.
+    /// The next action.
     pub fn poll_action(&mut self) -> Option<Action<C, W, E>> {
         self.actions.pop_front()
     }
 
-    /// Whether [`poll_action`](Self::poll_action) would return something.
+    /// Whether [`poll_action`](Self::poll_action) would return an action.
     pub fn has_actions(&self) -> bool {
         !self.actions.is_empty()
     }
 
+    /// The state of the pool.
     pub fn state(&self) -> PoolState {
         self.state
     }
 
-    /// How often the pool, or the service in it, was cleared.
+    /// The number of clears of the pool, or of the service.
     pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
         service_id.map_or(self.generation, |id| self.services.generation(id))
     }
 
+    /// The number of connections and of waiting requests.
     pub fn counts(&self) -> Counts {
         Counts {
             total: self.total,
@@ -119,13 +123,15 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         }
     }
 
-    /// Whether a connection is to be established under this key: false once it is reported or given up.
+    /// Whether the connection with this key is being established. False once the outcome was
+    /// reported, and after a clear or close.
     pub fn is_pending(&self, key: ConnectionKey) -> bool {
         self.pending.iter().any(|pending| pending.key.id == key.id)
     }
 
-    /// An available connection, if nobody waits for one. Else nothing happens: ask with [`check_out`](Self::check_out).
-    /// `has_perished` tells whether a connection failed while it was idle; once it said so, it must say so again.
+    /// Checks out an available connection if the WaitQueue is empty. Otherwise nothing changes, and
+    /// no event is emitted. `has_perished` returns whether the connection failed while it was
+    /// available; it must not change back to false.
     pub fn try_check_out(
         &mut self,
         now: Instant,
@@ -139,8 +145,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         self.take_available(Some(healthy), now)
     }
 
-    /// An available connection, or a place in the wait queue. `has_perished` is as for
-    /// [`try_check_out`](Self::try_check_out).
+    /// Checks out an available connection, or adds the request to the WaitQueue. `has_perished` is
+    /// as for [`try_check_out`](Self::try_check_out).
     pub fn check_out(
         &mut self,
         waiter: W,
@@ -168,25 +174,29 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         CheckOut::Waiting(id)
     }
 
-    /// The request gave up, or its time is over. Returns it unless a connection or a refusal was assigned to it already.
+    /// Removes a cancelled or timed out request from the WaitQueue. Returns `None` if it was
+    /// answered already.
     ///
-    /// What was being established for it goes to others.
+    /// The connection that was being established for it serves other requests.
+    ///
     pub fn cancel(&mut self, id: WaiterId, now: Instant) -> Option<W> {
         let gone = self.waiters.remove(id)?;
         self.emit_failed(None, gone.since, now);
         Some(gone.waiter)
     }
 
-    /// Whether the request will be answered without anybody checking in a connection: there is an establishment under way
-    /// for it and for each one before it, or its answer is on its way. `waitQueueTimeoutMS` does not limit such a request:
-    /// it bounds the wait for an available connection or for the permission to establish one.
+    /// Whether the request is answered without a check-in: a connection is pending for it and for
+    /// each request before it, or the answer has been sent. `waitQueueTimeoutMS` does not apply to
+    /// such a request: it limits the wait for an available connection or for a slot of
+    /// `maxConnecting`.
     pub fn is_being_served(&self, id: WaiterId) -> bool {
         self.waiters
             .position(id)
             .is_none_or(|before| before < self.pending.len())
     }
 
-    /// Takes a connection back. One that failed, is stale, or comes to a closed pool is closed.
+    /// Checks in a connection. It is closed if it failed, is stale, or the pool is closed (CMAP,
+    /// "Checking In a Connection").
     pub fn check_in(
         &mut self,
         key: ConnectionKey,
@@ -198,7 +208,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         match outcome {
             Ok(()) => self.take_in(key, connection, now),
             Err(error) => {
-                // A failure of its own is told even when it made the pool give up all connections.
+                // The reason `error` takes precedence over `stale` if the connection itself failed.
                 let reason = match self.surplus(key) {
                     Some(ConnectionClosedReason::Stale) if error.is_some() => ConnectionClosedReason::Error,
                     Some(reason) => reason,
@@ -210,7 +220,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         self.create_for_waiters(now);
     }
 
-    /// A pending connection learned in its handshake which service it leads to. Returns its key from now on.
+    /// Sets the service that the handshake of a pending connection returned. Returns the complete
+    /// key.
     pub fn identify(&mut self, key: ConnectionKey, service_id: ObjectId) -> ConnectionKey {
         let Some(pending) = self.pending.iter_mut().find(|pending| pending.key.id == key.id) else {
             return key;
@@ -222,8 +233,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         pending.key
     }
 
-    /// A pending connection is ready for use. Returns it if nobody waits for it any more: it was reported closed when the
-    /// pool was cleared or closed.
+    /// A pending connection is established. Returns it if it is no longer wanted: a clear or close
+    /// has reported it as closed.
     pub fn established(&mut self, key: ConnectionKey, connection: C, now: Instant) -> Option<C> {
         let Some(Pending { key, created }) = self.take_pending(key) else {
             return Some(connection);
@@ -238,10 +249,12 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         None
     }
 
-    /// An establishment failed; the first request in the queue must hear of it. `None` when it was given up before.
+    /// A pending connection could not be established. The first request in the WaitQueue gets the
+    /// error. `None` if the connection was abandoned.
     ///
-    /// To be followed by [`establish_failed`](Self::establish_failed). In between, the owner can act on the failure while
-    /// the connection still counts, e.g. clear the pool: the specification wants that told before the connection's end.
+    /// To be followed by [`establish_failed`](Self::establish_failed). Between the two calls the
+    /// owner handles the error, e.g. clears the pool, while the connection still counts:
+    /// `PoolCleared` precedes its `ConnectionClosed`.
     pub fn failing_request(&mut self, key: ConnectionKey) -> Option<FailedEstablishment<W>> {
         let Pending { key, .. } = self.take_pending(key)?;
         self.failed += 1;
@@ -251,10 +264,10 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         })
     }
 
-    /// The connection could not be established; the failing request gets the error.
+    /// Emits the events of the failure and fails the request.
     ///
-    /// Whoever still waits gets another one. Filling up to `minPoolSize` waits for [`maintain`](Self::maintain), lest a
-    /// failing server be tried without pause.
+    /// Further requests get a new connection. `minPoolSize` is restored by
+    /// [`maintain`](Self::maintain) only, so that a failing server is not retried without a pause.
     pub fn establish_failed(&mut self, failing: FailedEstablishment<W>, error: &E, now: Instant) {
         let FailedEstablishment { key, request } = failing;
         self.failed -= 1;
@@ -271,7 +284,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         self.create_for_waiters(now);
     }
 
-    /// Where the healthy connection used last lies.
+    /// The index of the most recently used available connection that has not perished.
     fn first_healthy(&mut self, now: Instant, mut has_perished: impl FnMut(&mut C) -> bool) -> Option<usize> {
         (0..self.available.len()).rev().find(|index| {
             let outdated = |idle| self.perished(idle, now).is_some();
@@ -283,7 +296,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         })
     }
 
-    /// Takes the healthy one, and closes the perished ones on top of it: all when there is none.
+    /// Checks out the connection at the index and closes the perished ones above it; without an
+    /// index, all.
     fn take_available(&mut self, healthy: Option<usize>, now: Instant) -> Option<(ConnectionKey, C)> {
         let kept = healthy.map_or(0, |index| index + 1);
         while self.available.len() > kept
@@ -310,7 +324,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         self.surplus(idle.key).or_else(idle_for_too_long)
     }
 
-    /// Why a connection, whatever its condition, cannot be used again.
+    /// Why a connection cannot be used again, even if it has not failed.
     fn surplus(&self, key: ConnectionKey) -> Option<ConnectionClosedReason> {
         if self.state == PoolState::Closed {
             Some(ConnectionClosedReason::PoolClosed)
@@ -321,7 +335,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         }
     }
 
-    /// Gives a healthy connection to the first who waits, or makes it available.
+    /// Hands a connection to the first waiting request, or makes it available.
     fn take_in(&mut self, key: ConnectionKey, connection: C, now: Instant) {
         if let Some(reason) = self.surplus(key) {
             self.close_connection(key, connection, reason, None);
@@ -379,14 +393,14 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         });
     }
 
-    /// Without a listener the event is not even made.
+    /// Emits an event if the pool has a listener.
     pub(super) fn emit(&mut self, event: impl FnOnce() -> Event<E>) {
         if self.emits {
             self.actions.push_back(Action::Emit(event()));
         }
     }
 
-    /// One establishment for each who waits, as far as the limits allow.
+    /// Establishes one connection per waiting request, within `maxPoolSize` and `maxConnecting`.
     fn create_for_waiters(&mut self, now: Instant) {
         while self.pending.len() < self.waiters.len() && self.may_create() {
             self.create(now);

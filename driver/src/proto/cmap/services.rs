@@ -1,11 +1,12 @@
-//! The services behind a load balancer: how many connections lead to each, and of which generation they are.
+//! The generation and the number of connections of each service behind a load balancer.
 
 use std::collections::BTreeMap;
 
 use super::ConnectionKey;
 use crate::bson::ObjectId;
 
-/// One entry per service with connections, as the specification's map from `serviceId` to generation and count.
+/// One entry per service with connections: the map from `serviceId` to generation and connection
+/// count (Load Balancer specification, "Connection Pooling").
 #[derive(Debug, Default)]
 pub(super) struct Services(BTreeMap<ObjectId, Service>);
 
@@ -16,14 +17,14 @@ struct Service {
 }
 
 impl Services {
-    /// Counts one more connection, and returns the service's generation.
+    /// Adds a connection and returns the generation of the service.
     pub(super) fn join(&mut self, id: ObjectId) -> u64 {
         let service = self.0.entry(id).or_default();
         service.connections += 1;
         service.generation
     }
 
-    /// Counts one connection less. With the last one the service is forgotten.
+    /// Removes a connection. The entry is removed with the last one.
     pub(super) fn leave(&mut self, key: ConnectionKey) {
         let Some(id) = key.service_id else {
             return;
@@ -36,7 +37,8 @@ impl Services {
         }
     }
 
-    /// Begins a new generation. Returns the one before; `None` when no connection leads there.
+    /// Increments the generation and returns the previous one. `None` if the service has no
+    /// connections.
     pub(super) fn clear(&mut self, id: ObjectId) -> Option<u64> {
         let service = self.0.get_mut(&id)?;
         service.generation += 1;

@@ -1,12 +1,12 @@
-//! The requests that wait for a connection, first come, first served.
+//! The WaitQueue: requests that wait for a connection, in order of arrival.
 
 use std::{collections::VecDeque, time::Instant};
 
-/// Names a waiting request.
+/// Identifies a waiting request. Ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WaiterId(u64);
 
-/// The WaitQueue of the specification. Numbers grow from front to back, so a request is found by binary search.
+/// The queue is sorted by id, so a request is found by binary search.
 #[derive(Debug)]
 pub(super) struct WaitQueue<W> {
     waiters: VecDeque<Entry<W>>,
@@ -19,7 +19,7 @@ struct Entry<W> {
     waiting: Waiting<W>,
 }
 
-/// A request, and since when it waits.
+/// A request and the time of its check-out.
 #[derive(Debug)]
 pub(super) struct Waiting<W> {
     pub(super) waiter: W,
@@ -56,7 +56,7 @@ impl<W> WaitQueue<W> {
         self.waiters.pop_front().map(|entry| entry.waiting)
     }
 
-    /// How many requests are before this one; `None` when it is not in the queue.
+    /// The number of requests before this one. `None` if it is not in the queue.
     pub(super) fn position(&self, id: WaiterId) -> Option<usize> {
         self.waiters.binary_search_by_key(&id, |entry| entry.id).ok()
     }

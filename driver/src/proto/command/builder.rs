@@ -1,4 +1,4 @@
-//! Writes a command document field by field into the connection's buffer.
+//! Writes a command document into the write buffer of a connection.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -9,16 +9,14 @@ use crate::{
     bson::{Bson, DocumentWriter, EncodeError, IndexKey, Position, RawDocument},
     proto::session::ReadTime,
     types::{
-        collation::Collation,
         concern::{Acknowledgment, ReadConcern, WriteConcern},
-        hint::Hint,
         read_preference::ReadPreference,
         server_api::ServerApi,
     },
 };
 
-/// One command under construction: a document writer that also knows the fields commands share. Field order is the order
-/// of the calls, and the command's name must come first.
+/// The body of a command: a document writer with methods for the fields that commands share. Fields
+/// are written in the order of the calls; the first one must be the command name.
 pub struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
@@ -40,7 +38,7 @@ impl DerefMut for CommandBuilder<'_> {
 }
 
 impl<'b> CommandBuilder<'b> {
-    /// Begins the body of a message whose frame has been written to `buffer`.
+    /// Begins the body of a message whose header and flags have been written to `buffer`.
     pub fn new(buffer: &'b mut Vec<u8>) -> Self {
         let mut writer = DocumentWriter::new(buffer);
         let body = writer.begin();
@@ -51,8 +49,9 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// What the session of the command wants its read concern to say about time. It is said once: by the read concern, or
-    /// by [`remaining_read_time`](Self::remaining_read_time).
+    /// Sets what the session adds to the read concern. It is written once: by
+    /// [`read_concern`](Self::read_concern) or by
+    /// [`remaining_read_time`](Self::remaining_read_time).
     pub fn set_read_time(&mut self, time: Option<ReadTime>) {
         self.read_time = time;
     }
@@ -62,57 +61,42 @@ impl<'b> CommandBuilder<'b> {
         write_documents(&mut self.writer, key, documents);
     }
 
+    /// A document, if given.
     pub fn optional_document(&mut self, key: &str, value: Option<&RawDocument>) {
         if let Some(value) = value {
             self.document(key, value);
         }
     }
 
+    /// A boolean, if given.
     pub fn optional_bool(&mut self, key: &str, value: Option<bool>) {
         if let Some(value) = value {
             self.bool(key, value);
         }
     }
 
+    /// A value, if given.
     pub fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
         if let Some(value) = value {
             self.bson(key, value);
         }
     }
 
-    pub fn collation(&mut self, value: Option<&Collation>) {
-        if let Some(value) = value {
-            self.serialize("collation", value);
-        }
-    }
-
-    pub fn hint(&mut self, value: Option<&Hint>) {
-        match value {
-            None => {}
-            Some(Hint::Name(name)) => self.str("hint", name),
-            Some(Hint::Keys(keys)) => self.serialize("hint", keys),
-        }
-    }
-
-    /// `maxTimeMS` as the application gave it: in whole milliseconds, at least 1. A duration of zero is sent as 0, which means
-    /// "no limit" and takes precedence over the cluster parameter `defaultMaxTimeMS`.
+    /// `maxTimeMS`, in whole milliseconds, at least 1. A duration of zero is sent as 0: "no limit",
+    /// which overrides the cluster parameter `defaultMaxTimeMS`.
     pub fn max_time(&mut self, value: Option<Duration>) {
-        match value {
-            Some(Duration::ZERO) => self.i64("maxTimeMS", 0),
-            _ => self.max_await_time(value),
-        }
-    }
-
-    /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at least 1, since 0 would not mean
-    /// "do not wait".
-    pub fn max_await_time(&mut self, value: Option<Duration>) {
         if let Some(value) = value {
-            let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
-            self.i64("maxTimeMS", millis.clamp(1, i64::from(i32::MAX)));
+            self.i64("maxTimeMS", max_time_millis(value));
         }
     }
 
-    /// Left out when it is the server's default and the session has no wish.
+    /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at
+    /// least 1: 0 would mean "no limit".
+    pub fn max_await_time(&mut self, value: Option<Duration>) {
+        self.max_time(value.map(|value| value.max(Duration::from_millis(1))));
+    }
+
+    /// `readConcern`. Not written if it is the server's default and the session adds nothing.
     pub fn read_concern(&mut self, concern: &ReadConcern) {
         let time = self.read_time.take();
         if concern.level.is_none() && time.is_none() {
@@ -132,19 +116,19 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// For commands that have no read concern of their own: the session's wish alone.
+    /// `readConcern` with what the session adds, for commands without a read concern option.
     pub fn remaining_read_time(&mut self) {
         if self.read_time.is_some() {
             self.read_concern(&ReadConcern::default());
         }
     }
 
-    /// The command says what it wants to read by itself.
+    /// Drops what the session adds: the application wrote the read concern of the command itself.
     pub fn waive_read_time(&mut self) {
         self.read_time = None;
     }
 
-    /// Left out when it is the server's default.
+    /// `writeConcern`. Not written if it is the server's default.
     pub fn write_concern(&mut self, concern: &WriteConcern) {
         if concern.is_server_default() {
             return;
@@ -171,7 +155,7 @@ impl<'b> CommandBuilder<'b> {
             self.serialize("tags", &preference.tag_sets);
         }
         if let Some(bound) = preference.max_staleness {
-            // Some servers take no 64-bit integer here.
+            // Some servers do not accept a 64-bit integer here.
             match i32::try_from(bound.as_secs()) {
                 Ok(seconds) => self.i32("maxStalenessSeconds", seconds),
                 Err(_) => self.i64(
@@ -183,14 +167,14 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// The declared version of the server's interface: every command carries it.
+    /// `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Versioned API specification).
     pub fn server_api(&mut self, api: ServerApi) {
         self.str("apiVersion", api.version.as_str());
         self.optional_bool("apiStrict", api.strict);
         self.optional_bool("apiDeprecationErrors", api.deprecation_errors);
     }
 
-    /// Ends the body, naming the database the command is for. What follows it can only be document sequences.
+    /// Writes `$db` and ends the body. Only document sequences may follow.
     pub fn finish(mut self, database: &str) -> Result<(), EncodeError> {
         self.str("$db", database);
         self.writer.end(self.body);
@@ -198,7 +182,17 @@ impl<'b> CommandBuilder<'b> {
     }
 }
 
-/// An array of documents as a field.
+/// The value of `maxTimeMS`: whole milliseconds, at least 1. Zero is sent as 0, which means "no limit" and takes precedence over
+/// the cluster parameter `defaultMaxTimeMS`.
+pub fn max_time_millis(value: Duration) -> i64 {
+    if value.is_zero() {
+        return 0;
+    }
+    let millis = i64::try_from(value.as_millis()).unwrap_or(i64::MAX);
+    millis.clamp(1, i64::from(i32::MAX))
+}
+
+/// A field with an array of documents.
 pub fn write_documents<'d>(
     writer: &mut DocumentWriter<'_>,
     key: &str,

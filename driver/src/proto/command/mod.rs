@@ -5,5 +5,5 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-pub use builder::{CommandBuilder, write_documents};
+pub use builder::{CommandBuilder, max_time_millis, write_documents};
 pub use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};

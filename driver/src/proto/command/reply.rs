@@ -12,6 +12,7 @@ use crate::{
 /// A reply's body with the places of the fields that drivers read.
 #[derive(Debug, Default)]
 pub struct Reply<'a> {
+    /// The body document.
     pub body: &'a [u8],
     ok: bool,
     code: i32,
@@ -195,8 +196,8 @@ fn strings(array: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// `writeErrors`, each with the place of its statement in the call, given that the command began at statement `offset`.
-pub fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>> {
+/// `writeErrors`. The index of each is that of its statement in the command.
+pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Sent {
@@ -217,7 +218,7 @@ pub fn write_errors(reply: &Reply<'_>, offset: usize) -> Result<Vec<WriteError>>
         };
         let sent: Sent = from_slice(bytes)?;
         errors.push(WriteError {
-            index: offset + usize::try_from(sent.index).unwrap_or_default(),
+            index: usize::try_from(sent.index).unwrap_or_default(),
             code: sent.code,
             message: sent.errmsg,
             details: sent.err_info,

@@ -1,4 +1,9 @@
-//! The reply to `hello`, as far as drivers use it.
+//! The reply to `hello` ([Server Discovery and Monitoring], [`hello` command]).
+//!
+//! [Server Discovery and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
+//!
+//! [`hello` command]: https://www.mongodb.com/docs/manual/reference/command/hello/
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,80 +11,107 @@ use serde::Deserialize;
 
 use crate::bson::{DateTime, ObjectId};
 
-/// A reply to `hello` or to its legacy form. Fields that a server leaves out are `None` or empty.
+/// A reply to `hello` or `isMaster`. Fields that are absent are `None`, false, 0 or empty.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HelloReply {
+    /// `isWritablePrimary`: a writable primary, a mongos or a standalone.
     pub is_writable_primary: bool,
-    /// The legacy spelling of `isWritablePrimary`.
+    /// `ismaster`: the legacy name of `isWritablePrimary`.
     pub ismaster: bool,
+    /// `helloOk`: the server supports the command `hello`.
     pub hello_ok: bool,
-    /// `isdbgrid` on a mongos.
+    /// `"isdbgrid"` on a mongos.
     pub msg: Option<String>,
+    /// A member of a replica set that is not initiated (server type `RSGhost`).
     pub isreplicaset: bool,
+    /// `setName`
     pub set_name: Option<String>,
+    /// `setVersion`: the version of the replica set configuration.
     pub set_version: Option<i64>,
+    /// `electionId`: from a primary only.
     pub election_id: Option<ObjectId>,
+    /// The members that can become primary.
     pub hosts: Vec<String>,
+    /// The members with priority 0.
     pub passives: Vec<String>,
+    /// The arbiters.
     pub arbiters: Vec<String>,
+    /// The primary, if the member knows one.
     pub primary: Option<String>,
+    /// The address of the member in the replica set configuration.
     pub me: Option<String>,
+    /// A secondary.
     pub secondary: bool,
+    /// `arbiterOnly`: an arbiter.
     pub arbiter_only: bool,
+    /// A member with priority 0.
     pub passive: bool,
+    /// A hidden member (server type `RSOther`).
     pub hidden: bool,
+    /// The tags of the member, for server selection.
     pub tags: BTreeMap<String, String>,
+    /// `lastWrite`: for `maxStalenessSeconds`.
     pub last_write: Option<LastWrite>,
+    /// `minWireVersion`
     pub min_wire_version: i32,
+    /// `maxWireVersion`: 8 for server 4.2, 9 for 4.4, 13 for 5.0, 17 for 6.0, 21 for 7.0, 25 for
+    /// 8.0.
     pub max_wire_version: i32,
+    /// `maxBsonObjectSize`, in bytes.
     pub max_bson_object_size: Option<i64>,
+    /// `maxMessageSizeBytes`
     pub max_message_size_bytes: Option<i64>,
+    /// `maxWriteBatchSize`: statements in one write command.
     pub max_write_batch_size: Option<i64>,
+    /// `logicalSessionTimeoutMinutes`. `None`: the server does not support sessions.
     pub logical_session_timeout_minutes: Option<i64>,
+    /// `topologyVersion`: servers from 4.4 on.
     pub topology_version: Option<TopologyVersion>,
-    /// The server's number for this connection.
+    /// `connectionId`: the server's id of this connection. Some servers return a double.
     #[serde(deserialize_with = "integer")]
     pub connection_id: Option<i64>,
+    /// `serviceId`: behind a load balancer only.
     pub service_id: Option<ObjectId>,
-    /// Whether it is a mongocryptd, which stores nothing.
+    /// A mongocryptd, which stores no data.
     pub iscryptd: bool,
 }
 
-/// When a member last applied a write.
+/// `lastWrite` of a member.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LastWrite {
+    /// `lastWriteDate`: the time of the last write that the member applied.
     pub last_write_date: Option<DateTime>,
 }
 
-/// Orders the states of one server process.
+/// `topologyVersion`: orders the replies of one server process (SDAM, "Topology Version").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyVersion {
-    /// The process; states of different processes cannot be compared.
+    /// `processId`: versions of different processes cannot be compared.
     pub process_id: ObjectId,
-    /// Grows with every change.
+    /// Ascending with each change.
     pub counter: i64,
 }
 
 impl HelloReply {
-    /// The largest message the server takes; `None` when it did not say.
+    /// The largest message that the server accepts, in bytes. `None` if the reply does not say.
     pub fn max_message_size(&self) -> Option<usize> {
         positive(self.max_message_size_bytes)
     }
 
-    /// The largest document the server stores: 16 MiB unless it says otherwise.
+    /// The largest document that the server stores, in bytes. Default: 16 MiB.
     pub fn max_document_size(&self) -> usize {
         positive(self.max_bson_object_size).unwrap_or(16 << 20)
     }
 
-    /// The most statements in one write command: 100,000 unless the server says otherwise.
+    /// The most statements in one write command. Default: 100,000.
     pub fn max_batch_size(&self) -> usize {
         positive(self.max_write_batch_size).unwrap_or(100_000)
     }
 
-    /// How long the server keeps an unused session; `None` when it has no sessions.
+    /// How long the server keeps an unused session. `None`: it does not support sessions.
     pub fn session_timeout(&self) -> Option<Duration> {
         let minutes = u64::try_from(self.logical_session_timeout_minutes?).ok()?;
         Some(Duration::from_secs(minutes.saturating_mul(60)))
@@ -95,6 +127,11 @@ impl HelloReply {
         self.max_wire_version >= 13
     }
 
+    /// Server 8.2 or newer.
+    pub fn is_8_2(&self) -> bool {
+        self.max_wire_version >= 27
+    }
+
     /// A mongos.
     pub fn is_mongos(&self) -> bool {
         self.msg.as_deref() == Some("isdbgrid")
@@ -106,7 +143,7 @@ impl HelloReply {
     }
 }
 
-/// An integer of any BSON number type. Servers count in integers, whatever type they send them as.
+/// Accepts an integer of any BSON number type.
 fn integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -29,7 +29,7 @@ impl<E> EventListener<E> {
     }
 
     /// One that comes and goes: while `interest` says no, events need not be made for it.
-    #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "for logs"))]
+    #[cfg(feature = "tracing")]
     pub(crate) fn while_interested(
         interest: fn() -> bool,
         listen: impl Fn(&E) + Send + Sync + 'static,

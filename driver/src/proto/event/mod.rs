@@ -8,13 +8,9 @@ mod connection;
 mod listener;
 mod pool;
 mod sdam;
-mod selection;
-mod srv_polling;
 
 pub use command::{CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent};
 pub use connection::ConnectionInfo;
 pub use listener::EventListener;
 pub use pool::{CheckOutFailedReason, ConnectionClosedReason, PoolEvent, PoolOptions};
 pub use sdam::SdamEvent;
-pub use selection::{SelectionStep, ServerSelectionEvent};
-pub use srv_polling::SrvPollingProblem;

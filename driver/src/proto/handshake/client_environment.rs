@@ -29,11 +29,11 @@ const VERCEL: &str = "vercel";
 
 impl ClientEnvironment {
     /// Looks around. `docker`: whether the file is there by which its containers are known.
-    pub fn detect(variables: &Variables, docker: bool) -> Self {
+    pub fn detect(variables: Variables<'_>, docker: bool) -> Self {
         Self {
             faas: detect_faas(variables),
             docker,
-            kubernetes: variables.get("KUBERNETES_SERVICE_HOST").is_some(),
+            kubernetes: variables("KUBERNETES_SERVICE_HOST").is_some(),
         }
     }
 
@@ -70,12 +70,10 @@ impl ClientEnvironment {
     }
 }
 
-fn detect_faas(variables: &Variables) -> Option<Faas> {
-    let is_set = |name: &str| variables.get(name).is_some();
+fn detect_faas(variables: Variables<'_>) -> Option<Faas> {
+    let is_set = |name: &str| variables(name).is_some();
     // The variable is there on other machines of AWS too.
-    let lambda = variables
-        .get("AWS_EXECUTION_ENV")
-        .is_some_and(|value| value.starts_with("AWS_Lambda_"));
+    let lambda = variables("AWS_EXECUTION_ENV").is_some_and(|value| value.starts_with("AWS_Lambda_"));
     let vercel = is_set("VERCEL");
     // Vercel runs its functions on Lambda.
     let found = [
@@ -90,7 +88,7 @@ fn detect_faas(variables: &Variables) -> Option<Faas> {
     let (Some(name), None) = (names.next(), names.next()) else {
         return None;
     };
-    let number = |name: &str| variables.get(name)?.parse().ok();
+    let number = |name: &str| variables(name)?.parse().ok();
     let (timeout_sec, memory_mb, region) = match name {
         AWS => (None, number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), "AWS_REGION"),
         GCP => (
@@ -112,7 +110,7 @@ fn detect_faas(variables: &Variables) -> Option<Faas> {
         name,
         timeout_sec,
         memory_mb,
-        region: variables.get(region),
+        region: variables(region),
     })
 }
 
@@ -120,33 +118,34 @@ fn detect_faas(variables: &Variables) -> Option<Faas> {
 mod tests {
     use super::*;
 
+    fn variables<'a>(set: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| {
+            let (_, value) = set.iter().find(|(known, _)| *known == name)?;
+            Some((*value).to_owned())
+        }
+    }
+
     const LAMBDA: (&str, &str) = ("AWS_EXECUTION_ENV", "AWS_Lambda_java8");
 
     #[test]
     fn vercel_runs_on_lambda_and_other_pairs_contradict_each_other() {
-        let name = |variables| detect_faas(&variables).map(|faas| faas.name);
-        assert_eq!(name(Variables::fixed([LAMBDA, ("VERCEL", "1")])), Some(VERCEL));
-        assert_eq!(name(Variables::fixed([LAMBDA, ("K_SERVICE", "x")])), None);
-        let three = [LAMBDA, ("VERCEL", "1"), ("FUNCTION_NAME", "x")];
-        assert_eq!(name(Variables::fixed(three)), None);
-        assert_eq!(
-            name(Variables::fixed([("AWS_LAMBDA_RUNTIME_API", "x")])),
-            Some(AWS)
-        );
-        assert_eq!(name(Variables::fixed([("VERCEL", "")])), None, "empty is not set");
+        let name = |set: &[(&str, &str)]| detect_faas(&variables(set)).map(|faas| faas.name);
+        assert_eq!(name(&[LAMBDA, ("VERCEL", "1")]), Some(VERCEL));
+        assert_eq!(name(&[LAMBDA, ("K_SERVICE", "x")]), None);
+        assert_eq!(name(&[LAMBDA, ("VERCEL", "1"), ("FUNCTION_NAME", "x")]), None);
+        assert_eq!(name(&[("AWS_LAMBDA_RUNTIME_API", "x")]), Some(AWS));
     }
 
     #[test]
     fn containers_are_reported_beside_functions() {
-        let variables = Variables::fixed([LAMBDA, ("KUBERNETES_SERVICE_HOST", "1")]);
-        let env = ClientEnvironment::detect(&variables, true).document().unwrap();
+        let set = [LAMBDA, ("KUBERNETES_SERVICE_HOST", "1")];
+        let env = ClientEnvironment::detect(&variables(&set), true)
+            .document()
+            .unwrap();
         assert_eq!(
             env,
             doc! { "name": AWS, "container": { "runtime": "docker", "orchestrator": "kubernetes" } }
         );
-        assert_eq!(
-            ClientEnvironment::detect(&Variables::fixed([]), false).document(),
-            None
-        );
+        assert_eq!(ClientEnvironment::detect(&|_| None, false).document(), None);
     }
 }

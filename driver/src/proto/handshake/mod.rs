@@ -6,7 +6,9 @@ mod metadata;
 use std::time::Duration;
 
 pub use client_environment::ClientEnvironment;
-pub use metadata::{ClientMetadata, client_metadata};
+pub use metadata::ClientMetadata;
+#[cfg(any(test, feature = "internals"))]
+pub use metadata::client_metadata;
 
 use crate::{
     Result,

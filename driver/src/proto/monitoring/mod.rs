@@ -1,8 +1,12 @@
-//! When and how one server is checked (Server Monitoring specification), without a socket and without a clock.
+//! When and how one server is checked, without I/O and clock ([Server Monitoring]).
 //!
-//! The owner of a [`Monitor`] asks it what to do ([`poll`](Monitor::poll)), does it, and tells it what came of it. Between
-//! two checks a server that can stream is not left alone for a moment: it answers the next hello when its state changes, or
-//! after `heartbeatFrequencyMS`, without being asked again. Any other server is asked every `heartbeatFrequencyMS`.
+//! The owner of a [`Monitor`] calls [`poll`](Monitor::poll), performs the returned step, and
+//! reports the result. A server that supports streaming is checked continuously: it answers when
+//! its state changes, or after `heartbeatFrequencyMS`. Any other server is polled every
+//! `heartbeatFrequencyMS`.
+//!
+//! [Server Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-monitoring.md
 
 mod monitor;
 
@@ -12,23 +16,24 @@ pub use monitor::Monitor;
 
 use crate::proto::description::TopologyVersion;
 
-/// Checks of one server are at least this far apart (`minHeartbeatFrequencyMS`), unless the server streams.
+/// `minHeartbeatFrequencyMS`: the least time between two checks, except while streaming.
 pub const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
-/// What a monitor goes by.
+/// The options of a monitor.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitorSettings {
-    /// Whether to stream where the server can: not with `serverMonitoringMode=poll`, and with `auto` not on a FaaS platform.
+    /// Whether to use the streaming protocol if the server supports it: false for
+    /// `serverMonitoringMode=poll`, and for `auto` on a FaaS platform.
     pub streaming: bool,
     /// `heartbeatFrequencyMS`
     pub heartbeat_frequency: Duration,
-    /// `connectTimeoutMS`; zero means no limit.
+    /// `connectTimeoutMS`. Zero: no limit.
     pub connect_timeout: Duration,
 }
 
 impl MonitorSettings {
-    /// How long the answer to this check may take; `None` means for ever. A handshake shares its time with the opening of the
-    /// socket.
+    /// The time limit of this check. `None`: no limit. The limit of a handshake includes opening
+    /// the socket.
     pub fn timeout(&self, check: Check) -> Option<Duration> {
         if self.connect_timeout.is_zero() {
             return None;
@@ -43,45 +48,46 @@ impl MonitorSettings {
 /// One check of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Open a connection: its handshake is the check.
+    /// Open a connection. Its handshake is the check.
     Handshake,
-    /// Send a hello that is answered at once.
+    /// Send a hello without `topologyVersion` (polling).
     Hello,
-    /// Send a hello that is answered once the server's state is no longer this one, or when `maxAwaitTimeMS`, which is
-    /// `heartbeatFrequencyMS`, is over. Allow the server to go on answering (`exhaustAllowed`).
+    /// Send a hello with `topologyVersion`, `maxAwaitTimeMS` (`heartbeatFrequencyMS`) and
+    /// `exhaustAllowed` (streaming).
     Await(TopologyVersion),
-    /// Read the next answer of a server that goes on answering.
+    /// Read the next reply of a server that set `moreToCome`.
     Next,
 }
 
 impl Check {
-    /// Whether the server answers only when it has news (`awaited` in heartbeat events).
+    /// Whether the check is awaitable (`awaited` in heartbeat events).
     pub fn is_awaited(self) -> bool {
         matches!(self, Self::Await(_) | Self::Next)
     }
 
-    /// Whether the time of the answer is a round trip time.
+    /// Whether the duration of the check is a round trip time.
     pub fn is_round_trip(self) -> bool {
         !self.is_awaited()
     }
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Do this check, and report with [`handle_answer`](Monitor::handle_answer), [`handle_failure`](Monitor::handle_failure)
-    /// or [`handle_cancellation`](Monitor::handle_cancellation).
+    /// Perform this check and report with [`handle_answer`](Monitor::handle_answer),
+    /// [`handle_failure`](Monitor::handle_failure) or
+    /// [`handle_cancellation`](Monitor::handle_cancellation).
     Check(Check),
-    /// Nothing until then, or until a check is requested; `None` means until one is requested.
+    /// Wait until this time or until a check is requested. `None`: until a check is requested.
     Wait(Option<Instant>),
 }
 
-/// What of an answer matters to its monitor.
+/// The part of a reply that the monitor needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The state of the server; one that has it can stream.
+    /// `topologyVersion`. A server that sends it supports streaming.
     pub topology_version: Option<TopologyVersion>,
-    /// Another answer follows without being asked for.
+    /// `moreToCome`: another reply follows without a request.
     pub more_to_come: bool,
 }
 

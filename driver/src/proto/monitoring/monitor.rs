@@ -1,29 +1,30 @@
-//! The monitor of one server.
+//! The monitor of one server: state machine.
 
 use std::time::Instant;
 
 use super::{Answer, Check, MIN_HEARTBEAT_FREQUENCY, MonitorSettings, Step};
 use crate::proto::description::TopologyVersion;
 
-/// Decides when to check a server, and how. At most one check runs at a time.
+/// Decides when and how a server is checked. At most one check runs at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Monitor {
     settings: MonitorSettings,
     phase: Phase,
     link: Link,
-    /// What the last check said; `None` when it failed, or when the server cannot stream.
+    /// `topologyVersion` of the last reply. `None` if the check failed or the server does not
+    /// support streaming.
     version: Option<TopologyVersion>,
-    /// Whether the last check was answered.
+    /// Whether the last check succeeded.
     known: bool,
     requested: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The next check is due whatever the time.
+    /// The next check is due immediately.
     Due,
     Checking(Check),
-    /// The last check ended then.
+    /// The time of the end of the last check.
     Resting(Instant),
 }
 
@@ -32,12 +33,12 @@ enum Phase {
 enum Link {
     None,
     Idle,
-    /// The server goes on answering.
+    /// The server streams replies.
     Streaming,
 }
 
 impl Monitor {
-    /// A monitor whose first check is due.
+    /// A monitor whose first check is due immediately.
     pub fn new(settings: MonitorSettings) -> Self {
         Self {
             settings,
@@ -49,7 +50,7 @@ impl Monitor {
         }
     }
 
-    /// What to do now. While a check runs, that is it.
+    /// The step to perform now. While a check runs, that check.
     pub fn poll(&mut self, now: Instant) -> Step {
         match self.phase {
             Phase::Checking(check) => return Step::Check(check),
@@ -80,13 +81,13 @@ impl Monitor {
         }
     }
 
-    /// Somebody needs to know the server's state soon. A check that runs says it; else the next one comes as soon as
-    /// [`MIN_HEARTBEAT_FREQUENCY`] allows.
+    /// Requests an immediate check. A running check satisfies the request; otherwise the next one
+    /// starts after [`MIN_HEARTBEAT_FREQUENCY`].
     pub fn request_check(&mut self) {
         self.requested = true;
     }
 
-    /// The server answered the check, and is known.
+    /// The check succeeded.
     pub fn handle_answer(&mut self, answer: Answer, now: Instant) {
         self.known = true;
         self.requested = false;
@@ -101,8 +102,9 @@ impl Monitor {
         };
     }
 
-    /// The check failed: the connection must be closed, the server is unknown, and its round trip times are void. A lost
-    /// connection (`network`) of a server that was known may mean no more than that: then the next check is due at once.
+    /// The check failed: the connection must be closed, the server is Unknown and its round trip
+    /// times are reset. After a network error of a server that was known, the next check is due
+    /// immediately ("Network or command error during server check").
     pub fn handle_failure(&mut self, network: bool, now: Instant) {
         let retry = network && self.known;
         self.requested = false;
@@ -112,8 +114,8 @@ impl Monitor {
         });
     }
 
-    /// An operation lost its connection to the server: the monitor's must be closed too, and with it ends a check that runs.
-    /// Whoever requested a check meanwhile waits for the next one, since this one tells nothing.
+    /// An operation had a network error: the connection of the monitor must be closed, which
+    /// cancels a running check. A check that was requested meanwhile is done by the next check.
     pub fn handle_cancellation(&mut self, now: Instant) {
         self.lose(match self.phase {
             Phase::Resting(since) => Phase::Resting(since),
@@ -128,8 +130,8 @@ impl Monitor {
         self.phase = phase;
     }
 
-    /// Whether the server answers when it has news. Only then its round trip time is measured apart, on a connection of its
-    /// own, every `heartbeatFrequencyMS`.
+    /// Whether the server streams. Then the round trip time is measured on a connection of its own
+    /// ("Measuring RTT").
     pub fn is_streaming(&self) -> bool {
         self.settings.streaming && (self.version.is_some() || self.link == Link::Streaming)
     }

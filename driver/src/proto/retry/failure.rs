@@ -1,57 +1,41 @@
-//! Which failures the Retryable Reads and Retryable Writes specifications let pass for another try.
+//! Which errors are retryable ([Retryable Reads], [Retryable Writes]).
+//!
+//! [Retryable Reads]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+//! [Retryable Writes]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 
 use crate::{
     Error, ErrorKind,
-    error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR},
+    error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR, code},
 };
 
-/// Codes after which a write may be sent again to a server that does not say so itself, and a read to any.
-const RETRYABLE_WRITE_CODES: [i32; 12] = [
-    11600, // InterruptedAtShutdown
-    11602, // InterruptedDueToReplStateChange
-    10107, // NotWritablePrimary
-    13435, // NotPrimaryNoSecondaryOk
-    13436, // NotPrimaryOrSecondary
-    189,   // PrimarySteppedDown
-    91,    // ShutdownInProgress
-    7,     // HostNotFound
-    6,     // HostUnreachable
-    89,    // NetworkTimeout
-    9001,  // SocketException
-    262,   // ExceededTimeLimit
-];
-
-/// Codes after which only a read may be sent again.
-const RETRYABLE_READ_CODES: [i32; 2] = [
-    10058, // LegacyNotPrimary
-    134,   // ReadConcernMajorityNotAvailableYet
-];
-
-/// The command was not sent, for a reason that another try may not meet.
+/// The command was not sent, and another attempt may succeed: the pool was cleared, or
+/// authentication failed with a retryable code.
 fn is_before_command(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Pool(PoolError::Cleared { .. }) => true,
         ErrorKind::Authentication(e) => e
             .refusal()
-            .is_some_and(|refusal| RETRYABLE_WRITE_CODES.contains(&refusal.code)),
+            .is_some_and(|refusal| code::is_retryable_write(refusal.code)),
         _ => false,
     }
 }
 
-/// Whether a read that failed like this may be sent once more.
-pub fn is_retryable_read(error: &Error) -> bool {
+/// Whether a read may be retried after the error.
+pub(super) fn is_retryable_read(error: &Error) -> bool {
     error.is_network()
         || is_before_command(error)
-        || matches!(error.kind(), ErrorKind::Command(e)
-            if RETRYABLE_WRITE_CODES.contains(&e.code) || RETRYABLE_READ_CODES.contains(&e.code))
+        || matches!(error.kind(), ErrorKind::Command(e) if code::is_retryable_read(e.code))
 }
 
-/// Whether a write with a transaction number that failed like this may be sent once more.
-pub fn is_retryable_write(error: &Error) -> bool {
+/// Whether a write with a transaction number may be retried after the error.
+pub(super) fn is_retryable_write(error: &Error) -> bool {
     error.contains_label(RETRYABLE_WRITE_ERROR)
 }
 
-/// Puts the label on the failures for which the driver must: the server cannot label a socket that broke.
+/// Adds the label `RetryableWriteError` to errors that the driver must label: network errors, and
+/// errors before the command was sent.
 pub fn label_write_failure(error: Error) -> Error {
     if error.is_network() || is_before_command(&error) {
         return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);
@@ -59,12 +43,13 @@ pub fn label_write_failure(error: Error) -> Error {
     error
 }
 
-/// Says what to do about a server whose storage cannot tell a second try from the first, in the specification's words.
+/// Replaces the message of a server whose storage engine does not support retryable writes by that
+/// of the specification ("Handling … IllegalOperation").
 pub fn explain_refused_number(error: Error) -> Error {
-    const ILLEGAL_OPERATION: i32 = 20;
     match error.kind() {
         ErrorKind::Command(refusal)
-            if refusal.code == ILLEGAL_OPERATION && refusal.message.starts_with("Transaction numbers") =>
+            if refusal.code == code::ILLEGAL_OPERATION
+                && refusal.message.starts_with("Transaction numbers") =>
         {
             let refusal = CommandError {
                 message: "This MongoDB deployment does not support retryable writes. Please add retryWrites=false to \
@@ -78,19 +63,19 @@ pub fn explain_refused_number(error: Error) -> Error {
     }
 }
 
-/// The codes of a reply that decide about a retry.
+/// The error codes of a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyCodes {
-    /// That of the command.
+    /// `code` of the reply.
     pub command: Option<i32>,
-    /// That of the write concern error.
+    /// `writeConcernError.code`.
     pub write_concern: Option<i32>,
 }
 
-/// Puts the label on an error in the reply of a server before 4.4; newer servers do so themselves. What a mongos says about
-/// the write concern does not count: it has retried by then.
+/// Adds the label `RetryableWriteError` to an error of a server before 4.4. Newer servers add it.
+/// The write concern error of a mongos does not count: the mongos has retried.
 pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
-    let retryable = |code: Option<i32>| code.is_some_and(|code| RETRYABLE_WRITE_CODES.contains(&code));
+    let retryable = |code: Option<i32>| code.is_some_and(code::is_retryable_write);
     let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
     if counts {
         return error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()]);

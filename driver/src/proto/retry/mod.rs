@@ -1,4 +1,11 @@
-//! When an operation is sent again (Retryable Reads, Retryable Writes and Client Backpressure specifications).
+//! When an operation is retried ([Retryable Reads], [Retryable Writes], [Client Backpressure]).
+//!
+//! [Retryable Reads]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+//! [Retryable Writes]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
+//! [Client Backpressure]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-backpressure/client-backpressure.md
 
 mod failure;
 mod overload;

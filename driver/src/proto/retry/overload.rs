@@ -1,4 +1,7 @@
-//! What an overloaded server asks for: another try, but later (Client Backpressure specification).
+//! Retries after overload errors ([Client Backpressure]).
+//!
+//! [Client Backpressure]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-backpressure/client-backpressure.md
 
 use std::time::Duration;
 
@@ -7,24 +10,26 @@ use crate::{Error, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, bson::find_element}
 const BASE_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// The server refused the command because it has too much to do.
+/// The error has the label `SystemOverloadedError`.
 pub(super) fn is_overload(error: &Error) -> bool {
     error.contains_label(SYSTEM_OVERLOADED_ERROR)
 }
 
-/// ... and did nothing of it, so that it may be sent again, whatever it is.
+/// The error also has the label `RetryableError`: the server did not execute the command, so any
+/// command may be retried.
 pub(super) fn is_retryable_overload(error: &Error) -> bool {
     is_overload(error) && error.contains_label(RETRYABLE_ERROR)
 }
 
-/// The pause before retry number `attempt`, the first being 1. `jitter` is a random number from 0 to 1, 1 excluded.
+/// The backoff before retry number `attempt`, from 1. `jitter` is a random number from 0 to 1, 1
+/// excluded ("Backoff").
 pub(super) fn pause(error: &Error, attempt: u32, jitter: f64) -> Duration {
     let base = base_backoff(error).unwrap_or(BASE_BACKOFF);
     let factor = 1_u32.checked_shl(attempt).unwrap_or(u32::MAX);
     base.saturating_mul(factor).min(MAX_BACKOFF).mul_f64(jitter)
 }
 
-/// `baseBackoffMS` of the reply: what the server takes for a reasonable beginning.
+/// `baseBackoffMS` of the error response.
 fn base_backoff(error: &Error) -> Option<Duration> {
     let response = error.server_response()?;
     let value = find_element(response.as_bytes(), "baseBackoffMS").ok()??.value;

@@ -1,4 +1,4 @@
-//! The tries of one operation: how many, how far apart, and which of their errors is reported.
+//! The attempts of one operation: how many, how far apart, and which error is reported.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use super::{
 };
 use crate::{Error, ErrorKind, error::NO_WRITES_PERFORMED};
 
-/// What an operation does on the server, which says whose permission a retry needs.
+/// Which option permits retries of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// It reads: `retryReads`.
+    /// A read: `retryReads`.
     Read,
-    /// It writes: `retryWrites`.
+    /// A write: `retryWrites`.
     Write,
-    /// The driver must not look inside: both.
+    /// `runCommand`, which the driver does not inspect: both options.
     Any,
 }
 
-/// What the application allows.
+/// The options of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryOptions {
     /// `retryReads`
@@ -40,24 +40,24 @@ impl RetryOptions {
     }
 }
 
-/// What follows from a failed try.
+/// What is to be done after a failed attempt.
 #[derive(Debug)]
 pub enum Next {
-    /// Try again, after a pause if the server is overloaded.
+    /// Attempt the operation again.
     Again {
-        /// How long; `None` when the server is not.
+        /// The backoff after an overload error.
         pause: Option<Duration>,
     },
-    /// The operation failed with this error.
+    /// Return this error to the application.
     Report(Error),
 }
 
-/// The tries of one operation so far.
+/// The state of the attempts of one operation.
 #[derive(Debug)]
 pub struct RetryPolicy {
     options: RetryOptions,
     intent: Intent,
-    /// Whether the specifications of retryable reads and writes are about this operation at all.
+    /// Whether the operation is retryable by Retryable Reads or Retryable Writes.
     repeatable: bool,
     attempt: u32,
     limit: u32,
@@ -65,7 +65,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Before the first try. `repeatable` operations may be sent again after an election or a lost socket.
+    /// The state before the first attempt. `repeatable`: retryable after network errors and state
+    /// changes.
     pub fn new(options: RetryOptions, intent: Intent, repeatable: bool) -> Self {
         Self {
             options,
@@ -77,7 +78,8 @@ impl RetryPolicy {
         }
     }
 
-    /// Takes the failure of a try. `jitter` is a random number from 0 to 1, 1 excluded.
+    /// Decides about the next attempt after an error. `jitter` is a random number from 0 to 1, 1
+    /// excluded.
     pub fn next(&mut self, error: Error, jitter: f64) -> Next {
         let (overload, retryable) = (is_overload(&error), self.is_retryable(&error));
         let pause = overload.then(|| pause(&error, self.attempt + 1, jitter));
@@ -85,7 +87,7 @@ impl RetryPolicy {
         if retryable {
             self.attempt += 1;
             if overload {
-                // Holds for all later errors, too.
+                // Holds for all later errors as well.
                 self.limit = self.options.max_adaptive_retries;
             }
             if self.attempt <= self.limit {
@@ -110,10 +112,11 @@ impl RetryPolicy {
         (self.repeatable && as_specified) || is_retryable_overload(error)
     }
 
-    /// Keeps the error to report: the latest of a try whose command was sent, for writes only if that may have written; else
-    /// the first. "If an error would not allow the caller to infer that an attempt was made (e.g. connection pool exception
-    /// originating from the driver), the previous error should be raised" (Retryable Reads and Retryable Writes
-    /// specifications, "Executing Retryable … Commands").
+    /// Keeps the error to be reported: the latest one of an attempt whose command was sent, for
+    /// writes only if it may have written; otherwise the first one. "If an error would not allow
+    /// the caller to infer that an attempt was made (e.g. connection pool exception originating
+    /// from the driver), the previous error should be raised" (Retryable Reads and Retryable
+    /// Writes, "Executing Retryable … Commands").
     fn save(&mut self, error: Error) {
         let may_have_acted = self.intent == Intent::Read || !error.contains_label(NO_WRITES_PERFORMED);
         if self.saved.is_none() || (was_sent(&error) && may_have_acted) {
@@ -122,8 +125,8 @@ impl RetryPolicy {
     }
 }
 
-/// Whether the error shows that a command was sent. Not so those of the selection of a server, of the pool and of a
-/// connection's handshake, and those that the driver raised when it wrote the command.
+/// Whether the command of the attempt was sent. False for errors of server selection, of the pool,
+/// of the handshake, and for those that the driver raised while it wrote the command.
 fn was_sent(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Network(network) => !network.is_before_send(),

@@ -1,4 +1,7 @@
-//! What an operation's error, or that of a check, says about the server it ran on.
+//! Errors of operations, connections and checks: what they change ([SDAM, "Error handling"]).
+//!
+//! [SDAM, "Error handling"]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#error-handling
 
 use std::{cmp::Ordering, io};
 
@@ -9,49 +12,51 @@ use crate::{
     proto::description::{TopologyDescription, TopologyType, TopologyVersion},
 };
 
-/// What to do about a server after an error.
+/// What is to be done after an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorAction {
-    /// Mark the server unknown, at this state of it.
+    /// Mark the server Unknown, with `topology_version`.
     pub mark_unknown: bool,
-    /// The state of the server that the error reports.
+    /// `topologyVersion` in the error response.
     pub topology_version: Option<TopologyVersion>,
-    /// Close the pool's connections; behind a load balancer, those of the service on which the error happened.
+    /// Clear the pool. Behind a load balancer: clear it for the service of the connection.
     pub clear_pool: bool,
-    /// With `clear_pool`: stop what is being done on connections in use.
+    /// With `clear_pool`: `interruptInUseConnections`.
     pub interrupt_in_use: bool,
-    /// Check the server at once.
+    /// Request an immediate check.
     pub check_now: bool,
-    /// End a check under way, and the connection it uses.
+    /// Cancel the check in progress and close its connection.
     pub cancel_check: bool,
 }
 
-/// How far the connection was when it failed.
+/// When the error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It was being established: opened, greeted or logged in.
+    /// While the connection was established: connected, handshaken and authenticated.
     BeforeHandshakeCompletes,
-    /// An operation used it.
+    /// While an operation used the connection.
     AfterHandshakeCompletes,
 }
 
-/// An error of a pooled connection.
+/// An error on a connection of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplicationError<'a> {
+    /// The error.
     pub error: &'a Error,
+    /// When it occurred.
     pub phase: Phase,
     /// The generation of the connection.
     pub generation: u64,
-    /// The generation of the pool, or of the service, by now.
+    /// The current generation of the pool, or of the service.
     pub pool_generation: u64,
-    /// The service behind the load balancer, if it was known by then.
+    /// `serviceId`, if the handshake returned it.
     pub service_id: Option<ObjectId>,
 }
 
-/// Judges an error of an operation, or of establishing a connection for it.
+/// What an error on a connection of the pool changes ("Application errors").
 ///
-/// Nothing is concluded from an error of a connection that was given up already, or that tells of a state which the server
-/// is known to have left.
+/// Stale errors change nothing: those of an older generation, and those with a `topologyVersion`
+/// that is not newer than the known one ("isStaleError").
 pub fn handle_application_error(
     topology: &TopologyDescription,
     address: &ServerAddress,
@@ -71,15 +76,16 @@ pub fn handle_application_error(
     if topology.kind != TopologyType::LoadBalanced {
         return action;
     }
-    // The load balancer stays what it is, and the services behind it do not answer for one another.
+    // The type of a load balancer does not change, and only the service of the connection is
+    // cleared (Load Balancer specification, "Error handling").
     ErrorAction {
         clear_pool: action.clear_pool && failure.service_id.is_some(),
         ..ErrorAction::default()
     }
 }
 
-/// Whether the error of an operation says anything about its server: a state change, a failed socket or broken wire protocol.
-/// No other error changes a description or clears a pool.
+/// Whether the error of an operation can change a description or clear a pool: a state change
+/// error, a network error, or a violation of the wire protocol.
 pub fn concerns_server(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Network(_) | ErrorKind::Protocol(_)) || error.is_state_change()
 }
@@ -95,17 +101,18 @@ fn operation_error_action(error: &Error, reported: Option<TopologyVersion>) -> E
         };
     }
     match error.kind() {
-        // A reply that is not there within socketTimeoutMS says nothing about the server; a peer that the operating system
-        // found dead does.
+        // "Network error when reading or writing": a timeout of `socketTimeoutMS` does not mark the
+        // server Unknown. A peer that the keepalive of the operating system found dead does.
         ErrorKind::Network(e) if !e.is_timeout() => LOST,
-        // Bytes that make no sense: whatever answers there, it is no server to be trusted with more.
+        // A violation of the wire protocol is handled like a network error.
         ErrorKind::Protocol(_) => LOST,
         _ => ErrorAction::default(),
     }
 }
 
-/// An error that may come from overload passes: the server is there, and fewer connections to it are no remedy (Client
-/// Backpressure specification). Any other means that operations cannot use the server.
+/// "Network error or command error during connection establishment". Errors labelled
+/// `SystemOverloadedError` change nothing: the server is reachable, and clearing the pool would add
+/// load (Client Backpressure specification).
 fn handshake_error_action(error: &Error, reported: Option<TopologyVersion>) -> ErrorAction {
     if error.contains_label(SYSTEM_OVERLOADED_ERROR) {
         return ErrorAction::default();
@@ -118,7 +125,8 @@ fn handshake_error_action(error: &Error, reported: Option<TopologyVersion>) -> E
     }
 }
 
-/// Judges the error of a check. If the server stopped answering, those who wait for it are released.
+/// What the error of a check changes (Server Monitoring, "Network or command error during server
+/// check"). A timeout interrupts connections in use.
 pub fn handle_check_error(error: &Error) -> ErrorAction {
     ErrorAction {
         interrupt_in_use: matches!(error.kind(), ErrorKind::Network(e) if e.io_kind() == io::ErrorKind::TimedOut),

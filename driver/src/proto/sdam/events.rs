@@ -1,4 +1,7 @@
-//! The events of a change (SDAM Logging and Monitoring specification), in its order.
+//! The events of a change, in the order of the specification ([SDAM Logging and Monitoring]).
+//!
+//! [SDAM Logging and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring-logging-and-monitoring.md
 
 use std::sync::Arc;
 
@@ -10,7 +13,8 @@ use crate::{
     },
 };
 
-/// The events of the beginning: the deployment opens, is described for the first time, and its servers open.
+/// The events when a client is created: `TopologyOpening`, `TopologyDescriptionChanged`,
+/// `ServerOpening` of each server.
 pub fn opening(topology_id: ObjectId, initial: &Arc<TopologyDescription>) -> Vec<SdamEvent> {
     let nothing = Arc::new(TopologyDescription::default());
     let mut events = vec![
@@ -28,10 +32,12 @@ pub fn opening(topology_id: ObjectId, initial: &Arc<TopologyDescription>) -> Vec
     events
 }
 
-/// The events of one outcome that [`apply`](super::apply) turned `previous` into `new` with: the descriptions that changed,
-/// that of the server itself first, then the servers that left and those that came, then the whole.
+/// The events of a change from `previous` to `new` by [`apply`](super::apply):
+/// `ServerDescriptionChanged` of the checked server and then of the others, `ServerClosed`,
+/// `ServerOpening`, `TopologyDescriptionChanged`.
 ///
-/// A server that is removed because of what it said has said it before. There is no outcome when the hosts changed by name.
+/// A server that the check removed has its `ServerDescriptionChanged` before its `ServerClosed`.
+/// `outcome` is `None` if the hosts were changed by SRV polling.
 pub fn change(
     topology_id: ObjectId,
     previous: &Arc<TopologyDescription>,
@@ -65,7 +71,7 @@ pub fn change(
     events
 }
 
-/// The events of servers that left and came, and of the change of the whole.
+/// The events of removed and added servers, and that of the whole description.
 fn membership(
     topology_id: ObjectId,
     previous: &Arc<TopologyDescription>,
@@ -95,7 +101,8 @@ fn membership(
     events
 }
 
-/// The events of the end: the servers close, the deployment is unknown, and closes.
+/// The events when a client is closed: `ServerClosed` of each server, `TopologyDescriptionChanged`
+/// to Unknown, `TopologyClosed`.
 pub fn closing(topology_id: ObjectId, last: &Arc<TopologyDescription>) -> Vec<SdamEvent> {
     let mut events: Vec<_> = last
         .servers

@@ -1,14 +1,18 @@
-//! Hosts that join and leave by name alone (Polling SRV Records for mongos Discovery specification).
+//! Hosts that are added and removed by SRV polling ([Polling SRV Records for mongos Discovery]).
+//!
+//! [Polling SRV Records for mongos Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
 
 use std::collections::BTreeSet;
 
-use super::update::summarise;
+use super::update::update_derived_fields;
 use crate::{
     ServerAddress,
     proto::description::{ServerDescription, TopologyDescription},
 };
 
-/// Makes the deployment consist of these hosts. Those that stay keep their descriptions, new ones are unknown.
+/// Replaces the hosts of the deployment. Hosts that stay keep their descriptions, new ones are
+/// Unknown.
 pub fn set_hosts(topology: &mut TopologyDescription, hosts: &BTreeSet<ServerAddress>) {
     topology.servers.retain(|address, _| hosts.contains(address));
     for address in hosts {
@@ -17,5 +21,5 @@ pub fn set_hosts(topology: &mut TopologyDescription, hosts: &BTreeSet<ServerAddr
             .entry(address.clone())
             .or_insert_with(|| ServerDescription::unknown(address.clone()));
     }
-    summarise(topology);
+    update_derived_fields(topology);
 }

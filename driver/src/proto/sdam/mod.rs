@@ -1,5 +1,8 @@
-//! How the description of the deployment changes with each check of a server, and what an operation's error says about
-//! its server (Server Discovery and Monitoring specification).
+//! Discovery: how each check of a server changes the description of the deployment, and how errors
+//! of operations do ([Server Discovery and Monitoring]).
+//!
+//! [Server Discovery and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
 
 mod application_error;
 pub mod events;
@@ -16,7 +19,8 @@ use std::cmp::Ordering;
 
 use crate::proto::description::TopologyVersion;
 
-/// Orders two states of a server, as far as both come from the same process.
+/// Orders two values of `topologyVersion`. `None` if they are of different processes, or if one is
+/// missing ("Topology Version Comparison").
 pub fn compare_topology_versions(a: Option<TopologyVersion>, b: Option<TopologyVersion>) -> Option<Ordering> {
     let (a, b) = (a?, b?);
     (a.process_id == b.process_id).then(|| a.counter.cmp(&b.counter))

@@ -1,20 +1,25 @@
-//! The table of the specification: topology type by server type.
+//! How the result of a check changes the topology description: the table by topology type and
+//! server type ([SDAM, "TopologyType table"]).
+//!
+//! [SDAM, "TopologyType table"]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#topologytype-table
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use super::compare_topology_versions;
 use crate::{
     ServerAddress,
+    bson::ObjectId,
     proto::{
         description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
         handshake::{MAX_WIRE_VERSION, MIN_WIRE_VERSION},
     },
 };
 
-/// Takes the outcome of a check into the description. Returns the servers to check at once.
+/// Updates the topology with the result of a check. Returns the servers to be checked immediately.
 ///
-/// Outcomes about servers that are not (or no longer) part of the deployment, and outcomes older than what is known, change
-/// nothing.
+/// Results for servers that are not part of the deployment are ignored, as are those with an older
+/// `topologyVersion` than the known one ("updateTopologyDescription").
 pub fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> Vec<ServerAddress> {
     let Some(known) = topology.servers.get(&server.address) else {
         return Vec::new();
@@ -30,7 +35,7 @@ pub fn apply(topology: &mut TopologyDescription, server: ServerDescription) -> V
     };
     update.run(server);
     let check_now = update.check_now;
-    summarise(topology);
+    update_derived_fields(topology);
     check_now
 }
 
@@ -43,55 +48,75 @@ impl Update<'_> {
     fn run(&mut self, mut server: ServerDescription) {
         if self.topology.kind == TopologyType::Single {
             if !server.kind.is_unknown() && self.has_wrong_set_name(&server) {
-                server = renounced(&server, self.topology.set_name.as_deref());
+                server = outside_set(&server, self.topology.set_name.as_deref());
             }
             self.replace(server);
             return;
         }
         if self.topology.kind == TopologyType::LoadBalanced {
-            // Whatever happens behind it, the load balancer stays what it is.
+            // The type of a load balancer does not change (Load Balancer specification, "Topology
+            // Type").
             if server.kind == ServerType::LoadBalancer {
                 self.replace(server);
             }
             return;
         }
         self.replace(server.clone());
+        // The rows of the table "TopologyType table": (topology type, server type).
         match (self.topology.kind, server.kind) {
-            (_, ServerType::PossiblePrimary | ServerType::LoadBalancer)
-            | (TopologyType::Single | TopologyType::LoadBalanced, _) => {}
-            (TopologyType::Unknown, kind) => self.take_first_news(kind, &server),
+            // Set by the client only, never by a check.
+            (_, ServerType::PossiblePrimary | ServerType::LoadBalancer) => {}
+            // Handled above.
+            (TopologyType::Single | TopologyType::LoadBalanced, _) => {}
+            // Unknown, any
+            (TopologyType::Unknown, kind) => self.update_unknown(kind, &server),
+            // Sharded, Unknown or Mongos: no-op
             (TopologyType::Sharded, ServerType::Unknown | ServerType::Mongos) => {}
+            // Sharded, Standalone or RS*: remove the server
             (TopologyType::Sharded, _) => self.remove(&server.address),
+            // ReplicaSetNoPrimary, Unknown or RSGhost: no-op.
+            // ReplicaSetWithPrimary, Unknown or RSGhost: checkIfHasPrimary
             (_, ServerType::Unknown | ServerType::RsGhost) => self.check_if_has_primary(),
+            // ReplicaSetNoPrimary, Standalone or Mongos: remove the server.
+            // ReplicaSetWithPrimary, Standalone or Mongos: remove the server, checkIfHasPrimary
             (_, ServerType::Standalone | ServerType::Mongos) => {
                 self.remove(&server.address);
                 self.check_if_has_primary();
             }
-            (_, ServerType::RsPrimary) => self.take_primary(&server),
-            (TopologyType::ReplicaSetNoPrimary, _) => self.take_member_without_primary(&server),
-            (TopologyType::ReplicaSetWithPrimary, _) => self.take_member_with_primary(&server),
+            // ReplicaSet*, RSPrimary: updateRSFromPrimary
+            (_, ServerType::RsPrimary) => self.update_rs_from_primary(&server),
+            // ReplicaSetNoPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithoutPrimary
+            (TopologyType::ReplicaSetNoPrimary, _) => self.update_rs_without_primary(&server),
+            // ReplicaSetWithPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithPrimaryFromMember
+            (TopologyType::ReplicaSetWithPrimary, _) => self.update_rs_with_primary_from_member(&server),
         }
     }
 
-    fn take_first_news(&mut self, kind: ServerType, server: &ServerDescription) {
+    /// The rows with topology type Unknown.
+    fn update_unknown(&mut self, kind: ServerType, server: &ServerDescription) {
         match kind {
-            ServerType::Unknown
-            | ServerType::PossiblePrimary
-            | ServerType::RsGhost
-            | ServerType::LoadBalancer => {}
+            // Unknown, Unknown or RSGhost: keep
+            ServerType::Unknown | ServerType::RsGhost => {}
+            // Set by the client only, never by a check.
+            ServerType::PossiblePrimary | ServerType::LoadBalancer => {}
+            // Unknown, Standalone: updateUnknownWithStandalone
             ServerType::Standalone if self.topology.seeds == 1 => self.topology.kind = TopologyType::Single,
             ServerType::Standalone => self.remove(&server.address),
+            // Unknown, Mongos: set topology type to Sharded
             ServerType::Mongos => self.topology.kind = TopologyType::Sharded,
-            ServerType::RsPrimary => self.take_primary(server),
+            // Unknown, RSPrimary: updateRSFromPrimary, which sets the topology type
+            ServerType::RsPrimary => self.update_rs_from_primary(server),
+            // Unknown, RSSecondary, RSArbiter or RSOther: set topology type to ReplicaSetNoPrimary, then
+            // updateRSWithoutPrimary
             ServerType::RsSecondary | ServerType::RsArbiter | ServerType::RsOther => {
                 self.topology.kind = TopologyType::ReplicaSetNoPrimary;
-                self.take_member_without_primary(server);
+                self.update_rs_without_primary(server);
             }
         }
     }
 
     /// updateRSWithoutPrimary
-    fn take_member_without_primary(&mut self, server: &ServerDescription) {
+    fn update_rs_without_primary(&mut self, server: &ServerDescription) {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {
@@ -99,27 +124,27 @@ impl Update<'_> {
             return;
         }
         self.add_members(server);
-        self.note_possible_primary(server);
-        if self.is_known_by_another_name(server) {
+        self.mark_possible_primary(server);
+        if self.has_other_address_in_config(server) {
             self.remove(&server.address);
         }
     }
 
     /// updateRSWithPrimaryFromMember
-    fn take_member_with_primary(&mut self, server: &ServerDescription) {
-        if self.has_wrong_set_name(server) || self.is_known_by_another_name(server) {
+    fn update_rs_with_primary_from_member(&mut self, server: &ServerDescription) {
+        if self.has_wrong_set_name(server) || self.has_other_address_in_config(server) {
             self.remove(&server.address);
             self.check_if_has_primary();
             return;
         }
         if self.topology.primary().is_none() {
             self.topology.kind = TopologyType::ReplicaSetNoPrimary;
-            self.note_possible_primary(server);
+            self.mark_possible_primary(server);
         }
     }
 
     /// updateRSFromPrimary
-    fn take_primary(&mut self, server: &ServerDescription) {
+    fn update_rs_from_primary(&mut self, server: &ServerDescription) {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {
@@ -128,11 +153,11 @@ impl Update<'_> {
             return;
         }
         if let Err(why) = self.accept_election(server) {
-            self.replace(stale(server, why));
+            self.replace(stale(server, why.to_string()));
             self.check_if_has_primary();
             return;
         }
-        self.retire_other_primaries(&server.address);
+        self.mark_other_primaries_stale(&server.address);
         self.add_members(server);
         let members: BTreeSet<&ServerAddress> = server.members().collect();
         self.topology
@@ -141,19 +166,19 @@ impl Update<'_> {
         self.check_if_has_primary();
     }
 
-    /// Takes over the primary's election id and set version, unless they are older than what was seen.
-    fn accept_election(&mut self, server: &ServerDescription) -> Result<(), String> {
+    /// Updates `maxElectionId` and `maxSetVersion`. Fails if the tuple of the primary is older
+    /// ("updateRSFromPrimary").
+    fn accept_election(&mut self, server: &ServerDescription) -> Result<(), StalePrimary> {
         let topology = &mut *self.topology;
         let (election, version) = (server.election_id(), server.set_version());
         let refuse = |topology: &TopologyDescription| {
-            Err(format!(
-                "primary marked stale due to electionId/setVersion mismatch, ({election:?}, {version:?}) is stale compared \
-                 to ({:?}, {:?})",
-                topology.max_election_id, topology.max_set_version
-            ))
+            Err(StalePrimary {
+                found: (election, version),
+                newest: (topology.max_election_id, topology.max_set_version),
+            })
         };
         if server.max_wire_version() >= Some(17) {
-            // `None` is less than every value, as the specification wants.
+            // Server 6.0+: compare `(electionId, setVersion)`. `None` is less than every value.
             if (election, version) < (topology.max_election_id, topology.max_set_version) {
                 return refuse(topology);
             }
@@ -161,7 +186,7 @@ impl Update<'_> {
             topology.max_set_version = version;
             return Ok(());
         }
-        // Before 6.0 the set version came first.
+        // Server before 6.0: compare `(setVersion, electionId)` if both are present.
         if let (Some(election), Some(version)) = (election, version) {
             let newest = topology.max_set_version.zip(topology.max_election_id);
             if newest.is_some_and(|newest| newest > (version, election)) {
@@ -173,7 +198,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn retire_other_primaries(&mut self, address: &ServerAddress) {
+    fn mark_other_primaries_stale(&mut self, address: &ServerAddress) {
         for other in self.topology.servers.values_mut() {
             if other.address != *address && other.kind == ServerType::RsPrimary {
                 let why = "primary marked stale due to discovery of newer primary";
@@ -192,7 +217,7 @@ impl Update<'_> {
         }
     }
 
-    fn note_possible_primary(&mut self, server: &ServerDescription) {
+    fn mark_possible_primary(&mut self, server: &ServerDescription) {
         let primary = server
             .primary
             .as_ref()
@@ -213,7 +238,7 @@ impl Update<'_> {
         self.topology.set_name.is_some() && self.topology.set_name.as_deref() != server.set_name()
     }
 
-    fn is_known_by_another_name(&self, server: &ServerDescription) -> bool {
+    fn has_other_address_in_config(&self, server: &ServerDescription) -> bool {
         server.me.as_ref().is_some_and(|me| *me != server.address)
     }
 
@@ -226,7 +251,24 @@ impl Update<'_> {
     }
 }
 
-/// A primary that is none any more. Its state is unknown until it is checked again.
+/// The `(electionId, setVersion)` of a primary is older than the newest one seen.
+#[derive(Debug)]
+struct StalePrimary {
+    found: (Option<ObjectId>, Option<i64>),
+    newest: (Option<ObjectId>, Option<i64>),
+}
+
+impl fmt::Display for StalePrimary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "primary marked stale due to electionId/setVersion mismatch, {:?} is stale compared to {:?}",
+            self.found, self.newest
+        )
+    }
+}
+
+/// The description of a stale primary: Unknown until the next check.
 fn stale(server: &ServerDescription, why: String) -> ServerDescription {
     let mut unknown = ServerDescription::unknown(server.address.clone());
     unknown.error = Some(why);
@@ -234,8 +276,9 @@ fn stale(server: &ServerDescription, why: String) -> ServerDescription {
     unknown
 }
 
-/// A direct connection to a server of another replica set than the one asked for.
-fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescription {
+/// The description of a server of another replica set than `replicaSet` names (topology type
+/// Single).
+fn outside_set(server: &ServerDescription, wanted: Option<&str>) -> ServerDescription {
     let found = server.set_name().map_or("no replica set".to_owned(), |name| {
         format!("replica set \"{name}\"")
     });
@@ -246,8 +289,9 @@ fn renounced(server: &ServerDescription, wanted: Option<&str>) -> ServerDescript
     )
 }
 
-/// What follows from all servers together.
-pub(super) fn summarise(topology: &mut TopologyDescription) {
+/// Updates the fields that derive from all servers: compatibility ("Checking wire protocol
+/// compatibility") and `logicalSessionTimeoutMinutes` ("logicalSessionTimeoutMinutes").
+pub(super) fn update_derived_fields(topology: &mut TopologyDescription) {
     topology.compatibility_error = topology.servers.values().find_map(incompatibility);
     let timeouts: Option<Vec<Duration>> = topology
         .servers

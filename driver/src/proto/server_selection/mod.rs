@@ -1,4 +1,10 @@
-//! Which servers may run an operation (Server Selection and Max Staleness specifications).
+//! Server selection: which servers are suitable for an operation ([Server Selection], [Max
+//! Staleness]).
+//!
+//! [Server Selection]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
+//! [Max Staleness]:
+//! https://github.com/mongodb/specifications/blob/master/source/max-staleness/max-staleness.md
 
 mod round_trip;
 mod staleness;
@@ -13,25 +19,26 @@ use std::{fmt, time::Duration};
 use crate::{
     ServerAddress,
     proto::description::{TopologyDescription, TopologyType},
-    types::read_preference::ReadPreference,
+    types::read_preference::{InvalidReadPreference, ReadPreference},
 };
 
-/// Where an operation may run.
+/// The servers on which an operation may run.
 #[derive(Clone, Copy, Debug)]
 pub enum Criteria<'a> {
-    /// A server that takes writes.
+    /// A writable server.
     Writable,
-    /// A server that this preference allows.
+    /// A server that matches the read preference.
     Read(&'a ReadPreference),
-    /// A server that this preference allows, for a read that writes its results into a collection: a secondary can pass
-    /// the writes on from server 5.0 on, so while an older one is there it must be the primary.
+    /// An aggregate with `$out` or `$merge` and a read preference. Secondaries accept it from
+    /// server 5.0 on; if a member is older, the primary is used (CRUD specification, "Read
+    /// Preferences and Server Selection").
     AggregateWithWrite(&'a ReadPreference),
-    /// This server, whatever it is.
+    /// The server with this address, of any type: for getMore and killCursors.
     Address(&'a ServerAddress),
 }
 
 impl Criteria<'_> {
-    /// Whether only the primary of a replica set will do.
+    /// Whether only the primary of a replica set is suitable.
     pub fn needs_primary(&self) -> bool {
         match self {
             Self::Writable => true,
@@ -41,22 +48,50 @@ impl Criteria<'_> {
     }
 }
 
-/// Refuses criteria that no server of the deployment can ever meet. How small a bound on staleness may be concerns
-/// replica sets only; elsewhere the bound has no effect.
+/// Rejects criteria that no server can ever match. The minimum of `maxStalenessSeconds` applies to
+/// replica sets only; other topology types ignore the option.
 pub fn validate(
     topology: &TopologyDescription,
     criteria: Criteria<'_>,
     heartbeat_frequency: Duration,
-) -> Result<(), String> {
+) -> Result<(), InvalidCriteria> {
     let (Criteria::Read(preference) | Criteria::AggregateWithWrite(preference)) = criteria else {
         return Ok(());
     };
-    preference.validate()?;
+    preference.validate().map_err(InvalidCriteria::ReadPreference)?;
     match (topology.kind, preference.max_staleness) {
         (TopologyType::ReplicaSetNoPrimary | TopologyType::ReplicaSetWithPrimary, Some(bound)) => {
             validate_max_staleness(bound, heartbeat_frequency)
         }
         _ => Ok(()),
+    }
+}
+
+/// Why no server can ever be suitable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidCriteria {
+    /// The read preference contradicts itself.
+    ReadPreference(InvalidReadPreference),
+    /// `maxStalenessSeconds` is too small (Max Staleness, "Minimum maxStalenessSeconds value").
+    MaxStaleness {
+        /// `maxStalenessSeconds`.
+        given: Duration,
+        /// The least value.
+        smallest: Duration,
+    },
+}
+
+impl fmt::Display for InvalidCriteria {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadPreference(error) => error.fmt(f),
+            Self::MaxStaleness { given, smallest } => write!(
+                f,
+                "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
+                given.as_secs(),
+                smallest.as_secs()
+            ),
+        }
     }
 }
 

@@ -1,21 +1,23 @@
-//! The average and the minimum of a server's round trip times.
+//! The average and the minimum round trip time of a server (Server Selection, "Calculation of
+//! Average Round Trip Times"; Client Side Operations Timeout, "Minimum RTT").
 
 use std::time::Duration;
 
-/// So many samples, the last ones, count for the minimum.
+/// The number of samples for the minimum.
 const SAMPLES: usize = 10;
 
-/// The exponentially weighted moving average, with α = 0.2, and the shortest of the last ten.
+/// An exponentially weighted moving average with α = 0.2, and the minimum of the last ten samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTripTime {
     average: Option<Duration>,
-    /// A ring: the next sample replaces the oldest.
+    /// A ring buffer: the next sample replaces the oldest.
     last: [Duration; SAMPLES],
     count: usize,
 }
 
 impl RoundTripTime {
-    /// Goes on from an average, without samples.
+    /// Continues from an average, without samples.
+    #[cfg(any(test, feature = "internals"))]
     pub fn from_average(average: Option<Duration>) -> Self {
         Self {
             average,
@@ -33,7 +35,7 @@ impl RoundTripTime {
         if let Some(oldest) = self.last.get_mut(self.count % SAMPLES) {
             *oldest = sample;
         }
-        // Beyond two rings, only the place in the ring matters.
+        // Beyond two rounds, only the position in the ring matters.
         self.count = match self.count + 1 {
             full if full == 2 * SAMPLES => SAMPLES,
             count => count,
@@ -41,13 +43,12 @@ impl RoundTripTime {
         average
     }
 
-    /// The average; `None` before the first sample.
+    /// The average. `None` before the first sample.
     pub fn average(&self) -> Option<Duration> {
         self.average
     }
 
-    /// The shortest of the last ten samples. One sample alone may be an exception, so it is zero while there are fewer than
-    /// two.
+    /// The minimum of the last ten samples. Zero while there are fewer than two.
     pub fn minimum(&self) -> Duration {
         if self.count < 2 {
             return Duration::ZERO;
@@ -60,7 +61,7 @@ impl RoundTripTime {
             .unwrap_or_default()
     }
 
-    /// Forgets everything, as after a server became unknown.
+    /// Removes all samples, after the server became Unknown.
     pub fn reset(&mut self) {
         *self = Self::default();
     }

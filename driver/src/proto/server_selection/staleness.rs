@@ -1,29 +1,35 @@
-//! How far a secondary lags behind (Max Staleness specification).
+//! The staleness of a secondary ([Max Staleness]).
+//!
+//! [Max Staleness]:
+//! https://github.com/mongodb/specifications/blob/master/source/max-staleness/max-staleness.md
 
 use std::time::Duration;
 
+use super::InvalidCriteria;
 use crate::proto::description::{ServerDescription, ServerType, TopologyDescription};
 
-/// A primary writes at least this often.
+/// `idleWritePeriodMS`: an idle primary writes a no-op this often.
 const IDLE_WRITE_PERIOD: Duration = Duration::from_secs(10);
-/// No bound may be smaller than this.
+/// The least `maxStalenessSeconds`.
 const SMALLEST: Duration = Duration::from_secs(90);
 
-/// Refuses a bound that would rule out secondaries which are up to date.
-pub(super) fn validate_max_staleness(bound: Duration, heartbeat_frequency: Duration) -> Result<(), String> {
+/// Rejects a `maxStalenessSeconds` below the minimum of the specification.
+pub(super) fn validate_max_staleness(
+    bound: Duration,
+    heartbeat_frequency: Duration,
+) -> Result<(), InvalidCriteria> {
     let smallest = SMALLEST.max(heartbeat_frequency + IDLE_WRITE_PERIOD);
     if bound >= smallest {
         return Ok(());
     }
-    Err(format!(
-        "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
-        bound.as_secs(),
-        smallest.as_secs()
-    ))
+    Err(InvalidCriteria::MaxStaleness {
+        given: bound,
+        smallest,
+    })
 }
 
-/// Whether the member's estimated lag is within the bound. Everything but a secondary is; a member whose last write is
-/// unknown is not.
+/// Whether the estimated staleness of the member is at most `bound`. True for members other than
+/// secondaries; false if the last write date is unknown.
 pub(super) fn is_fresh(
     server: &ServerDescription,
     topology: &TopologyDescription,
@@ -37,7 +43,7 @@ pub(super) fn is_fresh(
         .is_some_and(|millis| millis <= i128::try_from(bound.as_millis()).unwrap_or(i128::MAX))
 }
 
-/// The specification's formula, in milliseconds.
+/// The staleness by the formulas of the specification, in milliseconds ("Estimating staleness").
 fn estimate(
     server: &ServerDescription,
     topology: &TopologyDescription,
@@ -58,7 +64,7 @@ fn estimate(
     Some(i128::from(newest.timestamp_millis()) - written + heartbeat)
 }
 
-/// How much later the first server was checked than the second.
+/// The difference of the times of the last updates.
 fn millis_between(server: &ServerDescription, other: &ServerDescription) -> Option<i128> {
     let (a, b) = (server.last_update?, other.last_update?);
     let millis = |duration: Duration| i128::try_from(duration.as_millis()).ok();

@@ -1,4 +1,4 @@
-//! The servers that suit an operation, and the choice among them.
+//! Suitable servers, the latency window, and the choice within it.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{
     types::read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
 };
 
-/// The wire version of server 5.0.
+/// `maxWireVersion` of server 5.0.
 const FIRST_WRITING_SECONDARIES: i32 = 13;
 
-/// The servers that suit the criteria. Those in `avoid`, the deprioritised ones, are left out as long as others suit: only
-/// their addresses count, whatever became of them since.
+/// The suitable servers. Those in `avoid` (deprioritized) are left out while others are suitable.
+/// Only their addresses count, not their present state.
 pub fn suitable_servers<'t>(
     topology: &'t TopologyDescription,
     criteria: Criteria<'_>,
@@ -52,7 +52,7 @@ fn filter<'t>(
         (TopologyType::LoadBalanced, _) => {
             candidates.retain(|server| server.kind == ServerType::LoadBalancer);
         }
-        // Whatever it is: that is what a direct connection is for.
+        // Topology type Single: the one server, of any type.
         (TopologyType::Single, _) => candidates.retain(|server| !server.kind.is_unknown()),
         (_, Criteria::Address(address)) => {
             candidates.retain(|server| server.address == *address && server.kind.is_data_bearing());
@@ -66,7 +66,7 @@ fn filter<'t>(
     candidates
 }
 
-/// A server before 5.0, whose secondaries refuse to write.
+/// Whether a server is older than 5.0: its secondaries reject `$out` and `$merge`.
 fn knows_old_server(topology: &TopologyDescription) -> bool {
     topology.servers.values().any(|server| {
         server.kind.is_data_bearing() && server.max_wire_version() < Some(FIRST_WRITING_SECONDARIES)
@@ -106,7 +106,7 @@ fn by_preference<'t>(
     }
 }
 
-/// The servers that the first matching tag set matches.
+/// The servers that match the first tag set that any server matches.
 fn with_tags<'t>(servers: Vec<&'t ServerDescription>, tag_sets: &[TagSet]) -> Vec<&'t ServerDescription> {
     if tag_sets.is_empty() {
         return servers;
@@ -129,14 +129,15 @@ fn with_tags<'t>(servers: Vec<&'t ServerDescription>, tag_sets: &[TagSet]) -> Ve
 }
 
 impl TopologyDescription {
-    /// Whether a read with this preference could be sent now. `heartbeat_frequency` is that of the client; it matters for
-    /// `maxStalenessSeconds`.
+    /// Whether a server is suitable for a read with this preference now. `heartbeat_frequency` is
+    /// that of the client, for `maxStalenessSeconds`.
     pub fn has_readable_server(&self, preference: &ReadPreference, heartbeat_frequency: Duration) -> bool {
         !suitable_servers(self, Criteria::Read(preference), &[], heartbeat_frequency).is_empty()
     }
 }
 
-/// Keeps the servers whose round trip is at most `threshold` longer than the shortest.
+/// Keeps the servers in the latency window: an average round trip time of at most `threshold`
+/// (`localThresholdMS`) above the shortest.
 pub fn in_latency_window(servers: &mut Vec<&ServerDescription>, threshold: Duration) {
     let Some(shortest) = servers.iter().filter_map(|server| server.round_trip_time).min() else {
         return;
@@ -145,7 +146,8 @@ pub fn in_latency_window(servers: &mut Vec<&ServerDescription>, threshold: Durat
     servers.retain(|server| server.round_trip_time.is_none_or(|time| time <= longest));
 }
 
-/// The index of the less busy one of two servers picked at random, by the number of their running operations.
+/// The index of the server with fewer operations in progress, of two servers picked at random
+/// ("operationCount-based selection within the latency window").
 pub fn choose(count: usize, random: u64, running: impl Fn(usize) -> usize) -> Option<usize> {
     match count {
         0 => None,
@@ -153,7 +155,7 @@ pub fn choose(count: usize, random: u64, running: impl Fn(usize) -> usize) -> Op
         _ => {
             let count = count as u64;
             let first = random % count;
-            // Any but the first, each equally likely.
+            // Any other, with equal probability.
             let second = (first + 1 + (random / count) % (count - 1)) % count;
             let (first, second) = (first as usize, second as usize);
             Some(if running(second) < running(first) {

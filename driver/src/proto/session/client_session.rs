@@ -1,27 +1,38 @@
-//! What an explicit session remembers between operations (Sessions, Causal Consistency and Snapshot Reads specifications).
+//! The state of a client session ([Driver Sessions], [Causal Consistency], [Snapshot Reads]).
+//!
+//! [Driver Sessions]:
+//! https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
+//!
+//! [Causal Consistency]:
+//! https://github.com/mongodb/specifications/blob/master/source/causal-consistency/causal-consistency.md
+//!
+//! [Snapshot Reads]:
+//! https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
+
+use std::fmt;
 
 use super::{ClusterTime, ServerSession};
 use crate::bson::{RawDocument, Timestamp};
 
-/// How a session behaves.
+/// `SessionOptions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// Reads see what was written before; `None` means yes, except in a snapshot session.
+    /// `causalConsistency`. Default: true, but false in a snapshot session.
     pub causal_consistency: Option<bool>,
-    /// All reads see the same moment.
+    /// `snapshot`: all reads are at the same `atClusterTime`.
     pub snapshot: bool,
-    /// That moment, if it is not the first read's.
+    /// `snapshotTime`: the `atClusterTime`. Default: that of the first read.
     pub snapshot_time: Option<Timestamp>,
 }
 
 impl SessionOptions {
-    /// Refuses what contradicts itself; the text says why.
-    pub fn validate(&self) -> Result<(), &'static str> {
+    /// Rejects options that contradict each other.
+    pub fn validate(&self) -> Result<(), InvalidSessionOptions> {
         if self.snapshot && self.causal_consistency == Some(true) {
-            return Err("a session cannot be causally consistent and read from a snapshot");
+            return Err(InvalidSessionOptions::CausalSnapshot);
         }
         if self.snapshot_time.is_some() && !self.snapshot {
-            return Err("snapshot_time goes with snapshot sessions only; set snapshot(true) as well");
+            return Err(InvalidSessionOptions::SnapshotTimeAlone);
         }
         Ok(())
     }
@@ -31,42 +42,55 @@ impl SessionOptions {
     }
 }
 
-/// They go on with what another command began.
-const CURSOR_COMMANDS: [&str; 2] = ["getMore", "killCursors"];
+/// Options of a session that contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidSessionOptions {
+    /// `causalConsistency` with `snapshot`.
+    CausalSnapshot,
+    /// `snapshotTime` without `snapshot`.
+    SnapshotTimeAlone,
+}
 
-/// The reads that a causally consistent session orders after what it has seen ...
-const READS: [&str; 4] = ["find", "aggregate", "count", "distinct"];
+impl fmt::Display for InvalidSessionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CausalSnapshot => {
+                f.write_str("a session cannot be causally consistent and read from a snapshot")
+            }
+            Self::SnapshotTimeAlone => {
+                f.write_str("snapshot_time needs a snapshot session; set snapshot(true) as well")
+            }
+        }
+    }
+}
 
-/// ... and the writes.
-const CAUSAL_WRITES: [&str; 10] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "bulkWrite",
-    "create",
-    "createIndexes",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-];
+/// What a command's read concern may say about time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadTimeRule {
+    /// Nothing: the command has no read concern, since it continues a cursor.
+    None,
+    /// The snapshot of a snapshot session. The server knows which commands can read from one.
+    SnapshotOnly,
+    /// Also `afterClusterTime`, in a causally consistent session.
+    Causal,
+}
 
-/// What the read concern of a command in a session says about time.
+/// What a session adds to the read concern of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadTime {
-    /// `afterClusterTime`: wait until the member has seen this.
+    /// `afterClusterTime`: the member waits until it has applied this time.
     After(Timestamp),
-    /// `level: "snapshot"`, and `atClusterTime` once the moment is known.
+    /// `level: "snapshot"`, and `atClusterTime` once it is known.
     Snapshot(Option<Timestamp>),
 }
 
-/// The session's memory. Without a server session it has ended.
+/// The state of a session. A session without server session has ended.
 #[derive(Debug)]
 pub struct SessionState {
     options: SessionOptions,
-    /// The server's part, until the session ends.
+    /// `None` once the session has ended.
     pub server: Option<ServerSession>,
-    /// Commands of the session whose replies are outstanding.
+    /// The number of commands that were sent and have no reply yet.
     outstanding: usize,
     cluster_time: Option<ClusterTime>,
     operation_time: Option<Timestamp>,
@@ -74,6 +98,7 @@ pub struct SessionState {
 }
 
 impl SessionState {
+    /// A session without times, but for `snapshot_time` of the options.
     pub fn new(options: SessionOptions, server: ServerSession) -> Self {
         Self {
             options,
@@ -90,8 +115,8 @@ impl SessionState {
         self.outstanding += 1;
     }
 
-    /// The reply to a command has been read, or the command was not sent. `is_dirty` if neither is certain: the server may
-    /// still run it.
+    /// The reply to a command has been read, or the command was not sent. `is_dirty`: neither is
+    /// certain, so the server may still run the command.
     pub fn end_command(&mut self, is_dirty: bool) {
         self.outstanding = self.outstanding.saturating_sub(1);
         if is_dirty {
@@ -99,16 +124,17 @@ impl SessionState {
         }
     }
 
-    /// The server's part of the session is unknown from now on.
+    /// Marks the server session as dirty (Driver Sessions, "When to mark a server session as
+    /// dirty").
     pub fn mark_dirty(&mut self) {
         if let Some(server) = &mut self.server {
             server.mark_dirty();
         }
     }
 
-    /// Ends the session. Returns the server's part, `None` if the session has ended before. The part is dirty while a reply is
-    /// outstanding, e.g. of a cursor's getMore: a session id "MUST NOT be used simultaneously by more than one operation"
-    /// (Driver Sessions specification).
+    /// Ends the session. Returns the server session, `None` if the session had ended. The server
+    /// session is dirty while a reply is outstanding, e.g. to a getMore: a session id "MUST NOT be
+    /// used simultaneously by more than one operation" (Driver Sessions).
     pub fn end(&mut self) -> Option<ServerSession> {
         if self.outstanding > 0 {
             self.mark_dirty();
@@ -116,38 +142,42 @@ impl SessionState {
         self.server.take()
     }
 
+    /// `snapshot` of the options.
     pub fn is_snapshot(&self) -> bool {
         self.options.snapshot
     }
 
+    /// The highest `$clusterTime` seen in the session.
     pub fn cluster_time(&self) -> Option<&ClusterTime> {
         self.cluster_time.as_ref()
     }
 
+    /// The highest `operationTime` seen in the session.
     pub fn operation_time(&self) -> Option<Timestamp> {
         self.operation_time
     }
 
+    /// `atClusterTime`, once it is known.
     pub fn snapshot_time(&self) -> Option<Timestamp> {
         self.snapshot_time
     }
 
-    /// What the read concern of this command must say. A snapshot is asked for with every command, since it is the server
-    /// that knows which can read from one; only what belongs to an open cursor has no read concern.
-    pub fn read_time_for(&self, command: &str, has_clock: bool) -> Option<ReadTime> {
-        if CURSOR_COMMANDS.contains(&command) {
+    /// What the session adds to the read concern of a command with this rule. `has_clock`: the server gossips the cluster time.
+    pub fn read_time(&self, rule: ReadTimeRule, has_clock: bool) -> Option<ReadTime> {
+        if rule == ReadTimeRule::None {
             return None;
         }
         if self.options.snapshot {
             return Some(ReadTime::Snapshot(self.snapshot_time));
         }
-        let ordered = has_clock && (READS.contains(&command) || CAUSAL_WRITES.contains(&command));
+        let is_ordered = has_clock && rule == ReadTimeRule::Causal;
         self.operation_time
-            .filter(|_| ordered && self.options.is_causal())
+            .filter(|_| is_ordered && self.options.is_causal())
             .map(ReadTime::After)
     }
 
-    /// Takes a `$clusterTime` document if it is newer. Returns false if it is none.
+    /// Advances the cluster time if `time` is newer. Returns false if `time` is not a
+    /// `$clusterTime` document.
     pub fn advance_cluster_time(&mut self, time: &RawDocument) -> bool {
         let newer = ClusterTime::if_newer(time.as_bytes(), self.cluster_time.as_ref());
         let valid = newer.is_some() || ClusterTime::if_newer(time.as_bytes(), None).is_some();
@@ -157,7 +187,7 @@ impl SessionState {
         valid
     }
 
-    /// Takes an `operationTime` if it is newer.
+    /// Advances the operation time if `time` is newer.
     pub fn advance_operation_time(&mut self, time: Timestamp) {
         let order = |time: Timestamp| (time.time, time.increment);
         if self.operation_time.is_none_or(|known| order(known) < order(time)) {
@@ -165,7 +195,7 @@ impl SessionState {
         }
     }
 
-    /// Takes the moment that the first read of a snapshot session saw.
+    /// Sets `atClusterTime` from the reply to the first read of a snapshot session.
     pub fn fix_snapshot(&mut self, time: Timestamp) {
         if self.options.snapshot {
             self.snapshot_time.get_or_insert(time);
@@ -199,11 +229,11 @@ mod tests {
             snapshot_time: Some(time(1)),
             ..SessionOptions::default()
         };
-        assert!(options.validate().unwrap_err().contains("snapshot(true)"));
+        assert_eq!(options.validate(), Err(InvalidSessionOptions::SnapshotTimeAlone));
         assert!(SessionOptions::default().validate().is_ok());
     }
 
-    /// Whether another session can use the id after the end.
+    /// Whether the id returns to the server session pool.
     fn is_reusable(mut state: SessionState) -> bool {
         let timeout = Some(std::time::Duration::from_secs(1800));
         let mut stack = crate::proto::session::SessionStack::default();
@@ -234,25 +264,28 @@ mod tests {
     #[test]
     fn a_causal_session_reads_after_its_newest_operation() {
         let mut session = state(SessionOptions::default());
-        assert_eq!(session.read_time_for("find", true), None, "nothing happened yet");
+        assert_eq!(
+            session.read_time(ReadTimeRule::Causal, true),
+            None,
+            "nothing happened yet"
+        );
         session.advance_operation_time(time(5));
         session.advance_operation_time(time(3));
         let after = Some(ReadTime::After(time(5)));
-        for (command, has_clock, expected) in [
-            ("find", true, after),
-            ("insert", true, after),
-            ("find", false, None),
-            ("getMore", true, None),
-            ("listCollections", true, None),
+        for (rule, has_clock, expected) in [
+            (ReadTimeRule::Causal, true, after),
+            (ReadTimeRule::Causal, false, None),
+            (ReadTimeRule::None, true, None),
+            (ReadTimeRule::SnapshotOnly, true, None),
         ] {
-            assert_eq!(session.read_time_for(command, has_clock), expected, "{command}");
+            assert_eq!(session.read_time(rule, has_clock), expected, "{rule:?}");
         }
         let mut session = state(SessionOptions {
             causal_consistency: Some(false),
             ..SessionOptions::default()
         });
         session.advance_operation_time(time(5));
-        assert_eq!(session.read_time_for("find", true), None);
+        assert_eq!(session.read_time(ReadTimeRule::Causal, true), None);
     }
 
     #[test]
@@ -262,14 +295,14 @@ mod tests {
             ..SessionOptions::default()
         });
         assert_eq!(
-            session.read_time_for("ping", false),
+            session.read_time(ReadTimeRule::SnapshotOnly, false),
             Some(ReadTime::Snapshot(None))
         );
-        assert_eq!(session.read_time_for("getMore", false), None);
+        assert_eq!(session.read_time(ReadTimeRule::None, false), None);
         session.fix_snapshot(time(7));
         session.fix_snapshot(time(9));
         let fixed = Some(ReadTime::Snapshot(Some(time(7))));
-        assert_eq!(session.read_time_for("find", true), fixed);
+        assert_eq!(session.read_time(ReadTimeRule::Causal, true), fixed);
     }
 
     #[test]

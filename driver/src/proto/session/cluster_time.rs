@@ -1,8 +1,8 @@
-//! `$clusterTime`, as gossiped between servers and drivers.
+//! `$clusterTime` (Driver Sessions, "Gossipping the Cluster Time").
 
 use crate::bson::{ElementType, RawDocument, RawDocumentBuf, Timestamp, find_element};
 
-/// The newest cluster time seen, with its signature, ready to be sent back.
+/// A `$clusterTime` document with its signature, as the server sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterTime {
     time: (u32, u32),
@@ -10,9 +10,9 @@ pub struct ClusterTime {
 }
 
 impl ClusterTime {
-    /// The time in a `$clusterTime` document: seconds, and a count within the second.
+    /// The field `clusterTime` of the document: seconds, and a counter within the second.
     pub fn time_of(bytes: &[u8]) -> Option<(u32, u32)> {
-        // Servers put it first.
+        // The fast path: servers write the field first.
         const TYPE: u8 = ElementType::Timestamp as u8;
         if let [_, _, _, _, TYPE, rest @ ..] = bytes
             && let Some(rest) = rest.strip_prefix(b"clusterTime\0")
@@ -25,7 +25,7 @@ impl ClusterTime {
         Some((time, increment))
     }
 
-    /// The document as a value, if it is newer than `current`.
+    /// A copy of the document, if it is newer than `current`.
     pub fn if_newer(bytes: &[u8], current: Option<&Self>) -> Option<Self> {
         let time = Self::time_of(bytes)?;
         if current.is_some_and(|current| current.time >= time) {
@@ -35,7 +35,7 @@ impl ClusterTime {
         Some(Self { time, document })
     }
 
-    /// Takes the document in if it is newer, replacing the previous one.
+    /// Replaces `newest` by the document if that is newer. Reuses the allocation.
     pub fn advance(newest: &mut Option<Self>, bytes: &[u8]) {
         let Some(time) = Self::time_of(bytes) else { return };
         let is_known = newest.as_ref().is_some_and(|newest| newest.time >= time);
@@ -52,15 +52,17 @@ impl ClusterTime {
             .map(|document| Self { time, document });
     }
 
+    /// Whether this time is later.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.time > other.time
     }
 
-    /// Seconds, and a count within the second.
+    /// Seconds, and a counter within the second.
     pub fn time(&self) -> (u32, u32) {
         self.time
     }
 
+    /// The document as the server sent it.
     pub fn document(&self) -> &RawDocument {
         &self.document
     }

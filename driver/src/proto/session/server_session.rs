@@ -1,22 +1,24 @@
-//! Server sessions, kept on a stack so that the most recently used is used again first.
+//! The server session pool (Driver Sessions, "Server Session Pool").
 
 use std::time::{Duration, Instant};
 
-/// A session id and what the server remembers for it.
+/// A session id with its state.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ServerSession {
     /// The UUID in `lsid`.
     pub id: [u8; 16],
-    /// The number of the last retryable write or transaction.
+    /// `txnNumber` of the last retryable write or transaction.
     pub transaction_number: i64,
     last_use: Instant,
     dirty: bool,
 }
 
-/// A session is not used again when the server may forget it within this time.
+/// A session that expires on the server within this time is not used ("at least one minute left
+/// before becoming stale").
 const MARGIN: Duration = Duration::from_secs(60);
 
 impl ServerSession {
+    /// A session with a new id.
     pub fn new(id: [u8; 16], now: Instant) -> Self {
         Self {
             id,
@@ -26,22 +28,23 @@ impl ServerSession {
         }
     }
 
+    /// Increments and returns the transaction number.
     pub fn next_transaction_number(&mut self) -> i64 {
         self.transaction_number += 1;
         self.transaction_number
     }
 
-    /// A network error leaves the server's part of the session unknown.
+    /// Marks the session as dirty, after a network error: it does not return to the pool.
     pub fn mark_dirty(&mut self) {
         self.dirty = true;
     }
 
-    /// When a command was sent in it last.
+    /// When a command was last sent in the session.
     pub fn last_use(&self) -> Instant {
         self.last_use
     }
 
-    /// A command is sent in it.
+    /// Sets the time of the last use.
     pub fn touch(&mut self, now: Instant) {
         self.last_use = now;
     }
@@ -52,14 +55,15 @@ impl ServerSession {
     }
 }
 
-/// Unused sessions, the most recently used last.
+/// The pool of unused sessions: a stack with the most recently used session on top.
 #[derive(Debug, Default)]
 pub struct SessionStack {
     sessions: Vec<ServerSession>,
 }
 
 impl SessionStack {
-    /// The most recently used session that the server still knows. Those about to expire are dropped.
+    /// The most recently used session. Sessions that are about to expire are dropped. `timeout`:
+    /// `logicalSessionTimeoutMinutes` of the deployment; `None`: sessions are not supported.
     pub fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
         while let Some(session) = self.sessions.pop() {
             if session.is_usable(now, timeout) {
@@ -69,7 +73,7 @@ impl SessionStack {
         None
     }
 
-    /// Gives a session back, unless it is dirty or about to expire.
+    /// Returns a session to the pool, unless it is dirty or about to expire.
     pub fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         let expired = self
             .sessions
@@ -82,7 +86,7 @@ impl SessionStack {
         }
     }
 
-    /// Takes all ids, for `endSessions`.
+    /// Removes all sessions and returns their ids, for `endSessions`.
     pub fn drain(&mut self) -> Vec<[u8; 16]> {
         self.sessions.drain(..).map(|session| session.id).collect()
     }

@@ -5,6 +5,7 @@
 //! the record that is at fault.
 
 mod choice;
+mod error;
 mod name;
 mod polling;
 mod record;
@@ -12,6 +13,7 @@ mod record;
 mod tests;
 
 pub use choice::choose;
+pub use error::{NameProblem, SrvError};
 pub use name::SrvName;
 pub use polling::{MIN_RESCAN_INTERVAL, SrvPolling};
 pub use record::{SrvRecord, TxtRecord, seeds, txt_options};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{NameProblem, SrvError};
+
 /// A DNS name is at most this long, and each of its parts at most [`MAX_LABEL`].
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
@@ -15,16 +17,18 @@ pub struct SrvName {
 
 impl SrvName {
     /// The host name, without a port, and `srvServiceName`. Nothing is asked for names that DNS cannot hold.
-    pub fn new(hostname: &str, service: &str) -> Result<Self, String> {
+    pub fn new(hostname: &str, service: &str) -> Result<Self, SrvError> {
         let hostname = normal(hostname);
-        check_name(&hostname).map_err(|why| format!("the host name \"{hostname}\" {why}"))?;
+        if let Err(problem) = check_name(&hostname) {
+            return Err(SrvError::HostName {
+                host: hostname,
+                problem,
+            });
+        }
         // The label is the name with an underscore before it.
         let known = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if service.is_empty() || service.len() >= MAX_LABEL || !service.chars().all(known) {
-            return Err(format!(
-                "srvServiceName \"{service}\" is no service name: 1 to {} letters, digits and hyphens",
-                MAX_LABEL - 1
-            ));
+            return Err(SrvError::ServiceName(service.to_owned()));
         }
         Ok(Self {
             hostname,
@@ -52,19 +56,29 @@ impl SrvName {
 
     /// The host of an SRV record, in lower case and without the final dot, if it lies below the domain. A name that equals
     /// the domain, or ends like it in the middle of a part, does not.
-    pub(super) fn verify(&self, target: &str) -> Result<String, String> {
+    pub(super) fn verify(&self, target: &str) -> Result<String, SrvError> {
         let host = normal(target);
-        let named = |why: &str| format!("the SRV record {} names the host \"{host}\", {why}", self.query());
+        let query = || self.query();
         if host.is_empty() {
-            return Err(named("which says that the service is not offered"));
+            return Err(SrvError::NotOffered { query: query() });
         }
-        check_name(&host).map_err(|why| named(&format!("which {why}")))?;
+        if let Err(problem) = check_name(&host) {
+            return Err(SrvError::Target {
+                query: query(),
+                host,
+                problem,
+            });
+        }
         let prefix = host
             .strip_suffix(self.domain())
             .and_then(|rest| rest.strip_suffix('.'));
         match prefix {
             Some(prefix) if !prefix.is_empty() => Ok(host),
-            _ => Err(named(&format!("which is not below the domain {}", self.domain()))),
+            _ => Err(SrvError::OutsideDomain {
+                query: query(),
+                host,
+                domain: self.domain().to_owned(),
+            }),
         }
     }
 }
@@ -79,25 +93,25 @@ fn normal(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-fn check_name(name: &str) -> Result<(), &'static str> {
+fn check_name(name: &str) -> Result<(), NameProblem> {
     if name.is_empty() {
-        return Err("is empty");
+        return Err(NameProblem::Empty);
     }
     if name.len() > MAX_NAME {
-        return Err("is too long for a DNS name");
+        return Err(NameProblem::TooLong);
     }
     for label in name.split('.') {
         if label.is_empty() {
-            return Err("has an empty part");
+            return Err(NameProblem::EmptyLabel);
         }
         if label.len() > MAX_LABEL {
-            return Err("has a part of more than 63 characters");
+            return Err(NameProblem::LabelTooLong);
         }
         if !label
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
         {
-            return Err("has characters that host names cannot have");
+            return Err(NameProblem::Character);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{SrvName, SrvRecord, choose, record::no_records};
+use super::{SrvError, SrvName, SrvRecord, choose, record::no_records};
 use crate::{ServerAddress, proto::description::TopologyType};
 
 /// Records are not asked for more often than this, however short they hold.
@@ -24,7 +24,7 @@ pub struct Scan {
     /// All hosts that the deployment is to have from now on; `None` leaves it as it is.
     pub hosts: Option<BTreeSet<ServerAddress>>,
     /// What was wrong with the answer, for the log: never an error of an operation.
-    pub problems: Vec<String>,
+    pub problems: Vec<SrvError>,
 }
 
 impl SrvPolling {
@@ -63,7 +63,7 @@ impl SrvPolling {
     /// Takes an answer, or why there was none. `current` are the hosts that the deployment has now.
     pub fn handle_answer(
         &mut self,
-        answer: Result<&[SrvRecord], String>,
+        answer: Result<&[SrvRecord], SrvError>,
         current: &BTreeSet<ServerAddress>,
         random: u64,
     ) -> Scan {

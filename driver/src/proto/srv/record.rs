@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{SrvName, choose};
+use super::{SrvError, SrvName, choose};
 use crate::ServerAddress;
 
 /// An SRV record, as far as the specification lets it count: priority and weight do not.
@@ -30,13 +30,13 @@ pub struct Seeds {
 
 impl SrvName {
     /// The address in a record, if a client may use it.
-    pub(super) fn address(&self, record: &SrvRecord) -> Result<ServerAddress, String> {
+    pub(super) fn address(&self, record: &SrvRecord) -> Result<ServerAddress, SrvError> {
         let host = self.verify(&record.target)?;
         if record.port == 0 {
-            return Err(format!(
-                "the SRV record {} names port 0 of the host \"{host}\"",
-                self.query()
-            ));
+            return Err(SrvError::PortZero {
+                query: self.query(),
+                host,
+            });
         }
         Ok(ServerAddress::tcp(&host, record.port))
     }
@@ -44,7 +44,7 @@ impl SrvName {
 
 /// The seed list. One host outside the domain spoils the whole answer. Where `srvMaxHosts` (0: all) is less than the number
 /// of hosts, `random` chooses.
-pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64) -> Result<Seeds, String> {
+pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64) -> Result<Seeds, SrvError> {
     let mut hosts = Vec::new();
     for record in records {
         let address = name.address(record)?;
@@ -63,20 +63,22 @@ pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64)
     Ok(Seeds { hosts, ttl })
 }
 
-pub(super) fn no_records(name: &SrvName) -> String {
-    format!("there is no SRV record {}", name.query())
+pub(super) fn no_records(name: &SrvName) -> SrvError {
+    SrvError::NoRecords { query: name.query() }
 }
 
 /// The text of the one TXT record that a host may have: options as in a connection string. `None` when there is no record.
-pub fn txt_options(name: &SrvName, records: &[TxtRecord]) -> Result<Option<String>, String> {
+pub fn txt_options(name: &SrvName, records: &[TxtRecord]) -> Result<Option<String>, SrvError> {
     match records {
         [] => Ok(None),
         [strings] => String::from_utf8(strings.concat())
             .map(Some)
-            .map_err(|_| format!("the TXT record of {name} is not UTF-8")),
-        _ => Err(format!(
-            "the host {name} has {} TXT records; only one is allowed",
-            records.len()
-        )),
+            .map_err(|_| SrvError::TxtNotUtf8 {
+                host: name.hostname().to_owned(),
+            }),
+        _ => Err(SrvError::TxtRecords {
+            host: name.hostname().to_owned(),
+            count: records.len(),
+        }),
     }
 }

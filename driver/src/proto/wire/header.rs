@@ -34,16 +34,15 @@ impl Header {
         let length = match usize::try_from(length) {
             Ok(length) if length <= max_message_size => length,
             _ => {
-                return Err(WireError(format!(
-                    "a message claims a length of {length} bytes, the limit is {max_message_size}"
-                )));
+                return Err(WireError::TooLong {
+                    length,
+                    limit: max_message_size,
+                });
             }
         };
         let compressed = opcode == OP_COMPRESSED;
         if opcode != OP_MSG && !compressed {
-            return Err(WireError(format!(
-                "expected a reply with opcode {OP_MSG} (OP_MSG), found opcode {opcode}; is this a MongoDB server?"
-            )));
+            return Err(WireError::UnknownOpcode(opcode));
         }
         // Beside its header, a compressed message holds at least one byte.
         let least = if compressed {
@@ -52,9 +51,7 @@ impl Header {
             Self::LEAST_REPLY
         };
         if length < least {
-            return Err(WireError(format!(
-                "a message claims a length of {length} bytes, too short for a reply"
-            )));
+            return Err(WireError::TooShort { length });
         }
         Ok(Self {
             length,

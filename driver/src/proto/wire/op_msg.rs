@@ -1,34 +1,38 @@
-//! OP_MSG: writing requests in place and reading replies (OP_MSG specification).
+//! OP_MSG: writes requests into the buffer of a connection, and parses replies ([OP_MSG]).
+//!
+//! [OP_MSG]: https://github.com/mongodb/specifications/blob/master/source/message/OP_MSG.md
 
 use super::{HEADER_LENGTH, WireError, crc32c::crc32c, header::OP_MSG};
 
 const CHECKSUM_PRESENT: u32 = 1;
 const MORE_TO_COME: u32 = 1 << 1;
 const EXHAUST_ALLOWED: u32 = 1 << 16;
-/// Bits 0–15 must be understood; the rest may be ignored.
+/// Bits 0–15 are required: an unknown one is an error. The others are optional.
 const REQUIRED_BITS: u32 = 0xFFFF;
 
 const KIND_BODY: u8 = 0;
 pub(super) const KIND_SEQUENCE: u8 = 1;
 
-/// Writes one message at the end of a buffer. The header's length is patched by [`finish`](Self::finish).
+/// Writes one message to the end of a buffer. [`finish`](Self::finish) sets the length in the
+/// header.
 pub struct MessageWriter<'b> {
+    /// The buffer. Sections are appended to it.
     pub buffer: &'b mut Vec<u8>,
     start: usize,
     limit: usize,
 }
 
-/// The message is larger than the server takes.
+/// The message exceeds `maxMessageSizeBytes` of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTooLarge {
-    /// Bytes of the message, without compression.
+    /// The size of the message in bytes, before compression.
     pub size: usize,
     /// `maxMessageSizeBytes`.
     pub limit: usize,
 }
 
 impl<'b> MessageWriter<'b> {
-    /// Begins a message of at most `limit` bytes; what is appended to `buffer` next must be the body document.
+    /// Begins a message of at most `limit` bytes. The body document must be appended next.
     pub fn begin(buffer: &'b mut Vec<u8>, request_id: i32, limit: usize) -> Self {
         let start = buffer.len();
         buffer.extend_from_slice(&0_i32.to_le_bytes());
@@ -55,12 +59,12 @@ impl<'b> MessageWriter<'b> {
         patch_length(self.buffer, start, self.limit)
     }
 
-    /// Asks the server not to reply (`moreToCome`), for unacknowledged writes.
+    /// Sets `moreToCome`: the server does not reply. For unacknowledged writes.
     pub fn expect_no_reply(&mut self) {
         self.set_flag(MORE_TO_COME);
     }
 
-    /// Allows the server to send further replies without being asked (`exhaustAllowed`).
+    /// Sets `exhaustAllowed`: the server may send more than one reply.
     pub fn allow_exhaust(&mut self) {
         self.set_flag(EXHAUST_ALLOWED);
     }
@@ -72,13 +76,12 @@ impl<'b> MessageWriter<'b> {
         }
     }
 
-    /// Bytes of the message so far.
+    /// The number of bytes written so far.
     pub fn size(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// Patches the length. OP_MSG specification: a message must not exceed `maxMessageSizeBytes`. The limit concerns the
-    /// message before compression.
+    /// Sets the length. Fails if the message, before compression, exceeds `maxMessageSizeBytes`.
     pub fn finish(self) -> Result<(), MessageTooLarge> {
         patch_length(self.buffer, self.start, self.limit)
     }
@@ -96,36 +99,34 @@ fn patch_length(buffer: &mut [u8], start: usize, limit: usize) -> Result<(), Mes
     Ok(())
 }
 
-/// A reply, as ranges of the message it was read from.
+/// A parsed reply, as ranges of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpMsg {
-    /// Where the body document lies in the message.
+    /// The range of the body document.
     pub body: std::ops::Range<usize>,
-    /// The server will send further replies without being asked.
+    /// `moreToCome`: another reply follows without a request.
     pub more_to_come: bool,
 }
 
-/// Reads a whole message (header included) that a server sent. Its length has been checked against the header.
+/// Parses a message with its header. `message` has the length that the header states.
 pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
-        return Err(WireError(format!(
-            "a reply has unknown required flag bits: {flags:#x}"
-        )));
+        return Err(WireError::UnknownFlags(flags));
     }
     let mut end = message.len();
     if flags & CHECKSUM_PRESENT != 0 {
-        end = end.checked_sub(4).ok_or_else(too_short)?;
+        end = end.checked_sub(4).ok_or(WireError::Truncated)?;
         let expected = u32::from_le_bytes(read_4(message, end)?);
-        let found = crc32c(message.get(..end).ok_or_else(too_short)?);
+        let found = crc32c(message.get(..end).ok_or(WireError::Truncated)?);
         if expected != found {
-            return Err(WireError("the checksum of a reply is wrong".to_owned()));
+            return Err(WireError::WrongChecksum);
         }
     }
     let mut position = HEADER_LENGTH + 4;
     let mut body = None;
     while position < end {
-        let kind = *message.get(position).ok_or_else(too_short)?;
+        let kind = *message.get(position).ok_or(WireError::Truncated)?;
         position += 1;
         let length = i32::from_le_bytes(read_4(message, position)?);
         let section_end = usize::try_from(length)
@@ -133,28 +134,20 @@ pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
             .filter(|length| *length >= 5)
             .and_then(|length| position.checked_add(length))
             .filter(|section_end| *section_end <= end)
-            .ok_or_else(|| WireError(format!("a section of a reply claims a length of {length} bytes")))?;
+            .ok_or(WireError::InvalidSectionLength(length))?;
         match kind {
             KIND_BODY if body.is_none() => body = Some(position..section_end),
-            KIND_BODY => return Err(WireError("a reply has two bodies".to_owned())),
+            KIND_BODY => return Err(WireError::TwoBodies),
             // Servers don't send sequences today; one that does repeats nothing of the body, so it can be skipped.
             KIND_SEQUENCE => {}
-            other => {
-                return Err(WireError(format!(
-                    "a reply has a section of unknown kind {other}"
-                )));
-            }
+            other => return Err(WireError::UnknownSectionKind(other)),
         }
         position = section_end;
     }
     Ok(OpMsg {
-        body: body.ok_or_else(|| WireError("a reply has no body".to_owned()))?,
+        body: body.ok_or(WireError::NoBody)?,
         more_to_come: flags & MORE_TO_COME != 0,
     })
-}
-
-fn too_short() -> WireError {
-    WireError("a reply ends before its last field".to_owned())
 }
 
 fn read_4(bytes: &[u8], at: usize) -> Result<[u8; 4], WireError> {
@@ -162,7 +155,7 @@ fn read_4(bytes: &[u8], at: usize) -> Result<[u8; 4], WireError> {
         .get(at..)
         .and_then(|rest| rest.first_chunk::<4>())
         .copied()
-        .ok_or_else(too_short)
+        .ok_or(WireError::Truncated)
 }
 
 #[cfg(test)]
@@ -244,7 +237,7 @@ mod tests {
         assert!(parse_op_msg(&bytes).is_ok());
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
-        assert!(parse_op_msg(&bytes).unwrap_err().0.contains("checksum"));
+        assert_eq!(parse_op_msg(&bytes).unwrap_err(), WireError::WrongChecksum);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! A reply that outlives the connection it came on.
+//! A reply that is kept longer than the read buffer of its connection.
 
 use std::ops::Range;
 
-/// A reply's body that outlives its connection.
+/// The bytes of a reply, owned.
 #[derive(Debug, Default)]
 pub struct ReplyBuffer {
     bytes: Vec<u8>,
@@ -10,6 +10,7 @@ pub struct ReplyBuffer {
 }
 
 impl ReplyBuffer {
+    /// A reply whose body document is at `body` in `bytes`.
     pub fn new(bytes: Vec<u8>, body: Range<usize>) -> Self {
         Self { bytes, body }
     }

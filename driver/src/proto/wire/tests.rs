@@ -6,7 +6,7 @@ use super::*;
 use crate::bson::{Document, doc, to_vec};
 
 /// The same cases in every run; nothing is written to disk.
-pub fn config() -> ProptestConfig {
+pub(crate) fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 1_024,
         rng_seed: RngSeed::Fixed(0x6d61_7275_6c61),
@@ -17,7 +17,7 @@ pub fn config() -> ProptestConfig {
 
 /// A change of some bytes. Places are taken modulo the length.
 #[derive(Clone, Debug)]
-pub enum Damage {
+pub(crate) enum Damage {
     Set(usize, u8),
     Flip(usize, u8),
     /// A 32-bit integer, which is likely to hit a length.
@@ -28,7 +28,7 @@ pub enum Damage {
 }
 
 /// One to four changes.
-pub fn damage() -> impl Strategy<Value = Vec<Damage>> {
+pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let place = any::<usize>();
     let number = prop_oneof![
         Just(i32::MAX),
@@ -50,7 +50,7 @@ pub fn damage() -> impl Strategy<Value = Vec<Damage>> {
 }
 
 /// Changes `bytes`.
-pub fn apply(bytes: &mut Vec<u8>, damage: &[Damage]) {
+pub(crate) fn apply(bytes: &mut Vec<u8>, damage: &[Damage]) {
     for change in damage {
         let length = bytes.len().max(1);
         match *change {

@@ -1,6 +1,6 @@
 //! Messages of the component `command`, all at level debug.
 
-use tracing::{Level, debug, enabled};
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
 use crate::proto::event::CommandEvent;
@@ -17,9 +17,9 @@ macro_rules! message {
     ($style:ident, $event:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
         let (host, port) = endpoint(&$event.connection.address);
         let service = $event.connection.service_id.map(|id| id.to_hex());
-        debug!(
-            target: TARGET,
-            clientTag = $style.tag(),
+        emit!(
+            debug,
+            $style,
             commandName = $event.command_name,
             databaseName = $event.database_name,
             requestId = $event.request_id,

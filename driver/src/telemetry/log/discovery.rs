@@ -1,13 +1,11 @@
 //! Messages of the component `topology`, all at level debug.
 
-use tracing::{Level, debug, enabled};
+use std::sync::Arc;
+
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
-use crate::{
-    ServerAddress,
-    bson::ObjectId,
-    proto::event::{SdamEvent, SrvPollingProblem},
-};
+use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
 
 const TARGET: &str = "marula_driver::topology";
 
@@ -25,9 +23,9 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
             topology_id,
             previous,
             new,
-        } => debug!(
-            target: TARGET,
-            clientTag = style.tag(),
+        } => emit!(
+            debug,
+            style,
             topologyId = topology_id.to_hex(),
             previousDescription = %previous,
             newDescription = %new,
@@ -50,32 +48,39 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
     }
 }
 
-/// The specifications name no message for it.
-pub(super) fn log_srv_polling(style: &Style, event: &SrvPollingProblem) {
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
-        topologyId = event.topology_id.to_hex(),
-        srvRecord = event.record,
-        failure = event.problem,
-        "SRV record problem"
-    );
+/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no message for
+/// them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SrvPollingLog(Option<Arc<Style>>);
+
+impl SrvPollingLog {
+    pub(super) fn new(style: &Arc<Style>, is_enabled: bool) -> Self {
+        Self(is_enabled.then(|| Arc::clone(style)))
+    }
+
+    pub(crate) fn report(&self, topology_id: ObjectId, record: &str, problem: &str) {
+        if let Some(style) = self.0.as_deref() {
+            emit!(
+                debug,
+                style,
+                topologyId = topology_id.to_hex(),
+                srvRecord = record,
+                failure = problem,
+                "SRV record problem"
+            );
+        }
+    }
 }
 
 fn deployment(style: &Style, topology_id: ObjectId, text: &str) {
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
-        topologyId = topology_id.to_hex(),
-        "{text}"
-    );
+    emit!(debug, style, topologyId = topology_id.to_hex(), "{text}");
 }
 
 fn server(style: &Style, topology_id: ObjectId, address: &ServerAddress, text: &str) {
     let (host, port) = endpoint(address);
-    debug!(
-        target: TARGET,
-        clientTag = style.tag(),
+    emit!(
+        debug,
+        style,
         topologyId = topology_id.to_hex(),
         serverHost = &*host,
         serverPort = port,
@@ -89,9 +94,9 @@ fn heartbeat(style: &Style, event: &SdamEvent) {
         ($topology:ident, $address:ident, $awaited:ident, $driver:ident, $server:ident,
             $text:literal $(, $field:ident = $value:expr)*) => {{
             let (host, port) = endpoint($address);
-            debug!(
-                target: TARGET,
-                clientTag = style.tag(),
+            emit!(
+            debug,
+            style,
                 topologyId = $topology.to_hex(),
                 serverHost = &*host,
                 serverPort = port,

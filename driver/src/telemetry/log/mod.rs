@@ -1,5 +1,13 @@
 //! Log messages as structured `tracing` events (Logging specification).
 
+#[cfg(not(feature = "internals"))]
+#[macro_use]
+mod emit;
+#[cfg(feature = "internals")]
+#[macro_use]
+#[path = "emit_tagged.rs"]
+mod emit;
+
 mod command;
 mod discovery;
 mod level;
@@ -9,27 +17,20 @@ mod text;
 
 use std::sync::Arc;
 
-use super::{Listeners, LogSettings};
-use crate::{ServerAddress, proto::event::EventListener};
+use super::Listeners;
+use crate::{ServerAddress, proto::event::EventListener, types::variables::Variables};
+pub(crate) use discovery::SrvPollingLog;
+use emit::Style;
 use level::{Component, Severity};
-
-/// What all messages of a client have in common.
-#[derive(Debug)]
-struct Style {
-    /// Documents are cut after so many bytes.
-    max_document_length: usize,
-    tag: Option<String>,
-}
-
-impl Style {
-    fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
-    }
-}
+pub(crate) use selection::{LoggedSelection, SelectionLog};
 
 /// Puts the logs behind the listeners of the application.
-pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
-    let variables = &settings.variables;
+pub(crate) fn attach(
+    listeners: Listeners,
+    max_document_length: Option<usize>,
+    variables: Variables<'_>,
+    tag: Option<String>,
+) -> Listeners {
     let limit = |component| level::limit(variables, component);
     let debug = |component| limit(component) >= Severity::Debug;
     let (commands, pools, discovery) = (
@@ -38,35 +39,19 @@ pub(crate) fn attach(listeners: Listeners, settings: LogSettings) -> Listeners {
         debug(Component::Topology),
     );
     let selection = limit(Component::ServerSelection);
-    let style = Arc::new(Style {
-        max_document_length: text::max_document_length(settings.max_document_length, variables),
-        tag: settings.tag,
-    });
+    let style = Arc::new(Style::new(
+        text::max_document_length(max_document_length, variables),
+        tag,
+    ));
     let Listeners {
-        command,
-        pool,
-        sdam,
-        selection: selecting,
-        srv_polling,
+        command, pool, sdam, ..
     } = listeners;
     Listeners {
         command: join(commands, command, command::is_wanted, &style, command::log),
         pool: join(pools, pool, pool::is_wanted, &style, pool::log),
         sdam: join(discovery, sdam, discovery::is_wanted, &style, discovery::log),
-        srv_polling: join(
-            discovery,
-            srv_polling,
-            discovery::is_wanted,
-            &style,
-            discovery::log_srv_polling,
-        ),
-        selection: join(
-            selection >= Severity::Info,
-            selecting,
-            selection::is_wanted,
-            &style,
-            move |style, event| selection::log(style, event, selection),
-        ),
+        srv_polling: SrvPollingLog::new(&style, discovery),
+        selection: SelectionLog::new(&style, selection),
     }
 }
 

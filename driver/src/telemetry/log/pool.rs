@@ -1,6 +1,6 @@
 //! Messages of the component `connection`, all at level debug.
 
-use tracing::{Level, debug, enabled};
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
 use crate::{
@@ -21,9 +21,9 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
     /// One message: the fields of all pools, those of its own, and the text.
     macro_rules! message {
         ($text:literal $(, $field:ident = $value:expr)*) => {
-            debug!(
-                target: TARGET,
-                clientTag = style.tag(),
+            emit!(
+            debug,
+            style,
                 serverHost = &*host,
                 serverPort = port,
                 $($field = $value,)*

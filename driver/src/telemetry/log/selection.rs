@@ -1,53 +1,130 @@
 //! Messages of the component `serverSelection`: waiting at level info, everything else at debug.
 
-use tracing::{Level, debug, enabled, info};
+use std::{sync::Arc, time::Duration};
+
+use tracing::{Level, enabled};
 
 use super::{Style, endpoint, level::Severity, milliseconds, text};
-use crate::proto::event::{SelectionStep, ServerSelectionEvent};
+use crate::{
+    Error, ServerAddress,
+    proto::{description::TopologyDescription, server_selection::Criteria},
+};
 
 const TARGET: &str = "marula_driver::server_selection";
 
-/// Whether somebody reads at least the more severe ones.
-pub(super) fn is_wanted() -> bool {
-    enabled!(target: TARGET, Level::INFO)
+/// Logs the steps of server selections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SelectionLog(Option<Enabled>);
+
+/// What the messages of a client need.
+#[derive(Clone, Debug)]
+struct Enabled {
+    style: Arc<Style>,
+    limit: Severity,
 }
 
-pub(super) fn log(style: &Style, event: &ServerSelectionEvent, limit: Severity) {
-    /// One message: the fields of all selections, those of its own, and the text.
-    macro_rules! message {
-        ($level:ident, $text:literal $(, $field:ident = $value:expr)*) => {
-            $level!(
-                target: TARGET,
-                clientTag = style.tag(),
-                selector = event.selector,
-                operation = event.operation,
-                operationId = event.operation_id,
-                topologyDescription = %event.topology,
-                $($field = $value,)*
-                $text
-            )
-        };
+/// One selection whose steps are logged.
+#[derive(Debug)]
+pub(crate) struct LoggedSelection {
+    log: Enabled,
+    operation: String,
+    operation_id: i64,
+    selector: String,
+}
+
+impl SelectionLog {
+    /// `limit`: the least severe level that the environment variables allow.
+    pub(super) fn new(style: &Arc<Style>, limit: Severity) -> Self {
+        Self((limit >= Severity::Info).then(|| Enabled {
+            style: Arc::clone(style),
+            limit,
+        }))
     }
-    match &event.step {
-        SelectionStep::Waiting { remaining } => message!(
+
+    /// Whether a subscriber wants the messages of level info.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.0.is_some() && enabled!(target: TARGET, Level::INFO)
+    }
+
+    /// `None` if no subscriber wants messages of this selection.
+    pub(crate) fn begin(
+        &self,
+        operation: &str,
+        operation_id: i64,
+        criteria: Criteria<'_>,
+    ) -> Option<LoggedSelection> {
+        Some(LoggedSelection {
+            log: self.0.clone().filter(|_| self.is_wanted())?,
+            operation: operation.to_owned(),
+            operation_id,
+            selector: criteria.to_string(),
+        })
+    }
+}
+
+/// One message: the fields of all selections, those of its own, and the text.
+macro_rules! message {
+    ($level:ident, $selection:ident, $topology:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
+        let style = &*$selection.log.style;
+        emit!(
+            $level,
+            style,
+            selector = $selection.selector,
+            operation = $selection.operation,
+            operationId = $selection.operation_id,
+            topologyDescription = %$topology,
+            $($field = $value,)*
+            $text
+        );
+    }};
+}
+
+impl LoggedSelection {
+    pub(crate) fn started(&self, topology: &TopologyDescription) {
+        if self.logs_debug() {
+            message!(debug, self, topology, "Server selection started");
+        }
+    }
+
+    /// No server is suitable. `remaining`: until the selection fails; `None`: unlimited.
+    pub(crate) fn waiting(&self, topology: &TopologyDescription, remaining: Option<Duration>) {
+        message!(
             info,
+            self,
+            topology,
             "Waiting for suitable server to become available",
             remainingTimeMS = remaining.map(milliseconds)
-        ),
-        _ if limit < Severity::Debug => {}
-        SelectionStep::Started => message!(debug, "Server selection started"),
-        SelectionStep::Succeeded { address } => {
+        );
+    }
+
+    pub(crate) fn succeeded(&self, topology: &TopologyDescription, address: &ServerAddress) {
+        if self.logs_debug() {
             let (host, port) = endpoint(address);
             message!(
                 debug,
+                self,
+                topology,
                 "Server selection succeeded",
                 serverHost = &*host,
                 serverPort = port
             );
         }
-        SelectionStep::Failed { failure } => {
-            let failure = text::error(failure);
-            message!(debug, "Server selection failed", failure = failure);
+    }
+
+    pub(crate) fn failed(&self, topology: &TopologyDescription, error: &Error) {
+        if self.logs_debug() {
+            let failure = text::error(error);
+            message!(
+                debug,
+                self,
+                topology,
+                "Server selection failed",
+                failure = failure
+            );
         }
+    }
+
+    fn logs_debug(&self) -> bool {
+        self.log.limit >= Severity::Debug
     }
 }

@@ -12,8 +12,8 @@ const DEFAULT_MAX_DOCUMENT_LENGTH: usize = 1000;
 const ELLIPSIS: &str = "...";
 
 /// What the application says, else the variable, else the specification. A text that is no number says nothing.
-pub(super) fn max_document_length(given: Option<usize>, variables: &Variables) -> usize {
-    let variable = || variables.get("MONGODB_LOG_MAX_DOCUMENT_LENGTH")?.parse().ok();
+pub(super) fn max_document_length(given: Option<usize>, variables: Variables<'_>) -> usize {
+    let variable = || variables("MONGODB_LOG_MAX_DOCUMENT_LENGTH")?.parse().ok();
     given.or_else(variable).unwrap_or(DEFAULT_MAX_DOCUMENT_LENGTH)
 }
 
@@ -97,11 +97,13 @@ mod tests {
 
     #[test]
     fn the_application_counts_before_the_variable() {
-        let set = |value| Variables::fixed([("MONGODB_LOG_MAX_DOCUMENT_LENGTH", value)]);
+        let set = |value: &'static str| {
+            move |name: &str| (name == "MONGODB_LOG_MAX_DOCUMENT_LENGTH").then(|| value.to_owned())
+        };
         assert_eq!(max_document_length(Some(5), &set("7")), 5);
         assert_eq!(max_document_length(None, &set("7")), 7);
         assert_eq!(max_document_length(None, &set("-7")), 1000);
-        assert_eq!(max_document_length(None, &Variables::fixed([])), 1000);
+        assert_eq!(max_document_length(None, &|_| None), 1000);
     }
 
     #[test]

@@ -6,20 +6,20 @@ use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A database of its own for one test: in a server in this process, or in the deployment that `MONGODB_URI` names.
+/// The database of one test, on an in-process server or on `MONGODB_URI`.
 #[derive(Debug)]
 pub(crate) struct Env {
-    /// The database, empty at first.
+    /// The database, which is empty at the start.
     pub(crate) db: Database,
     client: Client,
     server: Option<TestServer>,
 }
 
 impl Env {
-    /// Starts a server, or connects to the one named.
+    /// Starts a server, or connects to `MONGODB_URI`.
     ///
     /// # Panics
-    /// When the server cannot be started or reached.
+    /// If the server cannot be started or reached.
     pub(crate) async fn start() -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,
@@ -35,18 +35,16 @@ impl Env {
             || std::env::var("MONGODB_URI").unwrap_or_default(),
             TestServer::uri,
         );
-        let client = marula::connect(uri)
-            .await
-            .expect("the connection string is understood");
+        let client = marula::connect(uri).await.expect("a valid connection string");
         let db = client.database(&format!("marula_{}", Uuid::now_v7().simple()));
         Env { db, client, server }
     }
 
-    /// Whether the deployment that `MONGODB_URI` names refuses a command because it has no such feature. The reason is printed,
-    /// and a test that needs the feature ends there.
+    /// Whether the deployment of `MONGODB_URI` rejects a command because it does not support the feature. The reason is printed, and
+    /// the test should return.
     ///
     /// # Panics
-    /// When the command fails in another way.
+    /// If the command fails with another error.
     pub(crate) async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
         match self.db.driver().run_command(command).await {
             Ok(_) => false,
@@ -58,15 +56,15 @@ impl Env {
         }
     }
 
-    /// Whether the server is this process's own, which has every feature of MongoDB that a test uses.
+    /// Whether the server is the in-process one, which supports all features that the tests use.
     pub(crate) fn is_own(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Drops the database and ends the client.
+    /// Drops the database and shuts down the client.
     ///
     /// # Panics
-    /// When the database cannot be dropped.
+    /// If the database cannot be dropped.
     pub(crate) async fn stop(self) {
         self.db.driver().drop().await.expect("the database is dropped");
         self.client.shutdown().await;
@@ -74,8 +72,8 @@ impl Env {
     }
 }
 
-/// Whether a server says that it has no such command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or
-/// in words.
+/// Whether the server does not support a command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or a
+/// message that says so.
 fn is_unsupported(error: &marula::driver::Error) -> bool {
     let text = error.to_string();
     matches!(error.code(), Some(59 | 115 | 238))
@@ -84,11 +82,11 @@ fn is_unsupported(error: &marula::driver::Error) -> bool {
         || text.contains("not yet supported")
 }
 
-/// What an order can be.
+/// The state of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// To be paid.
+    /// Not paid.
     Open,
     /// Paid.
     Paid,
@@ -98,21 +96,21 @@ pub(crate) enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Line {
-    /// The article.
+    /// The stock keeping unit.
     pub(crate) sku: String,
-    /// How many.
+    /// Number of pieces.
     pub(crate) qty: i32,
-    /// For how much each.
+    /// Price of one piece.
     pub(crate) unit_price: Decimal128,
 }
 
-/// How an order is paid.
+/// The payment of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Payment {
     /// By card.
     Card {
-        /// The end of its number.
+        /// The last four digits.
         last_four: String,
     },
     /// In cash.
@@ -129,41 +127,41 @@ pub(crate) enum Payment {
     index(status, partial(status == Status::Open))
 )]
 pub(crate) struct Order {
-    /// The id.
+    /// The `_id`.
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
     pub(crate) id: Uuid,
-    /// Whose order it is.
+    /// The customer.
     pub(crate) customer_id: Uuid,
-    /// What it is.
+    /// The state.
     pub(crate) status: Status,
-    /// What is ordered.
+    /// The lines.
     pub(crate) lines: Vec<Line>,
-    /// The sum.
+    /// The total.
     pub(crate) total: Decimal128,
-    /// How it is paid.
+    /// The payment.
     pub(crate) payment: Payment,
-    /// A remark.
+    /// A note.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) note: Option<String>,
-    /// Words.
+    /// The tags.
     pub(crate) tags: Vec<String>,
-    /// When it was made.
+    /// The creation time.
     pub(crate) created_at: DateTime,
-    /// An invoice number, once there is one.
+    /// The invoice number, if there is one.
     #[document(unique)]
     pub(crate) number: i64,
 }
 
-/// A decimal from its text.
+/// Parses a decimal.
 ///
 /// # Panics
-/// When the text is not a number.
+/// If the text is not a number.
 pub(crate) fn decimal(text: &str) -> Decimal128 {
     text.parse().expect("a decimal number")
 }
 
-/// An order with one line of tea, made `number` seconds after the epoch.
+/// An order with one line of tea, created `number` seconds after the epoch.
 pub(crate) fn order(number: i64) -> Order {
     use marula::Model;
     Order {

@@ -1,10 +1,10 @@
-//! The sizes of the futures of the ODM's calls: the actions that an application holds, and their boxed
-//! futures.
+//! The sizes of the futures of the ODM's calls: the actions, which are part of the caller's future, and the futures that they
+//! allocate.
 
 use crate::common::{Env, Order, order};
 use marula::prelude::*;
 
-/// Prints both sizes of an action: as a value, and as the future that awaiting it boxes.
+/// Prints the size of an action and of the future that awaiting it allocates.
 macro_rules! sizes {
     ($($name:literal: $action:expr;)*) => {{
         let mut largest = (0, 0);

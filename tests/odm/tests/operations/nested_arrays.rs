@@ -1,4 +1,4 @@
-//! Conditions on the elements of nested arrays: the filter that is sent, and the documents that match.
+//! Conditions on the elements of arrays of arrays: the sent filters, and the matching documents.
 
 use crate::common::Env;
 use marula::bson::doc;
@@ -92,7 +92,7 @@ async fn sheets() -> (Env, Collection<Sheet>) {
 type Case = (&'static str, fn(Fields<Sheet>) -> Filter<Sheet>, &'static [i64]);
 
 #[tokio::test]
-async fn conditions_hold_for_one_element_and_negated_ones_for_none() {
+async fn conditions_match_one_element_and_negated_ones_no_element() {
     let (env, sheets) = sheets().await;
     let cases: &[Case] = &[
         ("eq", |s| s.rows().any().sku().eq("b"), &[1, 2]),
@@ -249,7 +249,7 @@ async fn conditions_hold_for_one_element_and_negated_ones_for_none() {
 }
 
 #[test]
-fn each_array_of_an_array_has_its_own_elem_match() {
+fn each_array_level_has_its_own_elem_match() {
     let s = Sheet::fields();
     for (filter, sent) in [
         (

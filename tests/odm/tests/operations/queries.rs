@@ -1,4 +1,4 @@
-//! Filters and updates on a server: arrays, variants, missing fields, positional operators.
+//! The effects of filters and updates: arrays, variants, missing fields, positional operators.
 
 use crate::common::{Env, Line, Order, Payment, Status, decimal, order};
 use marula::prelude::*;
@@ -245,7 +245,7 @@ async fn field_updates() {
 }
 
 #[tokio::test]
-async fn streams_can_be_read_without_a_wait_for_more() {
+async fn next_if_any_does_not_wait() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();

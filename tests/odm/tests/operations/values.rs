@@ -1,4 +1,4 @@
-//! A value in a filter has the form that the codec stores: every field is found by its own value.
+//! Values in filters are encoded as in stored documents: every field is found by its value.
 
 use std::collections::BTreeMap;
 
@@ -182,7 +182,7 @@ async fn every_field_is_found_by_its_value() {
 }
 
 #[tokio::test]
-async fn every_field_keeps_its_form_when_it_is_set() {
+async fn setting_a_field_keeps_its_encoding() {
     let env = Env::start().await;
     let values = env.db.collection::<Everything>();
     let all = everything();

@@ -1,4 +1,4 @@
-//! Every call can be awaited in a task that moves between threads, and handles can be shared.
+//! The futures of all calls are `Send`, and handles are `Send + Sync`.
 
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded};

@@ -1,4 +1,4 @@
-//! Fields named like operators, types named like generated ones, raw identifiers, another name for the crate.
+//! Fields with the names of operators, types with the names of generated ones, raw identifiers, a renamed crate.
 
 use marula as odm;
 use odm::path::AsPath;

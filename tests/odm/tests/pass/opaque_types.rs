@@ -1,4 +1,4 @@
-//! What `opaque` takes: types that are not dates, and dates that say how they are stored.
+//! Types that `opaque` accepts: types other than dates, and dates with an explicit stored type.
 
 use marula::Document;
 use marula::prelude::*;

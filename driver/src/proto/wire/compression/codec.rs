@@ -15,31 +15,63 @@ use missing as zlib;
 #[cfg(not(feature = "zstd"))]
 use missing as zstd;
 
+use std::fmt;
+
 use crate::types::compressor::Compressor;
 
-/// One compressor. The errors say what is wrong with the bytes, or with the library.
+/// A compressor failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodecError {
+    /// The name of the compressor.
+    pub compressor: &'static str,
+    /// What is wrong with the bytes, or the error of the library.
+    pub reason: String,
+}
+
+impl CodecError {
+    pub(super) fn new(compressor: &'static str, reason: &dyn fmt::Display) -> Self {
+        Self {
+            compressor,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.compressor, self.reason)
+    }
+}
+
+/// One compressor.
 trait Codec: Sized {
+    /// What is wrong with the bytes, or the error of the library.
+    type Error: fmt::Display;
     /// What is kept between messages to compress.
     type Packer;
     /// What is kept between messages to decompress.
     type Unpacker;
 
     /// `level` means something to zlib only.
-    fn packer(level: i32) -> Result<Self::Packer, String>;
+    fn packer(level: i32) -> Result<Self::Packer, Self::Error>;
 
-    fn unpacker() -> Result<Self::Unpacker, String>;
+    fn unpacker() -> Result<Self::Unpacker, Self::Error>;
 
     /// The most bytes that `size` bytes can become.
     fn bound(size: usize) -> usize;
 
     /// Compresses into the beginning of `target` and returns the number of bytes there.
-    fn compress(packer: &mut Self::Packer, content: &[u8], target: &mut [u8]) -> Result<usize, String>;
+    fn compress(packer: &mut Self::Packer, content: &[u8], target: &mut [u8]) -> Result<usize, Self::Error>;
 
     /// Refuses content that cannot become `size` bytes, before they are allocated.
-    fn check(content: &[u8], size: usize) -> Result<(), String>;
+    fn check(content: &[u8], size: usize) -> Result<(), Self::Error>;
 
     /// Decompresses all of `content` into all of `target`.
-    fn decompress(unpacker: &mut Self::Unpacker, content: &[u8], target: &mut [u8]) -> Result<(), String>;
+    fn decompress(
+        unpacker: &mut Self::Unpacker,
+        content: &[u8],
+        target: &mut [u8],
+    ) -> Result<(), Self::Error>;
 }
 
 /// The memory of one compressor, made when it is first needed.
@@ -58,7 +90,7 @@ impl<C: Codec> Default for Kept<C> {
 }
 
 impl<C: Codec> Kept<C> {
-    fn compress(&mut self, level: i32, content: &[u8], target: &mut [u8]) -> Result<usize, String> {
+    fn compress(&mut self, level: i32, content: &[u8], target: &mut [u8]) -> Result<usize, C::Error> {
         let packer = match &mut self.packer {
             Some(packer) => packer,
             empty => empty.insert(Box::new(C::packer(level)?)),
@@ -66,7 +98,7 @@ impl<C: Codec> Kept<C> {
         C::compress(packer, content, target)
     }
 
-    fn decompress(&mut self, content: &[u8], target: &mut [u8]) -> Result<(), String> {
+    fn decompress(&mut self, content: &[u8], target: &mut [u8]) -> Result<(), C::Error> {
         let unpacker = match &mut self.unpacker {
             Some(unpacker) => unpacker,
             empty => empty.insert(Box::new(C::unpacker()?)),
@@ -83,8 +115,8 @@ pub(super) struct Codecs {
     zstd: Kept<zstd::Zstd>,
 }
 
-impl std::fmt::Debug for Codecs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Codecs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Codecs")
             .field("zlib_level", &self.zlib_level)
             .finish_non_exhaustive()
@@ -114,20 +146,25 @@ impl Codecs {
         compressor: Compressor,
         content: &[u8],
         target: &mut [u8],
-    ) -> Result<usize, String> {
+    ) -> Result<usize, CodecError> {
         let level = self.zlib_level;
+        let named = |error: &dyn fmt::Display| CodecError::new(compressor.as_str(), error);
         match compressor {
-            Compressor::Snappy => self.snappy.compress(level, content, target),
-            Compressor::Zlib => self.zlib.compress(level, content, target),
-            Compressor::Zstd => self.zstd.compress(level, content, target),
+            Compressor::Snappy => self
+                .snappy
+                .compress(level, content, target)
+                .map_err(|e| named(&e)),
+            Compressor::Zlib => self.zlib.compress(level, content, target).map_err(|e| named(&e)),
+            Compressor::Zstd => self.zstd.compress(level, content, target).map_err(|e| named(&e)),
         }
     }
 
-    pub(super) fn check(compressor: Compressor, content: &[u8], size: usize) -> Result<(), String> {
+    pub(super) fn check(compressor: Compressor, content: &[u8], size: usize) -> Result<(), CodecError> {
+        let named = |error: &dyn fmt::Display| CodecError::new(compressor.as_str(), error);
         match compressor {
-            Compressor::Snappy => snappy::Snappy::check(content, size),
-            Compressor::Zlib => zlib::Zlib::check(content, size),
-            Compressor::Zstd => zstd::Zstd::check(content, size),
+            Compressor::Snappy => snappy::Snappy::check(content, size).map_err(|e| named(&e)),
+            Compressor::Zlib => zlib::Zlib::check(content, size).map_err(|e| named(&e)),
+            Compressor::Zstd => zstd::Zstd::check(content, size).map_err(|e| named(&e)),
         }
     }
 
@@ -136,17 +173,12 @@ impl Codecs {
         compressor: Compressor,
         content: &[u8],
         target: &mut [u8],
-    ) -> Result<(), String> {
+    ) -> Result<(), CodecError> {
+        let named = |error: &dyn fmt::Display| CodecError::new(compressor.as_str(), error);
         match compressor {
-            Compressor::Snappy => self.snappy.decompress(content, target),
-            Compressor::Zlib => self.zlib.decompress(content, target),
-            Compressor::Zstd => self.zstd.decompress(content, target),
+            Compressor::Snappy => self.snappy.decompress(content, target).map_err(|e| named(&e)),
+            Compressor::Zlib => self.zlib.decompress(content, target).map_err(|e| named(&e)),
+            Compressor::Zstd => self.zstd.decompress(content, target).map_err(|e| named(&e)),
         }
     }
-}
-
-/// Content that becomes another number of bytes than its frame claims.
-#[allow(dead_code, reason = "not every set of features needs it")]
-fn wrong_size(found: impl std::fmt::Display, claimed: usize) -> String {
-    format!("it decompresses to {found} bytes, and claims {claimed}")
 }

@@ -23,31 +23,19 @@ impl PackedHeader {
         let fields = frame
             .get(HEADER_LENGTH..)
             .and_then(|rest| rest.first_chunk::<9>())
-            .ok_or_else(|| WireError("a compressed reply ends within its header".to_owned()))?;
+            .ok_or(WireError::TruncatedCompressedHeader)?;
         let [o0, o1, o2, o3, s0, s1, s2, s3, compressor_id] = *fields;
         let opcode = i32::from_le_bytes([o0, o1, o2, o3]);
         match opcode {
             OP_MSG => {}
-            OP_COMPRESSED => {
-                return Err(WireError(
-                    "a compressed reply holds another compressed message".to_owned(),
-                ));
-            }
-            other => {
-                return Err(WireError(format!(
-                    "a compressed reply holds a message with opcode {other}, expected {OP_MSG} (OP_MSG)"
-                )));
-            }
+            OP_COMPRESSED => return Err(WireError::NestedCompression),
+            other => return Err(WireError::UnknownCompressedOpcode(other)),
         }
         let claimed = i32::from_le_bytes([s0, s1, s2, s3]);
         let size = usize::try_from(claimed)
             .ok()
             .filter(|size| *size <= limit.saturating_sub(HEADER_LENGTH))
-            .ok_or_else(|| {
-                WireError(format!(
-                    "a compressed reply claims an uncompressed size of {claimed} bytes, the limit of a message is {limit}"
-                ))
-            })?;
+            .ok_or(WireError::InvalidUncompressedSize { size: claimed, limit })?;
         Ok(Self {
             opcode,
             size,
@@ -101,5 +89,5 @@ pub(super) fn write_inner_header(
 fn length_field(length: usize) -> Result<[u8; 4], WireError> {
     i32::try_from(length)
         .map(i32::to_le_bytes)
-        .map_err(|_| WireError("the message is larger than 2 GiB".to_owned()))
+        .map_err(|_| WireError::LengthOverflow)
 }

@@ -1,31 +1,16 @@
 //! Which requests must go uncompressed: their size could give a secret away.
 
-use super::super::HEADER_LENGTH;
-
-/// The commands that the specification names, with the server's other spellings of them.
-const INCOMPRESSIBLE: [&[u8]; 11] = [
-    b"hello",
-    b"isMaster",
-    b"saslStart",
-    b"saslContinue",
-    b"getnonce",
-    b"authenticate",
-    b"createUser",
-    b"updateUser",
-    b"copydbsaslstart",
-    b"copydbgetnonce",
-    b"copydb",
-];
+use super::super::{
+    HEADER_LENGTH,
+    sensitive::{is_hello, is_sensitive},
+};
 
 /// Whether the command in an OP_MSG of ours may be compressed.
 pub(super) fn may_compress(request: &[u8]) -> bool {
     // Flags, kind of the section, length of the body, type of the first element.
     let key = request.get(HEADER_LENGTH + 4 + 1 + 4 + 1..).unwrap_or_default();
     let name = key.split(|byte| *byte == 0).next().unwrap_or_default();
-    // A server takes none of them in another case (but for ismaster), yet a misspelt one holds the same secret.
-    !INCOMPRESSIBLE
-        .iter()
-        .any(|command| command.eq_ignore_ascii_case(name))
+    !is_sensitive(name) && !is_hello(name)
 }
 
 #[cfg(test)]

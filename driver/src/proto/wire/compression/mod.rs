@@ -6,16 +6,17 @@ mod incompressible;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{HEADER_LENGTH, Header, WireError};
 use crate::types::compressor::Compressor;
+pub use codec::CodecError;
 use codec::Codecs;
 pub(super) use frame::PACKED_HEADER_LENGTH;
 use frame::{PackedHeader, write_inner_header, write_packed_header};
 use incompressible::may_compress;
 
-/// What the client is told about compression.
+/// The compressors of a client, in the order of preference, and the level of zlib.
 #[derive(Clone, Debug, Default)]
 pub struct CompressionSettings {
     compressors: Arc<[Compressor]>,
@@ -90,12 +91,10 @@ impl Compression {
             self.packed.resize(bound, 0);
         }
         let target = self.packed.get_mut(PACKED_HEADER_LENGTH..).unwrap_or_default();
-        let size = self.codecs.compress(compressor, content, target).map_err(|why| {
-            WireError(format!(
-                "a request cannot be compressed by {}: {why}",
-                compressor.as_str()
-            ))
-        })?;
+        let size = self
+            .codecs
+            .compress(compressor, content, target)
+            .map_err(WireError::Compress)?;
         let length = PACKED_HEADER_LENGTH + size;
         if length > limit {
             // Incompressible bytes grow a little, and a message may be as large as the limit.
@@ -126,17 +125,19 @@ impl Compression {
             ),
         };
         let name = compressor.map_or("noop", Compressor::as_str);
-        let wrong = |why: String| WireError(format!("a reply compressed by {name}: {why}"));
+        let wrong = |reason: &dyn fmt::Display| WireError::Decompress(CodecError::new(name, reason));
         match compressor {
             None if content.len() != packed.size => {
-                return Err(wrong(format!(
+                return Err(wrong(&format_args!(
                     "it holds {} bytes, and claims {}",
                     content.len(),
                     packed.size
                 )));
             }
             None => {}
-            Some(compressor) => Codecs::check(compressor, content, packed.size).map_err(wrong)?,
+            Some(compressor) => {
+                Codecs::check(compressor, content, packed.size).map_err(WireError::Decompress)?;
+            }
         }
         let length = HEADER_LENGTH + packed.size;
         if target.len() < length {
@@ -148,21 +149,23 @@ impl Compression {
             Some(compressor) => self
                 .codecs
                 .decompress(compressor, content, inner)
-                .map_err(wrong)?,
+                .map_err(WireError::Decompress)?,
         }
         write_inner_header(target, frame, length, packed.opcode)?;
         // The frame's header said enough of the message but for this.
         if length < Header::LEAST_REPLY {
-            return Err(wrong(format!("{} bytes are too few for a reply", packed.size)));
+            return Err(wrong(&format_args!(
+                "{} bytes are too few for a reply",
+                packed.size
+            )));
         }
         Ok(length)
     }
 }
 
 fn unknown(id: u8) -> WireError {
-    let what = match Compressor::numbered(id) {
-        Some(compressor) => format!("by {}, which was not offered", compressor.as_str()),
-        None => format!("by a compressor of the unknown number {id}"),
-    };
-    WireError(format!("a reply is compressed {what}"))
+    match Compressor::numbered(id) {
+        Some(compressor) => WireError::CompressorNotOffered(compressor.as_str()),
+        None => WireError::UnknownCompressor(id),
+    }
 }

@@ -60,7 +60,10 @@ fn frame(opcode: i32, size: i32, id: u8, content: &[u8]) -> Vec<u8> {
 
 fn refusal(compression: &mut Compression, frame: &[u8]) -> String {
     let mut target = Vec::new();
-    compression.unpack(frame, LIMIT, &mut target).unwrap_err().0
+    compression
+        .unpack(frame, LIMIT, &mut target)
+        .unwrap_err()
+        .to_string()
 }
 
 /// Bytes that no compressor makes smaller.
@@ -207,7 +210,7 @@ fn the_checksum_of_the_message_inside_is_checked() {
         assert!(
             parse_op_msg(&target[..length])
                 .unwrap_err()
-                .0
+                .to_string()
                 .contains("checksum")
         );
     }

@@ -23,8 +23,8 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
     Ok(Some(match name {
         "insertOne" => insert_one(collection, args).await?,
         "insertMany" => insert_many(collection, args).await?,
-        "updateOne" => update(collection, args, false).await?,
-        "updateMany" => update(collection, args, true).await?,
+        "updateOne" => update_one(collection, args).await?,
+        "updateMany" => update_many(collection, args).await?,
         "replaceOne" => replace(collection, args).await?,
         "deleteOne" => delete(collection, args, false).await?,
         "deleteMany" => delete(collection, args, true).await?,
@@ -71,22 +71,37 @@ pub(super) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-async fn update(collection: &Collection<Document>, mut args: Args, many: bool) -> Step<Done> {
+macro_rules! common {
+    ($action:ident, $args:ident) => {
+        set!($action, $args; raw_data <- boolean("rawData"),
+            upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
+            let_vars <- document("let"), bypass_document_validation <- boolean("bypassDocumentValidation"),
+            comment <- bson("comment"));
+    };
+}
+
+async fn update_one(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
     let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
-    let mut action = match (args.required("update", Args::update)?, many) {
-        (UpdateArgument::Operators(update), false) => collection.update_one(filter, update),
-        (UpdateArgument::Operators(update), true) => collection.update_many(filter, update),
-        (UpdateArgument::Pipeline(stages), false) => collection.update_one(filter, stages),
-        (UpdateArgument::Pipeline(stages), true) => collection.update_many(filter, stages),
+    let mut action = match args.required("update", Args::update)? {
+        UpdateArgument::Operators(update) => collection.update_one(filter, update),
+        UpdateArgument::Pipeline(stages) => collection.update_one(filter, stages),
     };
-    set!(action, args; raw_data <- boolean("rawData"),
-        upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
-        let_vars <- document("let"), bypass_document_validation <- boolean("bypassDocumentValidation"),
-        comment <- bson("comment"), array_filters <- documents("arrayFilters"));
-    if !many {
-        set!(action, args; sort <- document("sort"));
-    }
+    common!(action, args);
+    set!(action, args; array_filters <- documents("arrayFilters"), sort <- document("sort"));
+    finish!(action, args, session);
+    Ok(action.await.map(|result| updated(&result)))
+}
+
+async fn update_many(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let mut session = args.session();
+    let filter = args.required("filter", Args::document)?;
+    let mut action = match args.required("update", Args::update)? {
+        UpdateArgument::Operators(update) => collection.update_many(filter, update),
+        UpdateArgument::Pipeline(stages) => collection.update_many(filter, stages),
+    };
+    common!(action, args);
+    set!(action, args; array_filters <- documents("arrayFilters"));
     finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
@@ -96,10 +111,8 @@ async fn replace(collection: &Collection<Document>, mut args: Args) -> Step<Done
     let filter = args.required("filter", Args::document)?;
     let replacement = args.required("replacement", Args::document)?;
     let mut action = collection.replace_one(filter, &replacement);
-    set!(action, args; raw_data <- boolean("rawData"),
-        upsert <- boolean("upsert"), hint <- hint("hint"), collation <- collation("collation"),
-        sort <- document("sort"), let_vars <- document("let"),
-        bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
+    common!(action, args);
+    set!(action, args; sort <- document("sort"));
     finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }

@@ -1,8 +1,10 @@
-//! Stands in for a compressor whose feature is off. It is never offered, so nobody gets as far as its errors.
+//! The twin of a compressor whose feature is off. It is never offered, so its errors do not occur.
+
+use std::fmt;
 
 use super::Codec;
 
-/// A compressor that is not there.
+/// A compressor whose feature is off.
 pub(super) struct Missing;
 
 #[cfg(not(feature = "snappy"))]
@@ -12,35 +14,42 @@ pub(super) use Missing as Zlib;
 #[cfg(not(feature = "zstd"))]
 pub(super) use Missing as Zstd;
 
-fn refusal<T>() -> Result<T, String> {
-    Err("the feature of this name is off".to_owned())
+/// The feature of the compressor is off.
+#[derive(Debug)]
+pub(super) struct FeatureOff;
+
+impl fmt::Display for FeatureOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the feature of this name is off")
+    }
 }
 
 impl Codec for Missing {
+    type Error = FeatureOff;
     type Packer = ();
     type Unpacker = ();
 
-    fn packer(_: i32) -> Result<(), String> {
-        refusal()
+    fn packer(_: i32) -> Result<(), FeatureOff> {
+        Err(FeatureOff)
     }
 
-    fn unpacker() -> Result<(), String> {
-        refusal()
+    fn unpacker() -> Result<(), FeatureOff> {
+        Err(FeatureOff)
     }
 
     fn bound(_: usize) -> usize {
         0
     }
 
-    fn compress((): &mut (), _: &[u8], _: &mut [u8]) -> Result<usize, String> {
-        refusal()
+    fn compress((): &mut (), _: &[u8], _: &mut [u8]) -> Result<usize, FeatureOff> {
+        Err(FeatureOff)
     }
 
-    fn check(_: &[u8], _: usize) -> Result<(), String> {
-        refusal()
+    fn check(_: &[u8], _: usize) -> Result<(), FeatureOff> {
+        Err(FeatureOff)
     }
 
-    fn decompress((): &mut (), _: &[u8], _: &mut [u8]) -> Result<(), String> {
-        refusal()
+    fn decompress((): &mut (), _: &[u8], _: &mut [u8]) -> Result<(), FeatureOff> {
+        Err(FeatureOff)
     }
 }

@@ -2,7 +2,9 @@
 
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
-use super::{Codec, wrong_size};
+use std::fmt;
+
+use super::Codec;
 
 /// Three bytes can repeat at most 64 earlier ones.
 const MOST_PER_BYTE: usize = 22;
@@ -10,15 +12,41 @@ const MOST_PER_BYTE: usize = 22;
 /// Snappy.
 pub(super) struct Snappy;
 
+/// Why content cannot be compressed or decompressed.
+#[derive(Debug)]
+pub(super) enum SnappyError {
+    /// The error of the library.
+    Library(snap::Error),
+    /// `uncompressedSize` of the message is wrong.
+    WrongSize { found: usize, claimed: usize },
+    /// The claimed size is more than the format can reach.
+    Expansion { content: usize, claimed: usize },
+}
+
+impl fmt::Display for SnappyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::WrongSize { found, claimed } => {
+                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+            }
+            Self::Expansion { content, claimed } => {
+                write!(f, "{content} bytes cannot become {claimed}")
+            }
+        }
+    }
+}
+
 impl Codec for Snappy {
+    type Error = SnappyError;
     type Packer = Encoder;
     type Unpacker = Decoder;
 
-    fn packer(_: i32) -> Result<Encoder, String> {
+    fn packer(_: i32) -> Result<Encoder, SnappyError> {
         Ok(Encoder::new())
     }
 
-    fn unpacker() -> Result<Decoder, String> {
+    fn unpacker() -> Result<Decoder, SnappyError> {
         Ok(Decoder::new())
     }
 
@@ -26,28 +54,35 @@ impl Codec for Snappy {
         max_compress_len(size)
     }
 
-    fn compress(packer: &mut Encoder, content: &[u8], target: &mut [u8]) -> Result<usize, String> {
-        packer
-            .compress(content, target)
-            .map_err(|error| error.to_string())
+    fn compress(packer: &mut Encoder, content: &[u8], target: &mut [u8]) -> Result<usize, SnappyError> {
+        packer.compress(content, target).map_err(SnappyError::Library)
     }
 
-    fn check(content: &[u8], size: usize) -> Result<(), String> {
-        let stated = decompress_len(content).map_err(|error| error.to_string())?;
+    fn check(content: &[u8], size: usize) -> Result<(), SnappyError> {
+        let stated = decompress_len(content).map_err(SnappyError::Library)?;
         if stated != size {
-            return Err(wrong_size(stated, size));
+            return Err(SnappyError::WrongSize {
+                found: stated,
+                claimed: size,
+            });
         }
         if size > content.len().saturating_mul(MOST_PER_BYTE) {
-            return Err(format!("{} bytes cannot become {size}", content.len()));
+            return Err(SnappyError::Expansion {
+                content: content.len(),
+                claimed: size,
+            });
         }
         Ok(())
     }
 
-    fn decompress(unpacker: &mut Decoder, content: &[u8], target: &mut [u8]) -> Result<(), String> {
+    fn decompress(unpacker: &mut Decoder, content: &[u8], target: &mut [u8]) -> Result<(), SnappyError> {
         match unpacker.decompress(content, target) {
             Ok(size) if size == target.len() => Ok(()),
-            Ok(size) => Err(wrong_size(size, target.len())),
-            Err(error) => Err(error.to_string()),
+            Ok(size) => Err(SnappyError::WrongSize {
+                found: size,
+                claimed: target.len(),
+            }),
+            Err(error) => Err(SnappyError::Library(error)),
         }
     }
 }

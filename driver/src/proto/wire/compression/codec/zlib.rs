@@ -2,7 +2,9 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::{Codec, wrong_size};
+use std::fmt;
+
+use super::Codec;
 
 /// Two bits can repeat at most 258 earlier bytes.
 const MOST_PER_BYTE: usize = 1_032;
@@ -10,11 +12,51 @@ const MOST_PER_BYTE: usize = 1_032;
 /// Zlib.
 pub(super) struct Zlib;
 
+/// Why content cannot be compressed or decompressed.
+#[derive(Debug)]
+pub(super) enum ZlibError {
+    /// The error of the library.
+    Library(String),
+    /// `uncompressedSize` of the message is wrong.
+    WrongSize { found: usize, claimed: usize },
+    /// The claimed size is more than the format can reach.
+    Expansion { content: usize, claimed: usize },
+    /// It decompresses to more bytes than claimed.
+    TooLarge { claimed: usize },
+    /// The compressed bytes exceed the bound.
+    TargetTooSmall,
+    /// Bytes follow the end of the stream.
+    TrailingBytes(usize),
+    /// The stream ends too early.
+    Truncated,
+}
+
+impl fmt::Display for ZlibError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::WrongSize { found, claimed } => {
+                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+            }
+            Self::Expansion { content, claimed } => {
+                write!(f, "{content} bytes cannot become {claimed}")
+            }
+            Self::TooLarge { claimed } => {
+                write!(f, "it decompresses to more bytes, and claims {claimed}")
+            }
+            Self::TargetTooSmall => f.write_str("the compressed bytes exceed the bound of the format"),
+            Self::TrailingBytes(count) => write!(f, "{count} bytes follow its end"),
+            Self::Truncated => f.write_str("it ends too early"),
+        }
+    }
+}
+
 impl Codec for Zlib {
+    type Error = ZlibError;
     type Packer = Compress;
     type Unpacker = Decompress;
 
-    fn packer(level: i32) -> Result<Compress, String> {
+    fn packer(level: i32) -> Result<Compress, ZlibError> {
         let level = match u32::try_from(level) {
             Ok(level) => Compression::new(level.min(9)),
             Err(_) => Compression::default(),
@@ -22,7 +64,7 @@ impl Codec for Zlib {
         Ok(Compress::new(level, true))
     }
 
-    fn unpacker() -> Result<Decompress, String> {
+    fn unpacker() -> Result<Decompress, ZlibError> {
         Ok(Decompress::new(true))
     }
 
@@ -31,37 +73,43 @@ impl Codec for Zlib {
         size + size / 8 + 256
     }
 
-    fn compress(packer: &mut Compress, content: &[u8], target: &mut [u8]) -> Result<usize, String> {
+    fn compress(packer: &mut Compress, content: &[u8], target: &mut [u8]) -> Result<usize, ZlibError> {
         packer.reset();
         match packer.compress(content, target, FlushCompress::Finish) {
             Ok(Status::StreamEnd) => Ok(usize::try_from(packer.total_out()).unwrap_or(usize::MAX)),
-            Ok(_) => Err("the compressed bytes take more room than they should".to_owned()),
-            Err(error) => Err(error.to_string()),
+            Ok(_) => Err(ZlibError::TargetTooSmall),
+            Err(error) => Err(ZlibError::Library(error.to_string())),
         }
     }
 
-    fn check(content: &[u8], size: usize) -> Result<(), String> {
+    fn check(content: &[u8], size: usize) -> Result<(), ZlibError> {
         if size > content.len().saturating_mul(MOST_PER_BYTE) {
-            return Err(format!("{} bytes cannot become {size}", content.len()));
+            return Err(ZlibError::Expansion {
+                content: content.len(),
+                claimed: size,
+            });
         }
         Ok(())
     }
 
-    fn decompress(unpacker: &mut Decompress, content: &[u8], target: &mut [u8]) -> Result<(), String> {
+    fn decompress(unpacker: &mut Decompress, content: &[u8], target: &mut [u8]) -> Result<(), ZlibError> {
         unpacker.reset(true);
         let status = unpacker
             .decompress(content, target, FlushDecompress::Finish)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| ZlibError::Library(error.to_string()))?;
         let count = |total: u64| usize::try_from(total).unwrap_or(usize::MAX);
         let (read, written) = (count(unpacker.total_in()), count(unpacker.total_out()));
         match status {
-            Status::StreamEnd if written != target.len() => Err(wrong_size(written, target.len())),
-            Status::StreamEnd if read < content.len() => {
-                Err(format!("{} bytes follow its end", content.len() - read))
-            }
+            Status::StreamEnd if written != target.len() => Err(ZlibError::WrongSize {
+                found: written,
+                claimed: target.len(),
+            }),
+            Status::StreamEnd if read < content.len() => Err(ZlibError::TrailingBytes(content.len() - read)),
             Status::StreamEnd => Ok(()),
-            _ if written == target.len() && read < content.len() => Err(wrong_size("more", target.len())),
-            _ => Err("it ends too early".to_owned()),
+            _ if written == target.len() && read < content.len() => Err(ZlibError::TooLarge {
+                claimed: target.len(),
+            }),
+            _ => Err(ZlibError::Truncated),
         }
     }
 }

@@ -6,21 +6,47 @@ use zstd::{
     zstd_safe::{compress_bound, get_frame_content_size},
 };
 
-use super::{Codec, wrong_size};
+use std::{fmt, io};
+
+use super::Codec;
 
 /// Zstandard.
 pub(super) struct Zstd;
 
+/// Why content cannot be compressed or decompressed.
+#[derive(Debug)]
+pub(super) enum ZstdError {
+    /// The error of the library.
+    Library(io::Error),
+    /// `uncompressedSize` of the message is wrong.
+    WrongSize { found: u64, claimed: usize },
+    /// The frame header is malformed.
+    InvalidFrame,
+}
+
+impl fmt::Display for ZstdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::WrongSize { found, claimed } => {
+                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+            }
+            Self::InvalidFrame => f.write_str("its frame header is malformed"),
+        }
+    }
+}
+
 impl Codec for Zstd {
+    type Error = ZstdError;
     type Packer = Compressor<'static>;
     type Unpacker = Decompressor<'static>;
 
-    fn packer(_: i32) -> Result<Compressor<'static>, String> {
-        Compressor::new(DEFAULT_COMPRESSION_LEVEL).map_err(|error| error.to_string())
+    fn packer(_: i32) -> Result<Compressor<'static>, ZstdError> {
+        Compressor::new(DEFAULT_COMPRESSION_LEVEL).map_err(ZstdError::Library)
     }
 
-    fn unpacker() -> Result<Decompressor<'static>, String> {
-        Decompressor::new().map_err(|error| error.to_string())
+    fn unpacker() -> Result<Decompressor<'static>, ZstdError> {
+        Decompressor::new().map_err(ZstdError::Library)
     }
 
     fn bound(size: usize) -> usize {
@@ -31,19 +57,22 @@ impl Codec for Zstd {
         packer: &mut Compressor<'static>,
         content: &[u8],
         target: &mut [u8],
-    ) -> Result<usize, String> {
+    ) -> Result<usize, ZstdError> {
         packer
             .compress_to_buffer(content, target)
-            .map_err(|error| error.to_string())
+            .map_err(ZstdError::Library)
     }
 
-    fn check(content: &[u8], size: usize) -> Result<(), String> {
+    fn check(content: &[u8], size: usize) -> Result<(), ZstdError> {
         match get_frame_content_size(content) {
             // A frame need not state its size, and nothing limits how much a few bytes can become.
             Ok(None) => Ok(()),
             Ok(Some(stated)) if u64::try_from(size) == Ok(stated) => Ok(()),
-            Ok(Some(stated)) => Err(wrong_size(stated, size)),
-            Err(_) => Err("it does not begin as it must".to_owned()),
+            Ok(Some(stated)) => Err(ZstdError::WrongSize {
+                found: stated,
+                claimed: size,
+            }),
+            Err(_) => Err(ZstdError::InvalidFrame),
         }
     }
 
@@ -51,11 +80,14 @@ impl Codec for Zstd {
         unpacker: &mut Decompressor<'static>,
         content: &[u8],
         target: &mut [u8],
-    ) -> Result<(), String> {
+    ) -> Result<(), ZstdError> {
         match unpacker.decompress_to_buffer(content, target) {
             Ok(size) if size == target.len() => Ok(()),
-            Ok(size) => Err(wrong_size(size, target.len())),
-            Err(error) => Err(error.to_string()),
+            Ok(size) => Err(ZstdError::WrongSize {
+                found: size as u64,
+                claimed: target.len(),
+            }),
+            Err(error) => Err(ZstdError::Library(error)),
         }
     }
 }

@@ -1,0 +1,222 @@
+//! `aggregate`: [`Collection::aggregate`] and [`Database::aggregate`] ([CRUD specification]).
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use super::{
+    Deferred, InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Cursor, Database, Result,
+    api::collection::CollectionInner,
+    bson::{Document, IntoDocument, RawDocumentBuf},
+    operation::{
+        Operation, Properties, ReadScope, ReplyContext, Retry,
+        cursor::{self, CursorReply},
+        write_result,
+    },
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        retry::Intent,
+        server_selection::Criteria,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `aggregate`. See `api/command/declare.rs`.
+macro_rules! aggregate_options {
+    ($then:path { $($arguments:tt)* }) => {
+        crate::__query_options! { $then { $($arguments)* }
+            /// Number of documents per batch. Default: 101 in the first batch, then as many as fit into 16 MiB.
+            batch_size: plain u32;
+            /// Allow stages to write temporary files when they exceed 100 MB of memory. Default: the server's.
+            allow_disk_use: plain bool = "allowDiskUse";
+            /// Skip the schema validation of the target collection in `$out` and `$merge`. Default: false.
+            bypass_document_validation: plain bool = "bypassDocumentValidation";
+            /// Maximum time that a getMore of a tailable cursor waits for documents. Default: 1 second, the server's.
+            max_await_time: plain std::time::Duration;
+            /// Variables for the pipeline, available as `$$name`. Default: none.
+            let_vars: boxed_document = "let";
+            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection or database.
+            write_concern: write_concern;
+        }
+    };
+}
+
+aggregate_options! { define_options {
+    /// Options of [`Collection::aggregate`] and [`Database::aggregate`].
+    pub struct AggregateOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Runs an aggregation pipeline; awaited, it returns a cursor of documents, or of another type after
+    /// [`with_type`](Aggregate::with_type).
+    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
+        Aggregate::of_collection(self.inner(), pipeline)
+    }
+}
+
+impl Database {
+    /// Runs an aggregation that reads no collection, such as one that begins with `$documents`.
+    pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
+        Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
+    }
+}
+
+/// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Aggregate<'a, T = Document> {
+    collection: Cow<'a, CollectionInner>,
+    whole_database: bool,
+    pipeline: Vec<RawDocumentBuf>,
+    deferred: Deferred,
+    options: AggregateOptions,
+    session: InSession<'a>,
+    output: PhantomData<fn() -> T>,
+}
+
+impl<'a> Aggregate<'a> {
+    pub(super) fn new<D: IntoDocument>(
+        collection: Cow<'a, CollectionInner>,
+        whole_database: bool,
+        pipeline: impl IntoIterator<Item = D>,
+    ) -> Self {
+        let mut deferred = Deferred::default();
+        Self {
+            collection,
+            whole_database,
+            pipeline: deferred.documents("pipeline", pipeline),
+            deferred,
+            options: AggregateOptions::default(),
+            session: None,
+            output: PhantomData,
+        }
+    }
+
+    pub(super) fn of_collection<D: IntoDocument>(
+        collection: &'a CollectionInner,
+        pipeline: impl IntoIterator<Item = D>,
+    ) -> Self {
+        Self::new(Cow::Borrowed(collection), false, pipeline)
+    }
+}
+
+impl<'a, T> Aggregate<'a, T> {
+    aggregate_options! { option_setters { AggregateOptions } }
+
+    session_setter!();
+
+    pub(super) fn in_session(mut self, session: InSession<'a>) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// Decodes the results as `U`.
+    pub fn with_type<U>(self) -> Aggregate<'a, U> {
+        Aggregate {
+            collection: self.collection,
+            whole_database: self.whole_database,
+            pipeline: self.pipeline,
+            deferred: self.deferred,
+            options: self.options,
+            session: self.session,
+            output: PhantomData,
+        }
+    }
+
+    async fn run(&mut self) -> Result<Cursor<T>> {
+        self.deferred.take_result()?;
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = AggregateOperation {
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
+            whole_database: self.whole_database,
+            pipeline: &self.pipeline,
+            writes: writes(&self.pipeline),
+            options,
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
+        };
+        let executor = self.collection.executor();
+        let reply = executor.run_in(self.session, &mut operation).await?;
+        let comment = options.comment.take().map(|comment| *comment);
+        let mut cursor = Cursor::new(self.collection.client(), reply, options.batch_size, comment)
+            .in_session(self.session);
+        cursor.max_await_time(options.max_await_time);
+        Ok(cursor)
+    }
+}
+
+awaitable!(in place ['a, T: 'a] Aggregate<'a, T> => Cursor<T>);
+
+/// Whether the last stage writes.
+fn writes(pipeline: &[RawDocumentBuf]) -> bool {
+    let last = pipeline.last().and_then(|stage| stage.iter().next());
+    matches!(last, Some(Ok((key, _))) if key.as_str() == "$out" || key.as_str() == "$merge")
+}
+
+/// Runs a pipeline on a collection, or on a whole database.
+struct AggregateOperation<'a> {
+    scope: ReadScope<'a>,
+    whole_database: bool,
+    pipeline: &'a [RawDocumentBuf],
+    writes: bool,
+    options: &'a AggregateOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for AggregateOperation<'_> {
+    type Output = CursorReply;
+
+    fn properties(&self) -> Properties<'_> {
+        let read = self.scope.properties("aggregate");
+        if self.writes {
+            Properties {
+                criteria: Criteria::AggregateWithWrite(self.scope.read_preference),
+                retry: Retry::No,
+                intent: Intent::Write,
+                ..read
+            }
+        } else {
+            read
+        }
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        if self.whole_database {
+            command.i32("aggregate", 1);
+        } else {
+            command.str("aggregate", &self.scope.namespace.collection);
+        }
+        command.documents("pipeline", self.pipeline.iter().map(|stage| &**stage));
+        // With a first batch of size 0, the server would not run a pipeline that writes.
+        let batch_size = self.options.batch_size.filter(|size| *size > 0 || !self.writes);
+        cursor::write_cursor(command, batch_size);
+        self.options.write(command, server);
+        command.read_concern(self.scope.read_concern);
+        if self.writes {
+            command.write_concern(self.write_concern);
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        write_result::check_single(reply)?;
+        cursor::parse(reply, context)
+    }
+
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
+    }
+}

@@ -1,0 +1,190 @@
+//! [`Collection::bulk_write`]: `insert`, `update` and `delete` with the statements of many models ([CRUD specification], "Bulk
+//! Write").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+mod encoded;
+mod model;
+
+use super::{
+    InSession, awaitable,
+    batcher::Batcher,
+    declare::{define_options, option_setters},
+    session_setter,
+};
+use crate::{
+    Collection, Error, ErrorKind, Result,
+    api::collection::CollectionInner,
+    operation::{write_command::WriteKind, write_result::BulkWriteResult},
+};
+use encoded::{Deletes, EncodedStatement, EncodedStatements, Inserts, Updates};
+pub use model::WriteModel;
+
+/// The options of `bulk_write`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bulk_write_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// Run the writes in order and stop at the first that fails. If false, run all writes in any order. Default: true.
+            ordered: plain bool;
+            /// Skip the collection's schema validation. Default: false.
+            bypass_document_validation: plain bool;
+            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed $crate::bson::Bson = "comment";
+            /// Variables for expressions in updates and deletes, available as `$$name`. Default: none.
+            let_vars: document;
+            /// The write concern of this operation. Default: the collection's.
+            write_concern: write_concern;
+        }
+    };
+}
+
+crate::__bulk_write_options! { define_options {
+    /// Options of [`Collection::bulk_write`].
+    pub struct BulkWriteOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
+    ///
+    /// An error carries the positions of the models that failed, and what the others did. A command with a write that can change
+    /// several documents (`update_many`, `delete_many`) is not retried.
+    ///
+    /// ```no_run
+    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{WriteModel, bson::doc};
+    /// let done = stock
+    ///     .bulk_write([
+    ///         WriteModel::insert_one(&doc! { "sku": "a", "left": 3 }),
+    ///         WriteModel::update_one(doc! { "sku": "b" }, doc! { "$inc": { "left": -1 } }).upsert(true),
+    ///         WriteModel::delete_many(doc! { "left": 0 }),
+    ///     ])
+    ///     .ordered(false)
+    ///     .await?;
+    /// println!("{} deleted", done.deleted_count);
+    /// # Ok(()) }
+    /// ```
+    pub fn bulk_write(&self, models: impl IntoIterator<Item = WriteModel>) -> BulkWrite<'_> {
+        BulkWrite {
+            collection: self.inner(),
+            models: models.into_iter().collect(),
+            options: BulkWriteOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Runs many writes. Await it; see [`Collection::bulk_write`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct BulkWrite<'a> {
+    collection: &'a CollectionInner,
+    models: Vec<WriteModel>,
+    options: BulkWriteOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> BulkWrite<'a> {
+    crate::__bulk_write_options! { option_setters { BulkWriteOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<BulkWriteResult> {
+        self.options.deferred.take_result()?;
+        if self.models.is_empty() {
+            return Err(Error::invalid_argument("bulk_write needs at least one model"));
+        }
+        let statements: Vec<EncodedStatement> = self
+            .models
+            .into_iter()
+            .map(WriteModel::into_statement)
+            .collect::<Result<_>>()?;
+        let ordered = self.options.ordered.unwrap_or(true);
+        let write_concern = self.options.write_concern.as_deref();
+        let mut batcher = Batcher::new(self.collection, write_concern, self.session, ordered);
+        for (kind, positions) in groups(&statements, ordered) {
+            let (all, options) = (&statements, &self.options);
+            let sent = match kind {
+                WriteKind::Insert => {
+                    let mut statements = EncodedStatements::<Inserts>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
+                }
+                WriteKind::Update => {
+                    let mut statements = EncodedStatements::<Updates>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
+                }
+                WriteKind::Delete => {
+                    let mut statements = EncodedStatements::<Deletes>::new(all, &positions, options);
+                    batcher.send(&mut statements).await
+                }
+            };
+            match sent {
+                Ok(true) => {}
+                Ok(false) => break,
+                // The first command was not sent, so that there is nothing to report beside the error.
+                Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
+                Err(error) => return Err(batcher.into_error(error)),
+            }
+        }
+        batcher.into_result()
+    }
+}
+
+/// Whether the driver refused to send a command.
+fn is_refused(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::InvalidArgument(_) | ErrorKind::Encode(_) | ErrorKind::Unsupported(_)
+    )
+}
+
+/// The positions of the statements that can share commands: in an ordered call neighbours of one kind, otherwise all of one kind.
+fn groups(statements: &[EncodedStatement], ordered: bool) -> Vec<(WriteKind, Vec<usize>)> {
+    let mut groups: Vec<(WriteKind, Vec<usize>)> = Vec::new();
+    for (position, statement) in statements.iter().enumerate() {
+        let group = if ordered {
+            groups.last_mut().filter(|(kind, _)| *kind == statement.kind)
+        } else {
+            groups.iter_mut().find(|(kind, _)| *kind == statement.kind)
+        };
+        match group {
+            Some((_, positions)) => positions.push(position),
+            None => groups.push((statement.kind, vec![position])),
+        }
+    }
+    groups
+}
+
+awaitable!(['a] BulkWrite<'a> => BulkWriteResult);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::doc;
+
+    fn positions(ordered: bool) -> Vec<Vec<usize>> {
+        let statements: Vec<EncodedStatement> = [
+            WriteModel::insert_one(&doc! {}),
+            WriteModel::insert_one(&doc! {}),
+            WriteModel::delete_one(doc! {}),
+            WriteModel::insert_one(&doc! {}),
+        ]
+        .into_iter()
+        .map(|model| model.into_statement().unwrap())
+        .collect();
+        groups(&statements, ordered)
+            .into_iter()
+            .map(|(_, positions)| positions)
+            .collect()
+    }
+
+    #[test]
+    fn statements_of_one_kind_share_commands() {
+        assert_eq!(positions(true), [vec![0, 1], vec![2], vec![3]]);
+        assert_eq!(positions(false), [vec![0, 1, 3], vec![2]]);
+    }
+}

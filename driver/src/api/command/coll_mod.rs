@@ -1,0 +1,135 @@
+//! `collMod`: [`Database::modify_collection`] ([Collection Management]).
+//!
+//! [Collection Management]: https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
+
+use super::{
+    InSession, awaitable,
+    common::administration_options,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Database, Namespace, Result,
+    operation::{Operation, Properties, ReplyContext, write_result},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `modify_collection`. See `api/command/declare.rs`.
+macro_rules! modify_collection_options {
+    ($then:path { $($arguments:tt)* }) => {
+        administration_options! { $then { $($arguments)* }
+            /// The index to change, and its new options, e.g. `doc! { "name": "a_1", "hidden": true }`. Default: none.
+            index: document = "index";
+            /// A query or `$jsonSchema` that documents must match. Default: unchanged.
+            validator: document = "validator";
+            /// Which writes are validated: `off`, `strict` or `moderate`. Default: unchanged.
+            validation_level: into String = "validationLevel";
+            /// What is done about invalid documents: `error` or `warn`. Default: unchanged.
+            validation_action: into String = "validationAction";
+            /// The collection of a view. Default: unchanged.
+            view_on: into String = "viewOn";
+            /// The pipeline of a view. Default: unchanged.
+            pipeline: documents = "pipeline";
+            /// Lifetime of the documents of a time series or clustered collection, in whole seconds on the wire. Default: unchanged.
+            expire_after_seconds: plain std::time::Duration => write_expiry;
+            /// Options of a time series collection. Default: unchanged.
+            timeseries: document = "timeseries";
+            /// Whether change streams can return documents before and after a change, e.g. `doc! { "enabled": true }`. Default:
+            /// unchanged.
+            change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
+        }
+    };
+}
+
+modify_collection_options! { define_options {
+    /// Options of [`Database::modify_collection`].
+    pub struct ModifyCollectionOptions;
+} }
+
+impl Database {
+    /// Changes the options of a collection or view, or of one of its indexes.
+    pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
+        ModifyCollection {
+            database: self,
+            namespace: Namespace::new(self.name(), name),
+            options: ModifyCollectionOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Changes a collection. Await it; see [`Database::modify_collection`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ModifyCollection<'a> {
+    database: &'a Database,
+    namespace: Namespace,
+    options: ModifyCollectionOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ModifyCollection<'a> {
+    modify_collection_options! { option_setters { ModifyCollectionOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<()> {
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = CollMod {
+            namespace: &self.namespace,
+            options,
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(&self.database.concerns().write_concern),
+        };
+        let executor = self.database.client().executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(['a] ModifyCollection<'a> => ());
+
+impl ModifyCollectionOptions {
+    fn write_expiry(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        if let Some(expiry) = self.expire_after_seconds {
+            command.i64(
+                "expireAfterSeconds",
+                i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX),
+            );
+        }
+    }
+}
+
+/// Changes the options of a collection.
+struct CollMod<'a> {
+    namespace: &'a Namespace,
+    options: &'a ModifyCollectionOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for CollMod<'_> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("collMod", &self.namespace.database, self.write_concern)
+            .without_causal_consistency()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("collMod", &self.namespace.collection);
+        self.options.write(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        write_result::check_single(reply)
+    }
+}

@@ -1,0 +1,111 @@
+//! `count`: [`Collection::estimated_document_count`] ([CRUD specification], "Count API Details").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use super::{
+    InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Result,
+    api::collection::CollectionInner,
+    error::code::NAMESPACE_NOT_FOUND,
+    operation::{Operation, Properties, ReadScope, ReplyContext},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+};
+
+/// The options of `estimated_document_count`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __estimated_document_count_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $crate::__read_options! { $then { $($arguments)* } }
+    };
+}
+
+crate::__estimated_document_count_options! { define_options {
+    /// Options of [`Collection::estimated_document_count`].
+    pub struct EstimatedDocumentCountOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Counts all documents from the collection's metadata: fast, and possibly wrong after an unclean shutdown or on a sharded
+    /// cluster.
+    pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
+        EstimatedDocumentCount {
+            collection: self.inner(),
+            options: EstimatedDocumentCountOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Counts documents from metadata. Await it; see [`Collection::estimated_document_count`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct EstimatedDocumentCount<'a> {
+    collection: &'a CollectionInner,
+    options: EstimatedDocumentCountOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> EstimatedDocumentCount<'a> {
+    crate::__estimated_document_count_options! { option_setters { EstimatedDocumentCountOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<u64> {
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = Count {
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
+            options,
+        };
+        let executor = self.collection.executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(['a] EstimatedDocumentCount<'a> => u64);
+
+/// Counts the documents of a collection from its metadata.
+struct Count<'a> {
+    scope: ReadScope<'a>,
+    options: &'a EstimatedDocumentCountOptions,
+}
+
+impl Operation for Count<'_> {
+    type Output = u64;
+
+    fn properties(&self) -> Properties<'_> {
+        self.scope.properties("count")
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("count", &self.scope.namespace.collection);
+        self.options.write(command, server);
+        command.read_concern(self.scope.read_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<u64> {
+        Ok(reply.n())
+    }
+
+    /// A collection that does not exist has no documents.
+    fn recover(&mut self, error: Error) -> Result<u64> {
+        if error.code() == Some(NAMESPACE_NOT_FOUND) {
+            Ok(0)
+        } else {
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! [`Collection::count_documents`], which is an aggregation ([CRUD specification], "Count API Details").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use serde::Deserialize;
+
+use super::{
+    Deferred, InSession,
+    aggregate::{Aggregate, AggregateOptions},
+    awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+};
+use crate::{
+    Collection, Result,
+    api::collection::CollectionInner,
+    bson::{Document, IntoDocument, RawDocumentBuf, doc, rawdoc},
+    options::FindOptions,
+};
+
+/// The options of `count_documents`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __count_documents_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $crate::__query_options! { $then { $($arguments)* }
+            /// Number of matching documents to leave out of the count. Default: 0.
+            skip: plain u64;
+            /// The number at which to stop counting. Default: no maximum.
+            limit: plain u64;
+            /// Variables for expressions, available as `$$name`. Default: none.
+            let_vars: boxed_document;
+        }
+    };
+}
+
+crate::__count_documents_options! { define_options {
+    /// Options of [`Collection::count_documents`].
+    pub struct CountDocumentsOptions;
+} }
+
+/// The options that a count of the documents that a query finds has in common with the query: all but `skip` and `limit`.
+impl From<&FindOptions> for CountDocumentsOptions {
+    fn from(options: &FindOptions) -> Self {
+        Self {
+            skip: None,
+            limit: None,
+            hint: options.hint.clone(),
+            collation: options.collation.clone(),
+            comment: options.comment.clone(),
+            max_time: options.max_time,
+            let_vars: options.let_vars.clone(),
+            raw_data: options.raw_data,
+            read_concern: options.read_concern.clone(),
+            read_preference: options.read_preference.clone(),
+            deferred: options.deferred.clone(),
+        }
+    }
+}
+
+impl<T> Collection<T> {
+    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
+    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
+    pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
+        let mut deferred = Deferred::default();
+        CountDocuments {
+            collection: self.inner(),
+            filter: deferred.document("filter", filter),
+            deferred,
+            options: CountDocumentsOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Counts documents exactly. Await it; see [`Collection::count_documents`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CountDocuments<'a> {
+    collection: &'a CollectionInner,
+    filter: RawDocumentBuf,
+    deferred: Deferred,
+    options: CountDocumentsOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> CountDocuments<'a> {
+    crate::__count_documents_options! { option_setters { CountDocumentsOptions } }
+
+    session_setter!();
+
+    /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
+    async fn run(self) -> Result<u64> {
+        #[derive(Deserialize)]
+        struct Counted {
+            n: i64,
+        }
+        self.deferred.into_result()?;
+        let options = self.options;
+        options.deferred.into_result()?;
+        let mut pipeline = vec![rawdoc! { "$match": self.filter }];
+        for (stage, value) in [("$skip", options.skip), ("$limit", options.limit)] {
+            if let Some(value) = value {
+                let value = i64::try_from(value).unwrap_or(i64::MAX);
+                pipeline.push(stage_document(stage, value)?);
+            }
+        }
+        pipeline.push((&doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } }).into_raw_document()?);
+        let aggregate = Aggregate::of_collection(self.collection, pipeline)
+            .with_options(AggregateOptions {
+                hint: options.hint,
+                collation: options.collation,
+                comment: options.comment,
+                max_time: options.max_time,
+                let_vars: options.let_vars,
+                raw_data: options.raw_data,
+                read_concern: options.read_concern,
+                read_preference: options.read_preference,
+                ..AggregateOptions::default()
+            })
+            .in_session(self.session)
+            .with_type::<Counted>();
+        let mut cursor = aggregate.await?;
+        // If no document matches, the pipeline returns no group.
+        let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);
+        Ok(u64::try_from(counted).unwrap_or_default())
+    }
+}
+
+awaitable!(['a] CountDocuments<'a> => u64);
+
+fn stage_document(stage: &str, value: i64) -> Result<RawDocumentBuf> {
+    let mut document = Document::new();
+    document.insert(stage, value);
+    Ok(document.into_raw_document()?)
+}

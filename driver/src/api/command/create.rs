@@ -1,0 +1,145 @@
+//! `create`: [`Database::create_collection`] ([Collection Management]).
+//!
+//! [Collection Management]: https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
+
+use super::{
+    InSession, awaitable,
+    common::administration_options,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Database, Namespace, Result,
+    operation::{Operation, Properties, ReplyContext, write_result},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `create_collection`. See `api/command/declare.rs`.
+macro_rules! create_collection_options {
+    ($then:path { $($arguments:tt)* }) => {
+        administration_options! { $then { $($arguments)* }
+            /// Make a capped collection: of fixed size, the oldest documents are overwritten. Requires `size`. Default: false.
+            capped: plain bool = "capped";
+            /// Maximum size of a capped collection, in bytes. Default: none.
+            size: plain u64 = "size";
+            /// Maximum number of documents of a capped collection. Default: none.
+            max: plain u64 = "max";
+            /// Options of the storage engine. Default: the server's.
+            storage_engine: document = "storageEngine";
+            /// A query or `$jsonSchema` that documents must match. Default: none.
+            validator: document = "validator";
+            /// Which writes are validated: `off`, `strict` or `moderate`. Default: `strict`.
+            validation_level: into String = "validationLevel";
+            /// What is done about invalid documents: `error` or `warn`. Default: `error`.
+            validation_action: into String = "validationAction";
+            /// Make a view of this collection. Default: none.
+            view_on: into String = "viewOn";
+            /// The pipeline of a view. Default: empty.
+            pipeline: documents = "pipeline";
+            /// The rules for comparing strings, unless an operation has its own. Default: binary comparison.
+            collation: boxed crate::options::Collation = "collation";
+            /// Lifetime of the documents of a time series or clustered collection, in whole seconds on the wire. Default: unlimited.
+            expire_after_seconds: plain std::time::Duration => write_expiry;
+            /// Make a time series collection with these options. Default: none.
+            timeseries: document = "timeseries";
+            /// Make a clustered collection with this index. Default: none.
+            clustered_index: document = "clusteredIndex";
+            /// Whether change streams can return documents before and after a change, e.g. `doc! { "enabled": true }`. Default: no.
+            change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
+            /// Default options of the collection's indexes. Default: the server's.
+            index_option_defaults: document = "indexOptionDefaults";
+        }
+    };
+}
+
+create_collection_options! { define_options {
+    /// Options of [`Database::create_collection`].
+    pub struct CreateCollectionOptions;
+} }
+
+impl Database {
+    /// Creates a collection with options. A collection of this name with other options is error 48 (NamespaceExists).
+    pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
+        CreateCollection {
+            database: self,
+            namespace: Namespace::new(self.name(), name),
+            options: CreateCollectionOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Creates a collection. Await it; see [`Database::create_collection`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateCollection<'a> {
+    database: &'a Database,
+    namespace: Namespace,
+    options: CreateCollectionOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> CreateCollection<'a> {
+    create_collection_options! { option_setters { CreateCollectionOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<()> {
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = Create {
+            namespace: &self.namespace,
+            options,
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(&self.database.concerns().write_concern),
+        };
+        let executor = self.database.client().executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(['a] CreateCollection<'a> => ());
+
+impl CreateCollectionOptions {
+    fn write_expiry(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        if let Some(expiry) = self.expire_after_seconds {
+            command.i64(
+                "expireAfterSeconds",
+                i64::try_from(expiry.as_secs()).unwrap_or(i64::MAX),
+            );
+        }
+    }
+}
+
+/// Creates a collection.
+struct Create<'a> {
+    namespace: &'a Namespace,
+    options: &'a CreateCollectionOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for Create<'_> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("create", &self.namespace.database, self.write_concern)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("create", &self.namespace.collection);
+        self.options.write(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        write_result::check_single(reply)
+    }
+}

@@ -1,0 +1,173 @@
+//! `createIndexes`: [`Collection::create_index`] and [`Collection::create_indexes`] ([Index Management]).
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
+
+mod model;
+
+use std::slice;
+
+pub use model::{IndexModel, IndexOptions};
+
+use super::{
+    InSession, awaitable,
+    common::timed_administration_options,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Namespace, Result,
+    api::collection::CollectionInner,
+    operation::{Operation, Properties, ReplyContext, write_result},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `create_indexes`. See `api/command/declare.rs`.
+macro_rules! create_indexes_options {
+    ($then:path { $($arguments:tt)* }) => {
+        timed_administration_options! { $then { $($arguments)* }
+            /// The members that must have built the index before it is ready: a number, `"majority"` or `"votingMembers"` (MongoDB
+            /// 4.4+; an error on older servers). Default: `"votingMembers"`.
+            commit_quorum: boxed crate::bson::Bson = "commitQuorum";
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            raw_data: plain bool = "rawData" since is_8_2;
+        }
+    };
+}
+
+create_indexes_options! { define_options {
+    /// Options of [`Collection::create_index`] and [`Collection::create_indexes`].
+    pub struct CreateIndexesOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Creates an index; awaited, it returns the index's name. An index that exists with the same options is kept.
+    pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
+        CreateIndex {
+            collection: self.inner(),
+            model,
+            options: CreateIndexesOptions::default(),
+            session: None,
+        }
+    }
+
+    /// Creates indexes; awaited, it returns their names in order.
+    pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
+        CreateIndexes {
+            collection: self.inner(),
+            models: models.into_iter().collect(),
+            options: CreateIndexesOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Creates one index. Await it for its name; see [`Collection::create_index`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateIndex<'a> {
+    collection: &'a CollectionInner,
+    model: IndexModel,
+    options: CreateIndexesOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> CreateIndex<'a> {
+    create_indexes_options! { option_setters { CreateIndexesOptions } }
+
+    session_setter!();
+
+    async fn run(self) -> Result<String> {
+        let models = slice::from_ref(&self.model);
+        let mut names = create(self.collection, models, self.options, self.session).await?;
+        Ok(names.pop().unwrap_or_default())
+    }
+}
+
+awaitable!(['a] CreateIndex<'a> => String);
+
+/// Creates indexes. Await it for their names; see [`Collection::create_indexes`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateIndexes<'a> {
+    collection: &'a CollectionInner,
+    models: Vec<IndexModel>,
+    options: CreateIndexesOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> CreateIndexes<'a> {
+    create_indexes_options! { option_setters { CreateIndexesOptions } }
+
+    session_setter!();
+
+    async fn run(self) -> Result<Vec<String>> {
+        create(self.collection, &self.models, self.options, self.session).await
+    }
+}
+
+awaitable!(['a] CreateIndexes<'a> => Vec<String>);
+
+async fn create(
+    collection: &CollectionInner,
+    models: &[IndexModel],
+    mut options: CreateIndexesOptions,
+    session: InSession<'_>,
+) -> Result<Vec<String>> {
+    options.deferred.take_result()?;
+    let mut operation = CreateIndexesOperation {
+        namespace: collection.namespace(),
+        models,
+        options: &options,
+        write_concern: options
+            .write_concern
+            .as_deref()
+            .unwrap_or(collection.write_concern()),
+    };
+    collection.executor().run_in(session, &mut operation).await
+}
+
+/// Creates indexes and returns their names.
+struct CreateIndexesOperation<'a> {
+    namespace: &'a Namespace,
+    models: &'a [IndexModel],
+    options: &'a CreateIndexesOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for CreateIndexesOperation<'_> {
+    type Output = Vec<String>;
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("createIndexes", &self.namespace.database, self.write_concern)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        if self.options.commit_quorum.is_some() && !server.is_4_4() {
+            return Err(Error::unsupported("commit_quorum needs server 4.4"));
+        }
+        if self.models.is_empty() {
+            return Err(Error::invalid_argument("create_indexes needs at least one index"));
+        }
+        command.str("createIndexes", &self.namespace.collection);
+        let named: Vec<IndexModel> = self
+            .models
+            .iter()
+            .map(|model| model.clone().name(model.index_name()))
+            .collect();
+        command.serialize("indexes", &named);
+        self.options.write(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<String>> {
+        write_result::check_single(reply)?;
+        Ok(self.models.iter().map(IndexModel::index_name).collect())
+    }
+}

@@ -1,0 +1,197 @@
+//! The index model ([Index Management], "Index" and "Common API Components").
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{
+    bson::{Bson, Document},
+    types::collation::Collation,
+};
+
+/// An index: its keys in order, and its options.
+///
+/// ```
+/// use marula_driver::{IndexModel, bson::doc};
+/// let model = IndexModel::new(doc! { "email": 1 }).unique(true);
+/// assert_eq!(model.index_name(), "email_1");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IndexModel {
+    /// Field paths with `1`, `-1`, `"text"`, `"hashed"`, `"2dsphere"` ….
+    #[serde(rename = "key")]
+    pub keys: Document,
+    /// Everything else.
+    #[serde(flatten)]
+    pub options: IndexOptions,
+}
+
+/// Options of an index, by their specified names. `None` leaves the server's default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct IndexOptions {
+    /// The name; made of the keys when `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Refuse two documents with the same key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique: Option<bool>,
+    /// Leave out documents without the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<bool>,
+    /// Delete documents this long after the date in the field.
+    #[serde(
+        rename = "expireAfterSeconds",
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_seconds",
+        deserialize_with = "read_seconds"
+    )]
+    pub expire_after: Option<Duration>,
+    /// Index only documents that match this filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial_filter_expression: Option<Document>,
+    /// How strings compare in the index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collation: Option<Collation>,
+    /// Keep the index up to date but hide it from queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<bool>,
+    /// The format version of the index.
+    #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
+    pub version: Option<i32>,
+    /// Weights of the fields of a text index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Document>,
+    /// The language of a text index.
+    #[serde(rename = "default_language", skip_serializing_if = "Option::is_none")]
+    pub default_language: Option<String>,
+    /// The field that names a document's own language.
+    #[serde(rename = "language_override", skip_serializing_if = "Option::is_none")]
+    pub language_override: Option<String>,
+    /// The format version of a text index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_index_version: Option<i32>,
+    /// The format version of a 2dsphere index.
+    #[serde(rename = "2dsphereIndexVersion", skip_serializing_if = "Option::is_none")]
+    pub sphere_2d_index_version: Option<i32>,
+    /// Precision of a 2d index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits: Option<i32>,
+    /// Lower bound of a 2d index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// Upper bound of a 2d index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Fields of a wildcard index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wildcard_projection: Option<Document>,
+    /// Make the index of a clustered collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clustered: Option<bool>,
+    /// Options of the storage engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_engine: Option<Document>,
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+fn write_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    value
+        .map(|v| i64::try_from(v.as_secs()).unwrap_or(i64::MAX))
+        .serialize(serializer)
+}
+
+/// Servers send any numeric type, and old ones even values out of range.
+fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let seconds = match Option::<Bson>::deserialize(deserializer)? {
+        Some(Bson::Int32(v)) => f64::from(v),
+        Some(Bson::Int64(v)) => v as f64,
+        Some(Bson::Double(v)) => v,
+        _ => return Ok(None),
+    };
+    Ok(Duration::try_from_secs_f64(seconds).ok())
+}
+
+impl IndexModel {
+    /// An index over these keys, without options.
+    #[must_use]
+    pub fn new(keys: Document) -> Self {
+        Self {
+            keys,
+            options: IndexOptions::default(),
+        }
+    }
+
+    /// The name given, or the one made of the keys: `a_1_b_-1`.
+    #[must_use]
+    pub fn index_name(&self) -> String {
+        if let Some(name) = &self.options.name {
+            return name.clone();
+        }
+        let parts: Vec<String> = self
+            .keys
+            .iter()
+            .map(|(field, kind)| match kind {
+                Bson::String(kind) => format!("{field}_{kind}"),
+                Bson::Double(direction) => format!("{field}_{}", *direction as i64),
+                other => format!("{field}_{other}"),
+            })
+            .collect();
+        parts.join("_")
+    }
+}
+
+macro_rules! index_setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        impl IndexModel {
+            $($(#[$doc])* #[must_use] pub fn $name(mut self, value: impl Into<$type>) -> Self {
+                self.options.$name = Some(value.into());
+                self
+            })*
+        }
+    };
+}
+
+index_setters! {
+    /// Sets [`IndexOptions::name`].
+    name: String;
+    /// Sets [`IndexOptions::unique`].
+    unique: bool;
+    /// Sets [`IndexOptions::sparse`].
+    sparse: bool;
+    /// Sets [`IndexOptions::expire_after`]; whole seconds are sent.
+    expire_after: Duration;
+    /// Sets [`IndexOptions::partial_filter_expression`].
+    partial_filter_expression: Document;
+    /// Sets [`IndexOptions::collation`].
+    collation: Collation;
+    /// Sets [`IndexOptions::hidden`].
+    hidden: bool;
+    /// Sets [`IndexOptions::weights`].
+    weights: Document;
+    /// Sets [`IndexOptions::default_language`].
+    default_language: String;
+    /// Sets [`IndexOptions::language_override`].
+    language_override: String;
+    /// Sets [`IndexOptions::wildcard_projection`].
+    wildcard_projection: Document;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::doc;
+
+    #[test]
+    fn names_follow_the_keys() {
+        let name = |keys| IndexModel::new(keys).index_name();
+        assert_eq!(name(doc! { "a": 1, "b.c": -1 }), "a_1_b.c_-1");
+        assert_eq!(name(doc! { "t": "text" }), "t_text");
+        assert_eq!(name(doc! { "d": 1.0 }), "d_1");
+        assert_eq!(IndexModel::new(doc! { "a": 1 }).name("mine").index_name(), "mine");
+    }
+}

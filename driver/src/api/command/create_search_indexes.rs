@@ -1,0 +1,174 @@
+//! `createSearchIndexes`: [`Collection::create_search_index`] and [`Collection::create_search_indexes`] ([Index Management], "Search Indexes").
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
+
+use std::slice;
+
+use serde::{Deserialize, Serialize};
+
+use super::{InSession, awaitable, session_setter};
+use crate::{
+    Collection, Namespace, Result,
+    api::collection::CollectionInner,
+    bson::Document,
+    operation::{Operation, Properties, ReplyContext, decode},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+};
+
+/// A search index: what it indexes, its name and its type.
+///
+/// ```
+/// use marula_driver::{SearchIndexModel, bson::doc};
+/// let model = SearchIndexModel::new(doc! { "mappings": { "dynamic": true } }).name("everything");
+/// assert_eq!(model.name.as_deref(), Some("everything"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SearchIndexModel {
+    /// What is indexed and how.
+    pub definition: Document,
+    /// The name; the server's default is `default`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `search` (the server's default) or `vectorSearch`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+impl SearchIndexModel {
+    /// A search index with this definition.
+    #[must_use]
+    pub fn new(definition: Document) -> Self {
+        Self {
+            definition,
+            ..Self::default()
+        }
+    }
+
+    /// With this name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Of this type.
+    #[must_use]
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+}
+
+impl<T> Collection<T> {
+    /// Creates a search index; awaited, it returns the index's name. Requires a deployment with a search service.
+    pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
+        CreateSearchIndex {
+            collection: self.inner(),
+            model,
+            session: None,
+        }
+    }
+
+    /// Creates search indexes; awaited, it returns their names in order. They are built in the background.
+    pub fn create_search_indexes(
+        &self,
+        models: impl IntoIterator<Item = SearchIndexModel>,
+    ) -> CreateSearchIndexes<'_> {
+        CreateSearchIndexes {
+            collection: self.inner(),
+            models: models.into_iter().collect(),
+            session: None,
+        }
+    }
+}
+
+/// Creates one search index. Await it for its name; see [`Collection::create_search_index`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateSearchIndex<'a> {
+    collection: &'a CollectionInner,
+    model: SearchIndexModel,
+    session: InSession<'a>,
+}
+
+impl<'a> CreateSearchIndex<'a> {
+    session_setter!();
+
+    async fn run(self) -> Result<String> {
+        let mut names = create(self.collection, slice::from_ref(&self.model), self.session).await?;
+        Ok(names.pop().unwrap_or_default())
+    }
+}
+
+awaitable!(['a] CreateSearchIndex<'a> => String);
+
+/// Creates search indexes. Await it for their names; see [`Collection::create_search_indexes`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CreateSearchIndexes<'a> {
+    collection: &'a CollectionInner,
+    models: Vec<SearchIndexModel>,
+    session: InSession<'a>,
+}
+
+impl<'a> CreateSearchIndexes<'a> {
+    session_setter!();
+
+    async fn run(self) -> Result<Vec<String>> {
+        create(self.collection, &self.models, self.session).await
+    }
+}
+
+awaitable!(['a] CreateSearchIndexes<'a> => Vec<String>);
+
+async fn create(
+    collection: &CollectionInner,
+    models: &[SearchIndexModel],
+    session: InSession<'_>,
+) -> Result<Vec<String>> {
+    let mut operation = CreateSearchIndexesOperation {
+        namespace: collection.namespace(),
+        models,
+    };
+    collection.executor().run_in(session, &mut operation).await
+}
+
+/// Creates search indexes and returns their names.
+struct CreateSearchIndexesOperation<'a> {
+    namespace: &'a Namespace,
+    models: &'a [SearchIndexModel],
+}
+
+impl Operation for CreateSearchIndexesOperation<'_> {
+    type Output = Vec<String>;
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("createSearchIndexes", &self.namespace.database, None)
+            .without_causal_consistency()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        command.str("createSearchIndexes", &self.namespace.collection);
+        command.serialize("indexes", &self.models);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<String>> {
+        #[derive(Deserialize)]
+        struct Created {
+            name: String,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body {
+            #[serde(default)]
+            indexes_created: Vec<Created>,
+        }
+        let body: Body = decode(reply.body)?;
+        Ok(body.indexes_created.into_iter().map(|index| index.name).collect())
+    }
+}

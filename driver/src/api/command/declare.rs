@@ -1,0 +1,227 @@
+//! Macros that declare the options of a command once, and make from the declaration the options' type, its setters, the
+//! setters of actions, and the writer.
+//!
+//! A command's options are a list in a macro of their own, which hands the list to the macro that it is called with:
+//!
+//! ```ignore
+//! #[doc(hidden)]
+//! #[macro_export]
+//! macro_rules! __count_options {
+//!     ($then:path { $($arguments:tt)* }) => {
+//!         $then! { { $($arguments)* }
+//!             /// The index to use, by name or by keys. Default: the query planner's choice.
+//!             hint: boxed $crate::options::Hint = "hint";
+//!             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+//!             [driver] raw_data: plain bool = "rawData" since is_8_2;
+//!             …
+//!         }
+//!     };
+//! }
+//! ```
+//!
+//! An entry is `[marks] name: kind type = "wireName" since predicate;`.
+//!
+//! | kind | field | setter takes |
+//! |---|---|---|
+//! | `plain T` | `Option<T>` | `T` |
+//! | `into T` | `Option<T>` | `impl Into<T>` |
+//! | `boxed T`, for what is large and rare | `Option<Box<T>>` | `impl Into<T>` |
+//! | `document` | `Option<RawDocumentBuf>` | `impl IntoDocument` |
+//! | `boxed_document`, for what is rare | `Option<Box<RawDocumentBuf>>` | `impl IntoDocument` |
+//! | `documents` | `Option<Vec<RawDocumentBuf>>` | an iterator of `impl IntoDocument` |
+//! | `read_concern`, `write_concern`, `read_preference` | `Option<Box<…>>` | the value |
+//!
+//! Fields are written in the order of the list, as [`WriteOption`](super::wire::WriteOption) says. With `since`, the field is
+//! left out unless the method of [`HelloReply`](crate::proto::description::HelloReply) returns true. `=> method` in place of
+//! `= "wireName"` calls a method of the options instead. An entry with neither is written by the operation, or not sent.
+//!
+//! Types are given by full paths, since the ODM expands the list too. Its actions have the setters without the mark `driver`:
+//! that mark is for options for which they have a typed setter, or none. An action that returns one document has no setters with the
+//! mark `cursor`. Options with the mark `statement` are fields of the statement in an `update` or `delete` command.
+
+/// Defines the type of a command's options: `define_options { /// Documentation. pub struct FindOptions; }`.
+macro_rules! define_options {
+    ({ $(#[$meta:meta])* $visibility:vis struct $Options:ident; }
+        $(
+            $(#[$doc:meta])*
+            $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+        )*
+    ) => {
+        $(#[$meta])*
+        ///
+        /// A value that cannot be encoded is reported when the action is awaited that the options are given to.
+        #[must_use = "options have no effect before they are given to an action"]
+        #[derive(Clone, Debug, Default)]
+        #[non_exhaustive]
+        $visibility struct $Options {
+            $(pub(crate) $name: Option<$crate::api::command::declare::option_type!($kind $($type)?)>,)*
+            /// The first value that could not be encoded.
+            pub(crate) deferred: $crate::api::command::Deferred,
+        }
+
+        impl $Options {
+            $($crate::api::command::declare::option_setter! { [] $(#[$doc])* $name: $kind $($type)? })*
+        }
+
+        impl $crate::api::command::wire::WriteOptions for $Options {
+            #[inline]
+            fn write(
+                &self,
+                command: &mut $crate::proto::command::CommandBuilder<'_>,
+                server: &$crate::proto::description::HelloReply,
+            ) {
+                let options = self;
+                $($crate::api::command::declare::write_option! {
+                    [$($($mark)+)?] options command server $name $(= $wire $(since $since)?)? $(=> $method)?
+                })*
+                let _ = (options, command, server);
+            }
+
+            #[inline]
+            fn write_statement(&self, statement: &mut $crate::bson::DocumentWriter<'_>) {
+                let options = self;
+                $($crate::api::command::declare::write_statement_option! {
+                    [$($($mark)+)?] options statement $name $(= $wire)?
+                })*
+                let _ = (options, statement);
+            }
+        }
+    };
+}
+pub(crate) use define_options;
+
+/// Writes one option into the body of a command.
+macro_rules! write_option {
+    ([$(driver)? statement] $($entry:tt)*) => {};
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident) => {};
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident => $method:ident) => {
+        $options.$method($command, $server);
+    };
+    ($marks:tt $options:ident $command:ident $server:ident $name:ident = $wire:literal $(since $since:ident)?) => {
+        if let Some(value) = &$options.$name
+            $(&& $server.$since())?
+        {
+            $crate::api::command::wire::WriteOption::write(value, $wire, $command);
+        }
+    };
+}
+pub(crate) use write_option;
+
+/// Writes one option into a statement.
+macro_rules! write_statement_option {
+    ([$(driver)? statement] $options:ident $statement:ident $name:ident = $wire:literal) => {
+        if let Some(value) = &$options.$name {
+            $crate::api::command::wire::WriteOption::write(value, $wire, $statement);
+        }
+    };
+    ($marks:tt $($entry:tt)*) => {};
+}
+pub(crate) use write_statement_option;
+
+/// Defines the setters of an action that has the options in a field `options`: `option_setters { FindOptions }`, or
+/// `option_setters { FindOptions without cursor }`.
+macro_rules! option_setters {
+    ({ $Options:ident $(without $without:ident)? }
+        $(
+            $(#[$doc:meta])*
+            $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+        )*
+    ) => {
+        /// Sets all options at once, in place of those that were set before.
+        pub fn with_options(mut self, options: $Options) -> Self {
+            self.options = options;
+            self
+        }
+
+        $crate::api::command::declare::option_setters! { @filter [$($without)?]
+            $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? })*
+        }
+    };
+    (@filter [$($without:ident)?]) => {};
+    (@filter [cursor] [cursor $($mark:ident)*] $entry:tt $($rest:tt)*) => {
+        $crate::api::command::declare::option_setters! { @filter [cursor] $($rest)* }
+    };
+    (@filter [$($without:ident)?] $marks:tt { $($entry:tt)* } $($rest:tt)*) => {
+        $crate::api::command::declare::option_setter! { [options] $($entry)* }
+        $crate::api::command::declare::option_setters! { @filter [$($without)?] $($rest)* }
+    };
+}
+pub(crate) use option_setters;
+
+/// The type of an option.
+macro_rules! option_type {
+    (plain $type:path) => { $type };
+    (into $type:path) => { $type };
+    (boxed $type:path) => { Box<$type> };
+    (document) => { $crate::bson::RawDocumentBuf };
+    (boxed_document) => { Box<$crate::bson::RawDocumentBuf> };
+    (documents) => { Vec<$crate::bson::RawDocumentBuf> };
+    (read_concern) => { Box<$crate::options::ReadConcern> };
+    (write_concern) => { Box<$crate::options::WriteConcern> };
+    (read_preference) => { Box<$crate::options::ReadPreference> };
+}
+pub(crate) use option_type;
+
+/// The type of what the setter of an option takes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __option_argument {
+    (plain $type:path) => { $type };
+    (into $type:path) => { impl Into<$type> };
+    (boxed $type:path) => { impl Into<$type> };
+    (document) => { impl $crate::bson::IntoDocument };
+    (boxed_document) => { impl $crate::bson::IntoDocument };
+    (documents) => { impl IntoIterator<Item: $crate::bson::IntoDocument> };
+    (read_concern) => { $crate::options::ReadConcern };
+    (write_concern) => { $crate::options::WriteConcern };
+    (read_preference) => { $crate::options::ReadPreference };
+}
+
+/// The value that an option keeps of what its setter got. Values that cannot be encoded are noted in `$deferred`.
+macro_rules! option_value {
+    (plain $value:ident $name:ident $deferred:expr) => {
+        $value
+    };
+    (into $value:ident $name:ident $deferred:expr) => {
+        $value.into()
+    };
+    (boxed $value:ident $name:ident $deferred:expr) => {
+        Box::new($value.into())
+    };
+    (document $value:ident $name:ident $deferred:expr) => {
+        $deferred.document(stringify!($name), $value)
+    };
+    (boxed_document $value:ident $name:ident $deferred:expr) => {
+        Box::new($deferred.document(stringify!($name), $value))
+    };
+    (documents $value:ident $name:ident $deferred:expr) => {
+        $deferred.documents(stringify!($name), $value)
+    };
+    (read_concern $value:ident $name:ident $deferred:expr) => {
+        Box::new($value)
+    };
+    (write_concern $value:ident $name:ident $deferred:expr) => {
+        Box::new($value)
+    };
+    (read_preference $value:ident $name:ident $deferred:expr) => {{
+        $deferred.check($value.validate().map_err($crate::Error::invalid_argument));
+        Box::new($value)
+    }};
+}
+pub(crate) use option_value;
+
+/// One setter. The options are `self`, or the field of `self` in brackets.
+macro_rules! option_setter {
+    ([$($field:ident)?] $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::__option_argument!($kind $($type)?)) -> Self {
+            self.$($field.)?$name = Some($crate::api::command::declare::option_value!(
+                $kind value $name self.$($field.)?deferred
+            ));
+            self
+        }
+    };
+}
+pub(crate) use option_setter;

@@ -1,0 +1,53 @@
+//! Errors in the arguments of an action, which are reported when it is awaited.
+
+use crate::{
+    Error, Result,
+    bson::{EncodeError, IntoDocument, RawDocumentBuf},
+};
+
+/// The first argument that could not be written, kept until the action is awaited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deferred(Option<Error>);
+
+impl Deferred {
+    /// The document as bytes; an empty one when it cannot be written.
+    pub(crate) fn document(&mut self, what: &'static str, document: impl IntoDocument) -> RawDocumentBuf {
+        self.encoded(what, document.into_raw_document())
+    }
+
+    pub(crate) fn encoded(
+        &mut self,
+        what: &'static str,
+        document: Result<RawDocumentBuf, EncodeError>,
+    ) -> RawDocumentBuf {
+        document.unwrap_or_else(|error| {
+            let error = Error::from(error.in_field(what));
+            self.0.get_or_insert(error);
+            RawDocumentBuf::new()
+        })
+    }
+
+    pub(crate) fn documents<D: IntoDocument>(
+        &mut self,
+        what: &'static str,
+        documents: impl IntoIterator<Item = D>,
+    ) -> Vec<RawDocumentBuf> {
+        documents.into_iter().map(|d| self.document(what, d)).collect()
+    }
+
+    /// Keeps an error found while arguments were given.
+    pub(crate) fn check(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.0.get_or_insert(error);
+        }
+    }
+
+    /// What [`into_result`](Self::into_result) gives, for an action that stays in its place.
+    pub(crate) fn take_result(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn into_result(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}

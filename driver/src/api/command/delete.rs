@@ -1,0 +1,166 @@
+//! `delete`: [`Collection::delete_one`] and [`Collection::delete_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
+//! and Bulk Writes").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use super::{
+    Deferred, InSession, awaitable,
+    batcher::send_single,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Result,
+    api::collection::CollectionInner,
+    bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
+    operation::{
+        write_command::{Statements, WriteKind},
+        write_result::DeleteResult,
+    },
+    proto::{command::CommandBuilder, description::HelloReply},
+};
+
+/// The options of `delete_one` and `delete_many`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __delete_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// The index to use, by name or by keys. Default: the query planner's choice.
+            [statement] hint: boxed $crate::options::Hint = "hint";
+            /// The rules for comparing strings. Default: the collection's collation.
+            [statement] collation: boxed $crate::options::Collation = "collation";
+            /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed $crate::bson::Bson = "comment";
+            /// Variables for expressions, available as `$$name`. Default: none.
+            let_vars: document = "let";
+            /// The write concern of this operation. Default: the collection's.
+            write_concern: write_concern;
+        }
+    };
+}
+
+crate::__delete_options! { define_options {
+    /// Options of [`Collection::delete_one`] and [`Collection::delete_many`].
+    pub struct DeleteOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Deletes the first document that matches.
+    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
+        Delete::new(self.inner(), filter, false)
+    }
+
+    /// Deletes all documents that match.
+    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
+        Delete::new(self.inner(), filter, true)
+    }
+}
+
+/// Deletes documents. Await it; see [`Collection::delete_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Delete<'a> {
+    collection: &'a CollectionInner,
+    filter: RawDocumentBuf,
+    multi: bool,
+    deferred: Deferred,
+    options: DeleteOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> Delete<'a> {
+    fn new(collection: &'a CollectionInner, filter: impl IntoDocument, multi: bool) -> Self {
+        let mut deferred = Deferred::default();
+        Self {
+            collection,
+            filter: deferred.document("filter", filter),
+            multi,
+            deferred,
+            options: DeleteOptions::default(),
+            session: None,
+        }
+    }
+
+    crate::__delete_options! { option_setters { DeleteOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<DeleteResult> {
+        self.deferred.take_result()?;
+        self.options.deferred.take_result()?;
+        let mut statement = DeleteStatement {
+            filter: &self.filter,
+            multi: self.multi,
+            options: &self.options,
+        };
+        let write_concern = self.options.write_concern.as_deref();
+        let (_, outcome) = send_single(self.collection, write_concern, self.session, &mut statement).await?;
+        Ok(DeleteResult {
+            deleted_count: outcome.n,
+        })
+    }
+}
+
+awaitable!(in place ['a] Delete<'a> => DeleteResult);
+
+/// An element of `deletes`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeleteStatement<'a> {
+    pub(super) filter: &'a RawDocumentBuf,
+    /// Whether it applies to all documents that match.
+    pub(super) multi: bool,
+    pub(super) options: &'a DeleteOptions,
+}
+
+impl DeleteStatement<'_> {
+    /// Appends the statement to a buffer.
+    pub(super) fn encode(&self, buffer: &mut Vec<u8>) -> Result<()> {
+        let mut writer = DocumentWriter::new(buffer);
+        let statement = writer.begin();
+        writer.document("q", self.filter);
+        writer.i32("limit", i32::from(!self.multi));
+        self.options.write_statement(&mut writer);
+        writer.end(statement);
+        writer.finish()?;
+        Ok(())
+    }
+}
+
+/// The only statement of a call.
+impl Statements for DeleteStatement<'_> {
+    const KIND: WriteKind = WriteKind::Delete;
+
+    fn remaining(&self) -> usize {
+        1
+    }
+
+    fn position(&self, index: usize) -> usize {
+        index
+    }
+
+    fn is_multi(&self, _index: usize) -> bool {
+        self.multi
+    }
+
+    fn needs_4_4(&self, _index: usize) -> bool {
+        self.options.hint.is_some()
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
+        command.bool("ordered", true);
+        self.options.write(command, server);
+    }
+
+    fn append(&mut self, _index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.encode(buffer)
+    }
+
+    fn advance(&mut self, _count: usize) -> Vec<(usize, Bson)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,128 @@
+//! `distinct`: [`Collection::distinct`] ([CRUD specification]).
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use super::{
+    Deferred, InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Result,
+    api::collection::CollectionInner,
+    bson::{Bson, IntoDocument, RawDocumentBuf, find_element, from_slice},
+    operation::{Operation, Properties, ReadScope, ReplyContext},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+};
+
+/// The options of `distinct`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __distinct_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $crate::__read_options! { $then { $($arguments)* }
+            /// The rules for comparing strings. Default: the collection's collation.
+            collation: boxed $crate::options::Collation = "collation";
+            /// The index to use, by name or by keys (MongoDB 7.1+; an error on older servers). Default: the query planner's
+            /// choice.
+            hint: boxed $crate::options::Hint = "hint";
+        }
+    };
+}
+
+crate::__distinct_options! { define_options {
+    /// Options of [`Collection::distinct`].
+    pub struct DistinctOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Finds the distinct values of `field` among the documents that match.
+    pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
+        let mut deferred = Deferred::default();
+        Distinct {
+            collection: self.inner(),
+            field: field.into(),
+            filter: deferred.document("filter", filter),
+            deferred,
+            options: DistinctOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Finds the distinct values of a field. Await it; see [`Collection::distinct`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Distinct<'a> {
+    collection: &'a CollectionInner,
+    field: String,
+    filter: RawDocumentBuf,
+    deferred: Deferred,
+    options: DistinctOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> Distinct<'a> {
+    crate::__distinct_options! { option_setters { DistinctOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<Vec<Bson>> {
+        self.deferred.take_result()?;
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = DistinctOperation {
+            scope: self.collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
+            field: &self.field,
+            filter: &self.filter,
+            options,
+        };
+        let executor = self.collection.executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(in place ['a] Distinct<'a> => Vec<Bson>);
+
+/// Finds the distinct values of one field.
+struct DistinctOperation<'a> {
+    scope: ReadScope<'a>,
+    field: &'a str,
+    filter: &'a RawDocumentBuf,
+    options: &'a DistinctOptions,
+}
+
+impl Operation for DistinctOperation<'_> {
+    type Output = Vec<Bson>;
+
+    fn properties(&self) -> Properties<'_> {
+        self.scope.properties("distinct")
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("distinct", &self.scope.namespace.collection);
+        command.str("key", self.field);
+        command.document("query", self.filter);
+        self.options.write(command, server);
+        command.read_concern(self.scope.read_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<Bson>> {
+        #[derive(serde::Deserialize)]
+        struct Values {
+            values: Vec<Bson>,
+        }
+        if find_element(reply.body, "values")?.is_none() {
+            return Err(Error::invalid_reply("the reply to distinct has no values"));
+        }
+        Ok(from_slice::<Values>(reply.body)?.values)
+    }
+}

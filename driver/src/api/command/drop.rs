@@ -1,0 +1,111 @@
+//! `drop`: [`Collection::drop`] ([Collection Management]).
+//!
+//! [Collection Management]: https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
+
+use super::{
+    InSession, awaitable,
+    common::timed_administration_options,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Namespace, Result,
+    api::collection::CollectionInner,
+    error::code::NAMESPACE_NOT_FOUND,
+    operation::{Operation, Properties, ReplyContext, write_result},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `drop_collection`. See `api/command/declare.rs`.
+macro_rules! drop_collection_options {
+    ($then:path { $($arguments:tt)* }) => {
+        timed_administration_options! { $then { $($arguments)* } }
+    };
+}
+
+drop_collection_options! { define_options {
+    /// Options of [`Collection::drop`].
+    pub struct DropCollectionOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Drops the collection with its documents and indexes. Succeeds if it does not exist.
+    pub fn drop(&self) -> DropCollection<'_> {
+        DropCollection {
+            collection: self.inner(),
+            options: DropCollectionOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Drops a collection. Await it; see [`Collection::drop`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct DropCollection<'a> {
+    collection: &'a CollectionInner,
+    options: DropCollectionOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> DropCollection<'a> {
+    drop_collection_options! { option_setters { DropCollectionOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<()> {
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = Drop {
+            namespace: self.collection.namespace(),
+            options,
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
+        };
+        let executor = self.collection.executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(['a] DropCollection<'a> => ());
+
+/// Drops a collection.
+struct Drop<'a> {
+    namespace: &'a Namespace,
+    options: &'a DropCollectionOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for Drop<'_> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("drop", &self.namespace.database, self.write_concern)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("drop", &self.namespace.collection);
+        self.options.write(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        write_result::check_single(reply)
+    }
+
+    fn recover(&mut self, error: Error) -> Result<()> {
+        if error.code() == Some(NAMESPACE_NOT_FOUND) {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    }
+}

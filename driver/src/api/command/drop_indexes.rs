@@ -1,0 +1,138 @@
+//! `dropIndexes`: [`Collection::drop_index`] and [`Collection::drop_indexes`] ([Index Management]).
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
+
+use super::{
+    InSession, awaitable,
+    common::timed_administration_options,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Namespace, Result,
+    api::collection::CollectionInner,
+    operation::{Operation, Properties, ReplyContext, write_result},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::concern::WriteConcern,
+};
+
+/// The options of `drop_indexes`. See `api/command/declare.rs`.
+macro_rules! drop_indexes_options {
+    ($then:path { $($arguments:tt)* }) => {
+        timed_administration_options! { $then { $($arguments)* }
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            raw_data: plain bool = "rawData" since is_8_2;
+        }
+    };
+}
+
+drop_indexes_options! { define_options {
+    /// Options of [`Collection::drop_index`].
+    pub struct DropIndexOptions;
+} }
+
+impl<T> Collection<T> {
+    /// Drops one index by name. An index that does not exist is error 27 (IndexNotFound).
+    pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
+        DropIndex {
+            collection: self.inner(),
+            index: Index::Name(name.into()),
+            options: DropIndexOptions::default(),
+            session: None,
+        }
+    }
+
+    /// Drops all indexes but that of `_id`.
+    pub fn drop_indexes(&self) -> DropIndex<'_> {
+        DropIndex {
+            collection: self.inner(),
+            index: Index::All,
+            options: DropIndexOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Drops indexes. Await it; see [`Collection::drop_index`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct DropIndex<'a> {
+    collection: &'a CollectionInner,
+    index: Index,
+    options: DropIndexOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> DropIndex<'a> {
+    drop_indexes_options! { option_setters { DropIndexOptions } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<()> {
+        let index = match &self.index {
+            Index::All => "*",
+            // The server would drop all indexes.
+            Index::Name(name) if name.is_empty() || name == "*" => {
+                return Err(Error::invalid_argument(format!(
+                    "\"{name}\" is not an index name; use drop_indexes to drop all"
+                )));
+            }
+            Index::Name(name) => name,
+        };
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = DropIndexes {
+            namespace: self.collection.namespace(),
+            index,
+            options,
+            write_concern: options
+                .write_concern
+                .as_deref()
+                .unwrap_or(self.collection.write_concern()),
+        };
+        let executor = self.collection.executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(['a] DropIndex<'a> => ());
+
+/// Which indexes are dropped.
+#[derive(Debug)]
+enum Index {
+    Name(String),
+    All,
+}
+
+/// Drops indexes.
+struct DropIndexes<'a> {
+    namespace: &'a Namespace,
+    index: &'a str,
+    options: &'a DropIndexOptions,
+    write_concern: &'a WriteConcern,
+}
+
+impl Operation for DropIndexes<'_> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::administration("dropIndexes", &self.namespace.database, self.write_concern)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("dropIndexes", &self.namespace.collection);
+        command.str("index", self.index);
+        self.options.write(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        write_result::check_single(reply)
+    }
+}

@@ -1,0 +1,286 @@
+//! `find`: [`Collection::find`] and [`Collection::find_one`] ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
+
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Deferred, InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Cursor, Result,
+    api::collection::CollectionInner,
+    bson::{IntoDocument, RawDocumentBuf},
+    operation::{
+        Operation, Properties, ReadScope, ReplyContext,
+        cursor::{self, CursorReply},
+        decode_owned,
+    },
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+};
+
+/// The options of `find`, in the order of their fields. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __find_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $crate::__query_options! { $then { $($arguments)* }
+            /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`. Default: no particular order.
+            [driver] sort: document = "sort";
+            /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
+            [driver] projection: document = "projection";
+            /// Number of matching documents to skip. Default: 0.
+            skip: plain u64 => write_skip;
+            /// Maximum number of documents to return. Negative: at most that many, in a single batch. Default: 0, all documents.
+            [cursor driver] limit: plain i64 => write_limits;
+            /// Number of documents per batch. Default: 101 in the first batch, then as many as fit into 16 MiB.
+            [cursor] batch_size: plain u32;
+            /// Exclusive upper bound of the index scan, one value per field of the index; requires `hint`. Default: none.
+            [driver] max: boxed_document = "max";
+            /// Inclusive lower bound of the index scan, one value per field of the index; requires `hint`. Default: none.
+            [driver] min: boxed_document = "min";
+            /// Return only the fields of the index that the query uses. Default: false.
+            [driver] return_key: plain bool = "returnKey";
+            /// Add the record identifier to each document, as `$recordId`. Default: false.
+            [driver] show_record_id: plain bool = "showRecordId";
+            /// Keep the cursor open on the server when it was idle for 10 minutes. Default: false.
+            [cursor] no_cursor_timeout: plain bool = "noCursorTimeout";
+            /// On a sharded cluster, return the documents of the available shards when others are unavailable. Default: false.
+            allow_partial_results: plain bool = "allowPartialResults";
+            /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory. Default: the server's.
+            allow_disk_use: plain bool = "allowDiskUse";
+            /// Variables for expressions, available as `$$name`. Default: none.
+            let_vars: boxed_document = "let";
+        }
+    };
+}
+
+crate::__find_options! { define_options {
+    /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`, `batch_size` and
+    /// `no_cursor_timeout`.
+    ///
+    /// ```no_run
+    /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{bson::doc, options::FindOptions};
+    /// let newest = FindOptions::default().sort(doc! { "year": -1 }).limit(10);
+    /// let novels = books.find(doc! { "kind": "novel" }).with_options(newest.clone()).await?;
+    /// let poems = books.find(doc! { "kind": "poem" }).with_options(newest).await?;
+    /// # Ok(()) }
+    /// ```
+    pub struct FindOptions;
+} }
+
+impl FindOptions {
+    fn write_skip(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
+            command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// `limit`, `batchSize` and `singleBatch`, as the section "Combining Limit and Batch Size for the Wire Protocol" of the CRUD
+    /// specification says.
+    fn write_limits(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        let limit = self.limit.unwrap_or(0);
+        if limit != 0 {
+            command.i64("limit", limit.saturating_abs());
+        }
+        if let Some(size) = self.batch_size {
+            // With a batch size equal to the limit, the server would leave an exhausted cursor open.
+            let size = i64::from(size);
+            let adjusted = if size == limit { size + 1 } else { size };
+            command.i64("batchSize", adjusted);
+        }
+        if limit < 0 {
+            command.bool("singleBatch", true);
+        }
+    }
+}
+
+impl<T> Collection<T> {
+    /// Finds documents; awaited, it returns a [`Cursor`]. `doc! {}` matches all documents.
+    pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
+        let mut deferred = Deferred::default();
+        Find {
+            collection: self,
+            filter: deferred.document("filter", filter),
+            deferred,
+            options: FindOptions::default(),
+            session: None,
+        }
+    }
+}
+
+impl<T: DeserializeOwned + 'static> Collection<T> {
+    /// Finds one document; awaited, it returns `None` if no document matches.
+    pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
+        let mut deferred = Deferred::default();
+        FindOne {
+            collection: self.inner(),
+            filter: deferred.document("filter", filter),
+            deferred,
+            options: FindOptions::default(),
+            session: None,
+            document: PhantomData,
+        }
+    }
+}
+
+/// Finds documents. Await it for a [`Cursor`]; see [`Collection::find`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct Find<'a, T> {
+    collection: &'a Collection<T>,
+    filter: RawDocumentBuf,
+    deferred: Deferred,
+    options: FindOptions,
+    session: InSession<'a>,
+}
+
+impl<'a, T> Find<'a, T> {
+    crate::__find_options! { option_setters { FindOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<Cursor<T>> {
+        self.deferred.take_result()?;
+        self.options.deferred.take_result()?;
+        let inner = self.collection.inner();
+        let mut operation = FindOperation::new(inner, &self.filter, &self.options);
+        let reply = inner.executor().run_in(self.session, &mut operation).await?;
+        let mut cursor = Cursor::new(
+            inner.client(),
+            reply,
+            self.options.batch_size,
+            self.options.comment.take().map(|comment| *comment),
+        )
+        .in_session(self.session);
+        cursor.limit_total(self.options.limit);
+        Ok(cursor)
+    }
+}
+
+/// Finds one document. Await it; see [`Collection::find_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct FindOne<'a, T> {
+    collection: &'a CollectionInner,
+    filter: RawDocumentBuf,
+    deferred: Deferred,
+    options: FindOptions,
+    session: InSession<'a>,
+    document: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
+    crate::__find_options! { option_setters { FindOptions without cursor } }
+
+    session_setter!();
+
+    /// Decodes the document as `U`.
+    pub fn with_type<U>(self) -> FindOne<'a, U> {
+        FindOne {
+            collection: self.collection,
+            filter: self.filter,
+            deferred: self.deferred,
+            options: self.options,
+            session: self.session,
+            document: PhantomData,
+        }
+    }
+
+    async fn run(&mut self) -> Result<Option<T>> {
+        self.deferred.take_result()?;
+        self.options.deferred.take_result()?;
+        // One document, in a single batch.
+        self.options.limit = Some(-1);
+        self.options.batch_size = None;
+        self.options.no_cursor_timeout = None;
+        let inner = self.collection;
+        let mut operation = FindOneOperation {
+            find: FindOperation::new(inner, &self.filter, &self.options),
+            document: PhantomData,
+        };
+        inner.executor().run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
+awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
+
+/// Opens a cursor.
+struct FindOperation<'a> {
+    scope: ReadScope<'a>,
+    filter: &'a RawDocumentBuf,
+    options: &'a FindOptions,
+}
+
+impl<'a> FindOperation<'a> {
+    fn new(collection: &'a CollectionInner, filter: &'a RawDocumentBuf, options: &'a FindOptions) -> Self {
+        Self {
+            scope: collection.read_scope(
+                options.read_concern.as_deref(),
+                options.read_preference.as_deref(),
+            ),
+            filter,
+            options,
+        }
+    }
+}
+
+impl Operation for FindOperation<'_> {
+    type Output = CursorReply;
+
+    fn properties(&self) -> Properties<'_> {
+        self.scope.properties("find")
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.str("find", &self.scope.namespace.collection);
+        command.document("filter", self.filter);
+        self.options.write(command, server);
+        command.read_concern(self.scope.read_concern);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        cursor::parse(reply, context)
+    }
+
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
+    }
+}
+
+/// Reads at most one document, straight from the reply into `T`.
+struct FindOneOperation<'a, T> {
+    find: FindOperation<'a>,
+    document: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
+    type Output = Option<T>;
+
+    fn properties(&self) -> Properties<'_> {
+        self.find.properties()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        self.find.build(command, server)
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {
+        match cursor::first_document(reply)? {
+            Some(bytes) => decode_owned(bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
+
+use std::time::Duration;
+
+use crate::{
+    Error, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
+    bson::Bson,
+    operation::{
+        Operation, Properties, ReplyContext,
+        cursor::{self, CursorReply},
+    },
+    pool::PooledConnection,
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        session::ServerSession,
+    },
+};
+
+/// Fetches the next batch from the server that holds the cursor.
+pub(in crate::api) struct GetMore<'a> {
+    pub(in crate::api) id: i64,
+    pub(in crate::api) namespace: &'a Namespace,
+    pub(in crate::api) address: &'a ServerAddress,
+    pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
+    pub(in crate::api) batch_size: Option<u32>,
+    pub(in crate::api) max_await_time: Option<Duration>,
+    pub(in crate::api) comment: Option<&'a Bson>,
+    /// Whether the server freed the cursor with its error reply; `None` before there is one. A refusal with the label
+    /// `RetryableError` leaves the cursor open: nothing of the command was executed.
+    pub(in crate::api) is_freed: Option<bool>,
+}
+
+impl Operation for GetMore<'_> {
+    type Output = CursorReply;
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
+    }
+
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
+        Some(self.pin)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.i64("getMore", self.id);
+        command.str("collection", &self.namespace.collection);
+        if let Some(size) = self.batch_size.filter(|size| *size > 0) {
+            command.i64("batchSize", i64::from(size));
+        }
+        command.max_await_time(self.max_await_time);
+        // Servers before 4.4 refuse a comment here.
+        command.optional_bson("comment", self.comment.filter(|_| server.is_4_4()));
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        cursor::parse(reply, context)
+    }
+
+    fn refused(&mut self, error: &Error) {
+        self.is_freed = Some(!error.contains_label(RETRYABLE_ERROR));
+    }
+
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::{RawDocument, rawdoc};
+
+    #[test]
+    fn only_servers_that_take_a_comment_are_sent_one() {
+        let comment = Bson::from("why");
+        let address = ServerAddress::tcp("a", 1);
+        for (max_wire_version, commented) in [(8, false), (9, true)] {
+            let mut operation = GetMore {
+                id: 7,
+                namespace: &Namespace::new("d", "c"),
+                address: &address,
+                session: None,
+                pin: &mut None,
+                batch_size: Some(3),
+                max_await_time: None,
+                comment: Some(&comment),
+                is_freed: None,
+            };
+            let server = HelloReply {
+                max_wire_version,
+                ..HelloReply::default()
+            };
+            let mut bytes = Vec::new();
+            let mut command = CommandBuilder::new(&mut bytes);
+            operation.build(&mut command, &server).unwrap();
+            command.finish("d").unwrap();
+            let mut expected = rawdoc! { "getMore": 7_i64, "collection": "c", "batchSize": 3_i64 };
+            if commented {
+                expected.append(crate::bson::cstr!("comment"), "why");
+            }
+            expected.append(crate::bson::cstr!("$db"), "d");
+            assert_eq!(RawDocument::from_bytes(&bytes).unwrap(), &*expected);
+        }
+    }
+}

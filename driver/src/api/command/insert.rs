@@ -1,0 +1,295 @@
+//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
+//! and Bulk Writes").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use serde::Serialize;
+
+use super::{
+    InSession, awaitable,
+    batcher::{Batcher, send_single},
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Error, Result,
+    bson::{self, Bson, ElementType, ObjectId, find_element},
+    operation::{
+        write_command::{Statements, WriteKind},
+        write_result::{InsertManyResult, InsertOneResult},
+    },
+    proto::{command::CommandBuilder, description::HelloReply},
+};
+
+/// The options of `insert_one`. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __insert_one_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $then! { { $($arguments)* }
+            /// Skip the collection's schema validation. Default: false.
+            bypass_document_validation: plain bool = "bypassDocumentValidation";
+            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed $crate::bson::Bson = "comment";
+            /// The write concern of this operation. Default: the collection's.
+            write_concern: write_concern;
+            $($more)*
+        }
+    };
+}
+
+/// The options of `insert_many`: those of `insert_one`, and `ordered`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __insert_many_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $crate::__insert_one_options! { $then { $($arguments)* }
+            /// Stop at the first statement that fails. If false, all statements are sent. Default: true.
+            ordered: plain bool;
+            $($more)*
+        }
+    };
+}
+
+crate::__insert_one_options! { define_options {
+    /// Options of [`Collection::insert_one`].
+    pub struct InsertOneOptions;
+} }
+
+crate::__insert_many_options! { define_options {
+    /// Options of [`Collection::insert_many`].
+    pub struct InsertManyOptions;
+} }
+
+impl<T: Serialize> Collection<T> {
+    /// Inserts one document, which is encoded into the connection's buffer. A document without `_id` gets an ObjectId.
+    pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
+        InsertOne {
+            collection: self,
+            document,
+            options: InsertOneOptions::default(),
+            session: None,
+        }
+    }
+
+    /// Inserts documents, in as few commands as the server's limits allow.
+    ///
+    /// An error carries the positions of the documents that failed, and the `_id` of each document that was inserted.
+    pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
+        InsertMany {
+            collection: self,
+            documents,
+            options: InsertManyOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Inserts one document. Await it; see [`Collection::insert_one`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct InsertOne<'a, T> {
+    collection: &'a Collection<T>,
+    document: &'a T,
+    options: InsertOneOptions,
+    session: InSession<'a>,
+}
+
+/// Inserts many documents. Await it; see [`Collection::insert_many`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct InsertMany<'a, T> {
+    collection: &'a Collection<T>,
+    documents: &'a [T],
+    options: InsertManyOptions,
+    session: InSession<'a>,
+}
+
+impl<'a, T: Serialize> InsertOne<'a, T> {
+    crate::__insert_one_options! { option_setters { InsertOneOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<InsertOneResult> {
+        self.options.deferred.take_result()?;
+        let mut documents = Documents::single(self.document, &self.options);
+        let write_concern = self.options.write_concern.as_deref();
+        let (count, _) = send_single(
+            self.collection.inner(),
+            write_concern,
+            self.session,
+            &mut documents,
+        )
+        .await?;
+        Ok(InsertOneResult {
+            inserted_id: documents.advance(count).pop().map_or(Bson::Null, |(_, id)| id),
+        })
+    }
+}
+
+impl<'a, T: Serialize> InsertMany<'a, T> {
+    crate::__insert_many_options! { option_setters { InsertManyOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<InsertManyResult> {
+        self.options.deferred.take_result()?;
+        if self.documents.is_empty() {
+            return Err(Error::invalid_argument("insert_many needs at least one document"));
+        }
+        let inner = self.collection.inner();
+        let write_concern = self.options.write_concern.as_deref();
+        let ordered = self.options.ordered.unwrap_or(true);
+        let mut batcher = Batcher::new(inner, write_concern, self.session, ordered);
+        let mut documents = Documents::new(self.documents, ordered, &self.options);
+        match batcher.send(&mut documents).await {
+            Ok(_) => batcher.into_result().map(|done| InsertManyResult {
+                inserted_ids: done.inserted_ids,
+            }),
+            // No command ran before it, so there is nothing to report beside the error.
+            Err(error) if !batcher.has_run() => Err(error),
+            Err(error) => Err(batcher.into_error(error)),
+        }
+    }
+}
+
+awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
+awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);
+
+/// The documents of a call. They are encoded into the connection's buffer, without a copy of their own.
+#[derive(Debug)]
+struct Documents<'a, T, O> {
+    documents: &'a [T],
+    /// How many of them have been sent.
+    offset: usize,
+    /// The call takes one document, so the path of an encoding error does not name its position.
+    is_single: bool,
+    ordered: bool,
+    options: &'a O,
+    /// The `_id` and the position of each document of the next command, set when it is first appended. A retry sends the same.
+    ids: Vec<(usize, Bson)>,
+}
+
+impl<'a, T: Serialize, O> Documents<'a, T, O> {
+    /// The document of a call that takes one.
+    fn single(document: &'a T, options: &'a O) -> Self {
+        Self {
+            documents: std::slice::from_ref(document),
+            offset: 0,
+            is_single: true,
+            ordered: true,
+            options,
+            ids: Vec::with_capacity(1),
+        }
+    }
+
+    fn new(documents: &'a [T], ordered: bool, options: &'a O) -> Self {
+        Self {
+            documents,
+            offset: 0,
+            is_single: false,
+            ordered,
+            options,
+            ids: Vec::new(),
+        }
+    }
+
+    /// The `_id` of the document that begins at `start`. A document without `_id` gets a new one as its first field.
+    fn find_or_add_id(&self, index: usize, start: usize, buffer: &mut Vec<u8>) -> Result<Bson> {
+        if let Some(element) = find_element(buffer.get(start..).unwrap_or_default(), "_id")? {
+            return Ok(element.value.to_bson()?);
+        }
+        let id = match self.ids.get(index) {
+            Some((_, Bson::ObjectId(id))) => *id,
+            _ => ObjectId::new(),
+        };
+        prepend_id(buffer, start, id)?;
+        Ok(Bson::ObjectId(id))
+    }
+}
+
+impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
+    const KIND: WriteKind = WriteKind::Insert;
+
+    fn remaining(&self) -> usize {
+        self.documents.len() - self.offset
+    }
+
+    fn position(&self, index: usize) -> usize {
+        self.offset + index
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
+        command.bool("ordered", self.ordered);
+        self.options.write(command, server);
+    }
+
+    fn append(&mut self, index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        let position = self.position(index);
+        let Some(document) = self.documents.get(position) else {
+            return Ok(());
+        };
+        let start = buffer.len();
+        bson::append(document, buffer).map_err(|error| {
+            if self.is_single {
+                error
+            } else {
+                error.at_index(position).in_field("documents")
+            }
+        })?;
+        let id = match leading_object_id(buffer.get(start..).unwrap_or_default()) {
+            Some(id) => Bson::ObjectId(id),
+            None => self.find_or_add_id(index, start, buffer)?,
+        };
+        match self.ids.get_mut(index) {
+            Some((_, known)) => *known = id,
+            None => self.ids.push((position, id)),
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, count: usize) {
+        self.ids.reserve(count);
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.ids.truncate(count);
+    }
+
+    fn advance(&mut self, count: usize) -> Vec<(usize, Bson)> {
+        self.offset += count;
+        std::mem::take(&mut self.ids)
+    }
+}
+
+/// The `_id` of a document whose first element is an `_id` of type ObjectId, as in nearly all documents. Other documents are
+/// searched.
+#[inline]
+fn leading_object_id(document: &[u8]) -> Option<ObjectId> {
+    const TYPE: u8 = ElementType::ObjectId as u8;
+    match document {
+        [_, _, _, _, TYPE, b'_', b'i', b'd', 0, rest @ ..] => {
+            rest.first_chunk().map(|bytes| ObjectId::from_bytes(*bytes))
+        }
+        _ => None,
+    }
+}
+
+/// Makes `_id` the first field of the document that begins at `start`.
+pub(super) fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
+    let mut element = [0; 17];
+    element[0] = 0x07;
+    element[1..4].copy_from_slice(b"_id");
+    element[5..].copy_from_slice(&id.bytes());
+    buffer.splice(start + 4..start + 4, element);
+    let length = i32::try_from(buffer.len() - start)
+        .map_err(|_| Error::invalid_argument("a document is larger than 2 GiB"))?;
+    if let Some(place) = buffer.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_le_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `killCursors`: frees a [`Cursor`](crate::Cursor) that was not read to its end ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
+
+use crate::{
+    Namespace, Result, ServerAddress,
+    operation::{Operation, Properties, ReplyContext},
+    pool::PooledConnection,
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        retry::Intent,
+        session::ServerSession,
+    },
+};
+
+/// Frees one cursor.
+pub(in crate::api) struct KillCursors<'a> {
+    pub(in crate::api) id: i64,
+    pub(in crate::api) namespace: &'a Namespace,
+    pub(in crate::api) address: &'a ServerAddress,
+    pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
+}
+
+impl Operation for KillCursors<'_> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        Properties {
+            // The cursor is freed even if the application's session has ended. The specification permits that.
+            requires_session: false,
+            intent: Intent::Write,
+            ..Properties::of_cursor(
+                "killCursors",
+                &self.namespace.database,
+                self.address,
+                self.session,
+            )
+        }
+    }
+
+    fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
+        Some(self.pin)
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        command.str("killCursors", &self.namespace.collection);
+        command.serialize("cursors", &[self.id]);
+        Ok(())
+    }
+
+    fn parse(&mut self, _reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        Ok(())
+    }
+}

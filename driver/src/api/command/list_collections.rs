@@ -1,0 +1,193 @@
+//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`] ([Enumerating Collections]).
+//!
+//! [Enumerating Collections]: https://github.com/mongodb/specifications/blob/master/source/enumerate-collections.md
+
+use super::{
+    InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Cursor, Database, Result,
+    bson::Document,
+    operation::{
+        Operation, Properties, ReplyContext,
+        cursor::{self, CursorReply},
+    },
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::read_preference::PRIMARY,
+};
+
+/// A collection or view, as `listCollections` reports it.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+#[non_exhaustive]
+pub struct CollectionSpecification {
+    /// The name.
+    pub name: String,
+    /// `collection`, `view` or `timeseries`.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    /// The options it was created with.
+    #[serde(default)]
+    pub options: Document,
+    /// UUID and whether it is read-only.
+    #[serde(default)]
+    pub info: Document,
+    /// The `_id` index.
+    #[serde(rename = "idIndex", default, skip_serializing_if = "Option::is_none")]
+    pub id_index: Option<Document>,
+}
+
+/// The options of `list_collections`. See `api/command/declare.rs`.
+macro_rules! list_collections_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// List only the collections that match, e.g. `doc! { "name": "orders" }`. Default: all.
+            filter: document = "filter";
+            /// List only collections that the user may read, for users who may not list all. The server applies it only to lists of
+            /// names, as [`Database::list_collection_names`](crate::Database::list_collection_names) returns. Default: false.
+            authorized_collections: plain bool = "authorizedCollections";
+            /// Number of collections per batch. Default: the server's.
+            [cursor] batch_size: plain u32;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed crate::bson::Bson = "comment";
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
+        }
+    };
+}
+
+list_collections_options! { define_options {
+    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the latter ignores `batch_size`.
+    pub struct ListCollectionsOptions;
+} }
+
+impl Database {
+    /// Lists collections and views.
+    pub fn list_collections(&self) -> ListCollections<'_> {
+        ListCollections {
+            database: self,
+            options: ListCollectionsOptions::default(),
+            session: None,
+        }
+    }
+
+    /// Lists the names of collections and views.
+    pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
+        ListCollectionNames {
+            database: self,
+            options: ListCollectionsOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Lists collections. Await it for a [`Cursor`]; see [`Database::list_collections`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListCollections<'a> {
+    database: &'a Database,
+    options: ListCollectionsOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ListCollections<'a> {
+    list_collections_options! { option_setters { ListCollectionsOptions } }
+
+    session_setter!();
+
+    async fn run(self) -> Result<Cursor<CollectionSpecification>> {
+        list(self.database, self.options, false, self.session).await
+    }
+}
+
+awaitable!(['a] ListCollections<'a> => Cursor<CollectionSpecification>);
+
+/// Lists the names of collections. Await it; see [`Database::list_collection_names`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListCollectionNames<'a> {
+    database: &'a Database,
+    options: ListCollectionsOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ListCollectionNames<'a> {
+    list_collections_options! { option_setters { ListCollectionsOptions without cursor } }
+
+    session_setter!();
+
+    async fn run(mut self) -> Result<Vec<String>> {
+        // A filter on anything but the name needs the whole specification ("nameOnly" in the specification).
+        let name_only = self.options.filter.as_ref().is_none_or(|filter| {
+            filter
+                .iter()
+                .all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
+        });
+        self.options.batch_size = None;
+        let mut cursor = list(self.database, self.options, name_only, self.session).await?;
+        let mut names = Vec::new();
+        while let Some(collection) = cursor.try_next().await? {
+            names.push(collection.name);
+        }
+        Ok(names)
+    }
+}
+
+awaitable!(['a] ListCollectionNames<'a> => Vec<String>);
+
+async fn list(
+    database: &Database,
+    mut options: ListCollectionsOptions,
+    name_only: bool,
+    session: InSession<'_>,
+) -> Result<Cursor<CollectionSpecification>> {
+    options.deferred.take_result()?;
+    let mut operation = ListCollectionsOperation {
+        database: database.name(),
+        name_only,
+        options: &options,
+    };
+    let client = database.client();
+    let reply = client.executor().run_in(session, &mut operation).await?;
+    let comment = options.comment.map(|comment| *comment);
+    Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
+}
+
+/// Lists the collections of a database, on the primary.
+struct ListCollectionsOperation<'a> {
+    database: &'a str,
+    name_only: bool,
+    options: &'a ListCollectionsOptions,
+}
+
+impl Operation for ListCollectionsOperation<'_> {
+    type Output = CursorReply;
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::read("listCollections", self.database, PRIMARY).without_causal_consistency()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.i32("listCollections", 1);
+        if self.name_only {
+            command.bool("nameOnly", true);
+        }
+        cursor::write_cursor(command, self.options.batch_size);
+        self.options.write(command, server);
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        cursor::parse(reply, context)
+    }
+
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
+    }
+}

@@ -1,0 +1,166 @@
+//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating Databases]).
+//!
+//! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
+
+use super::{
+    InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Client, Result,
+    bson::from_slice,
+    operation::{Operation, Properties, ReplyContext},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::read_preference::PRIMARY,
+};
+
+/// A database, as `listDatabases` reports it.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DatabaseSpecification {
+    /// The name.
+    pub name: String,
+    /// Bytes on disk; 0 when only names were asked for.
+    #[serde(default)]
+    pub size_on_disk: i64,
+    /// Whether it holds no data.
+    #[serde(default)]
+    pub empty: bool,
+}
+
+/// The options of `list_databases`. See `api/command/declare.rs`.
+macro_rules! list_databases_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// List only the databases that match, e.g. `doc! { "name": "shop" }`. Default: all.
+            filter: document = "filter";
+            /// List only databases that the user is authorized for. Default: depends on the user's privileges.
+            authorized_databases: plain bool = "authorizedDatabases";
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed crate::bson::Bson = "comment";
+        }
+    };
+}
+
+list_databases_options! { define_options {
+    /// Options of [`Client::list_databases`] and [`Client::list_database_names`].
+    pub struct ListDatabasesOptions;
+} }
+
+impl Client {
+    /// Lists the databases with their sizes.
+    pub fn list_databases(&self) -> ListDatabases<'_> {
+        ListDatabases {
+            client: self,
+            options: ListDatabasesOptions::default(),
+            session: None,
+        }
+    }
+
+    /// Lists the names of the databases.
+    pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
+        ListDatabaseNames {
+            client: self,
+            options: ListDatabasesOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Lists databases. Await it; see [`Client::list_databases`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListDatabases<'a> {
+    client: &'a Client,
+    options: ListDatabasesOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ListDatabases<'a> {
+    list_databases_options! { option_setters { ListDatabasesOptions } }
+
+    session_setter!();
+
+    async fn run(self) -> Result<Vec<DatabaseSpecification>> {
+        list(self.client, self.options, false, self.session).await
+    }
+}
+
+awaitable!(['a] ListDatabases<'a> => Vec<DatabaseSpecification>);
+
+/// Lists the names of databases. Await it; see [`Client::list_database_names`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ListDatabaseNames<'a> {
+    client: &'a Client,
+    options: ListDatabasesOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ListDatabaseNames<'a> {
+    list_databases_options! { option_setters { ListDatabasesOptions } }
+
+    session_setter!();
+
+    async fn run(self) -> Result<Vec<String>> {
+        let databases = list(self.client, self.options, true, self.session).await?;
+        Ok(databases.into_iter().map(|database| database.name).collect())
+    }
+}
+
+awaitable!(['a] ListDatabaseNames<'a> => Vec<String>);
+
+async fn list(
+    client: &Client,
+    mut options: ListDatabasesOptions,
+    name_only: bool,
+    session: InSession<'_>,
+) -> Result<Vec<DatabaseSpecification>> {
+    options.deferred.take_result()?;
+    let mut operation = ListDatabasesOperation {
+        name_only,
+        options: &options,
+    };
+    client.executor().run_in(session, &mut operation).await
+}
+
+/// Lists the databases of a deployment, on the primary.
+struct ListDatabasesOperation<'a> {
+    name_only: bool,
+    options: &'a ListDatabasesOptions,
+}
+
+impl Operation for ListDatabasesOperation<'_> {
+    type Output = Vec<DatabaseSpecification>;
+
+    fn properties(&self) -> Properties<'_> {
+        Properties::read("listDatabases", "admin", PRIMARY).without_causal_consistency()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.i32("listDatabases", 1);
+        if self.name_only {
+            command.bool("nameOnly", true);
+        }
+        self.options.write(command, server);
+        Ok(())
+    }
+
+    fn parse(
+        &mut self,
+        reply: &Reply<'_>,
+        _context: &ReplyContext<'_>,
+    ) -> Result<Vec<DatabaseSpecification>> {
+        #[derive(serde::Deserialize)]
+        struct Databases {
+            databases: Vec<DatabaseSpecification>,
+        }
+        Ok(from_slice::<Databases>(reply.body)?.databases)
+    }
+}

@@ -1,0 +1,21 @@
+//! [`Collection::list_search_indexes`], which is an aggregation ([Index Management], "Search Indexes").
+//!
+//! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
+
+use std::borrow::Cow;
+
+use super::aggregate::Aggregate;
+use crate::{
+    Collection,
+    bson::{Document, doc},
+};
+
+impl<T> Collection<T> {
+    /// Lists the search index of this name, or all; awaited, it returns a cursor of documents. It is an aggregation and has its
+    /// options. The read concern of the collection is not used.
+    pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
+        let selected = name.map_or_else(Document::new, |name| doc! { "name": name });
+        let stage = doc! { "$listSearchIndexes": selected };
+        Aggregate::new(Cow::Owned(self.inner().without_read_concern()), false, [stage])
+    }
+}

@@ -1,0 +1,161 @@
+//! One file per command: its options, its action, the method that starts it, how it is written, and how its reply is read.
+//!
+//! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are encoded when they are given; a value
+//! that cannot be encoded is reported when the action is awaited. Nothing is sent before.
+
+mod batcher;
+pub(crate) mod common;
+pub(crate) mod declare;
+mod deferred;
+pub(crate) mod wire;
+
+mod aggregate;
+mod bulk_write;
+mod coll_mod;
+mod count;
+mod count_documents;
+mod create;
+mod create_indexes;
+mod create_search_indexes;
+mod delete;
+mod distinct;
+mod drop;
+mod drop_database;
+mod drop_indexes;
+mod drop_search_index;
+mod end_sessions;
+mod find;
+mod find_and_modify;
+mod get_more;
+mod insert;
+mod kill_cursors;
+mod list_collections;
+mod list_databases;
+mod list_indexes;
+mod list_search_indexes;
+mod rename_collection;
+mod run_command;
+mod run_cursor_command;
+mod update;
+mod update_search_index;
+
+/// Actions, re-exported at `marula_driver::action`.
+pub(crate) mod action {
+    pub use super::{
+        aggregate::Aggregate,
+        bulk_write::BulkWrite,
+        coll_mod::ModifyCollection,
+        count::EstimatedDocumentCount,
+        count_documents::CountDocuments,
+        create::CreateCollection,
+        create_indexes::{CreateIndex, CreateIndexes},
+        create_search_indexes::{CreateSearchIndex, CreateSearchIndexes},
+        delete::Delete,
+        distinct::Distinct,
+        drop::DropCollection,
+        drop_database::DropDatabase,
+        drop_indexes::DropIndex,
+        drop_search_index::DropSearchIndex,
+        find::{Find, FindOne},
+        find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
+        insert::{InsertMany, InsertOne},
+        list_collections::{ListCollectionNames, ListCollections},
+        list_databases::{ListDatabaseNames, ListDatabases},
+        list_indexes::{ListIndexNames, ListIndexes},
+        rename_collection::RenameCollection,
+        run_command::RunCommand,
+        run_cursor_command::RunCursorCommand,
+        update::{ReplaceOne, UpdateMany, UpdateOne},
+        update_search_index::UpdateSearchIndex,
+    };
+}
+
+/// Options of commands, re-exported at `marula_driver::options`.
+pub(crate) mod options {
+    pub use super::{
+        aggregate::AggregateOptions,
+        bulk_write::BulkWriteOptions,
+        coll_mod::ModifyCollectionOptions,
+        count::EstimatedDocumentCountOptions,
+        count_documents::CountDocumentsOptions,
+        create::CreateCollectionOptions,
+        create_indexes::CreateIndexesOptions,
+        delete::DeleteOptions,
+        distinct::DistinctOptions,
+        drop::DropCollectionOptions,
+        drop_database::DropDatabaseOptions,
+        drop_indexes::DropIndexOptions,
+        find::FindOptions,
+        find_and_modify::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions},
+        insert::{InsertManyOptions, InsertOneOptions},
+        list_collections::ListCollectionsOptions,
+        list_databases::ListDatabasesOptions,
+        list_indexes::ListIndexesOptions,
+        rename_collection::RenameCollectionOptions,
+        run_command::RunCommandOptions,
+        run_cursor_command::RunCursorCommandOptions,
+        update::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions},
+    };
+}
+
+/// What commands take and return, re-exported at the root of the crate.
+pub(crate) mod model {
+    pub use super::{
+        bulk_write::WriteModel,
+        create_indexes::{IndexModel, IndexOptions},
+        create_search_indexes::SearchIndexModel,
+        list_collections::CollectionSpecification,
+        list_databases::DatabaseSpecification,
+        update::{IntoUpdate, UpdateModification},
+    };
+}
+
+pub(super) use end_sessions::EndSessions;
+pub(super) use get_more::GetMore;
+pub(super) use kill_cursors::KillCursors;
+
+pub(crate) use deferred::Deferred;
+
+/// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed: that is the one allocation an action
+/// costs, and it keeps the futures of applications small.
+///
+/// Most actions are `in place` and have `async fn run(&mut self)`: taken by value, the action would be in the
+/// future twice, as the argument and as what became of it.
+macro_rules! awaitable {
+    (in place [$($generics:tt)*] $action:ty => $output:ty) => {
+        impl<$($generics)*> IntoFuture for $action {
+            type Output = crate::Result<$output>;
+            type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+            fn into_future(mut self) -> Self::IntoFuture {
+                Box::pin(async move { self.run().await })
+            }
+        }
+    };
+    ([$($generics:tt)*] $action:ty => $output:ty) => {
+        impl<$($generics)*> IntoFuture for $action {
+            type Output = crate::Result<$output>;
+            type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.run())
+            }
+        }
+    };
+}
+pub(crate) use awaitable;
+
+/// The session of an action that has a field for it.
+macro_rules! session_setter {
+    () => {
+        /// Runs in this session, and not in one of the operation's own.
+        pub fn session(mut self, session: &'a mut crate::ClientSession) -> Self {
+            self.session = Some(session.shared());
+            self
+        }
+    };
+}
+pub(crate) use session_setter;
+
+/// The session of the application that an action runs in, if any.
+pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;

@@ -1,0 +1,189 @@
+//! A command that the application gives, sent as it is: [`Database::run_command`] ([Run Command]).
+//!
+//! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
+
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Deferred, InSession, awaitable,
+    declare::{define_options, option_setters},
+    session_setter,
+};
+use crate::{
+    Database, Error, Result,
+    bson::{Document, IntoDocument, RawDocument, RawDocumentBuf, RawElement, RawElements, find_element},
+    operation::{Operation, Properties, ReplyContext, Retry, decode_owned},
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        retry::Intent,
+        wire::sensitive,
+    },
+    types::read_preference::{PRIMARY, ReadPreference},
+};
+
+/// The options of `run_command`. See `api/command/declare.rs`.
+macro_rules! run_command_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// The read preference of the command. Default: primary, whatever the read preference of the database.
+            read_preference: read_preference;
+        }
+    };
+}
+
+run_command_options! { define_options {
+    /// Options of [`Database::run_command`].
+    pub struct RunCommandOptions;
+} }
+
+impl Database {
+    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
+    ///
+    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it to the command. The behavior of servers is
+    /// undefined if the command itself has `apiVersion`, `apiStrict` or `apiDeprecationErrors` besides.
+    pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
+        let mut deferred = Deferred::default();
+        RunCommand {
+            database: self,
+            command: deferred.document("command", command),
+            deferred,
+            options: RunCommandOptions::default(),
+            session: None,
+            reply: PhantomData,
+        }
+    }
+}
+
+/// Runs a command. Await it for the whole reply; see [`Database::run_command`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct RunCommand<'a, T = Document> {
+    database: &'a Database,
+    command: RawDocumentBuf,
+    deferred: Deferred,
+    options: RunCommandOptions,
+    session: InSession<'a>,
+    reply: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
+    run_command_options! { option_setters { RunCommandOptions } }
+
+    session_setter!();
+
+    /// Decodes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to decode nothing.
+    pub fn with_type<U>(self) -> RunCommand<'a, U> {
+        RunCommand {
+            database: self.database,
+            command: self.command,
+            deferred: self.deferred,
+            options: self.options,
+            session: self.session,
+            reply: PhantomData,
+        }
+    }
+
+    async fn run(&mut self) -> Result<T> {
+        self.deferred.take_result()?;
+        self.options.deferred.take_result()?;
+        let mut operation = RunCommandOperation {
+            command: CustomCommand {
+                database: self.database.name(),
+                command: &self.command,
+                read_preference: self.options.read_preference.as_deref().unwrap_or(PRIMARY),
+            },
+            reply: PhantomData,
+        };
+        let executor = self.database.client().executor();
+        executor.run_in(self.session, &mut operation).await
+    }
+}
+
+awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
+
+/// A command that the application gives.
+pub(super) struct CustomCommand<'a> {
+    pub(super) database: &'a str,
+    pub(super) command: &'a RawDocument,
+    pub(super) read_preference: &'a ReadPreference,
+}
+
+impl CustomCommand<'_> {
+    pub(super) fn properties(&self) -> Properties<'_> {
+        let name = self.name().unwrap_or_default();
+        Properties {
+            retry: Retry::No,
+            intent: Intent::Any,
+            is_sensitive: self.is_sensitive(name),
+            ..Properties::read(name, self.database, self.read_preference).without_causal_consistency()
+        }
+    }
+
+    /// The key of the first element.
+    fn name(&self) -> Option<&str> {
+        let mut elements = RawElements::new(self.command.as_bytes()).ok()?;
+        Some(elements.next_element().ok()??.key)
+    }
+
+    fn is_sensitive(&self, name: &str) -> bool {
+        let authenticates = || {
+            !matches!(
+                find_element(self.command.as_bytes(), "speculativeAuthenticate"),
+                Ok(None)
+            )
+        };
+        sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
+    }
+
+    pub(super) fn build(&self, command: &mut CommandBuilder<'_>) -> Result<()> {
+        let has_read_concern = self.validate()?;
+        command.elements_of(self.command);
+        if has_read_concern {
+            command.waive_read_time();
+        }
+        Ok(())
+    }
+
+    /// Rejects an empty command, and fields that the driver writes itself. Returns whether there is a read concern.
+    fn validate(&self) -> Result<bool> {
+        let mut elements = RawElements::new(self.command.as_bytes())?;
+        if elements.is_empty() {
+            return Err(Error::invalid_argument("a command needs at least its name"));
+        }
+        let mut has_read_concern = false;
+        while let Some(RawElement { key, .. }) = elements.next_element()? {
+            has_read_concern |= key == "readConcern";
+            if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
+                return Err(Error::invalid_argument(format!(
+                    "the field \"{key}\" of a command is written by the driver; leave it out"
+                )));
+            }
+        }
+        Ok(has_read_concern)
+    }
+}
+
+/// Runs a command and decodes its whole reply.
+struct RunCommandOperation<'a, T> {
+    command: CustomCommand<'a>,
+    reply: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
+    type Output = T;
+
+    fn properties(&self) -> Properties<'_> {
+        self.command.properties()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        self.command.build(command)
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<T> {
+        decode_owned(reply.body)
+    }
+}

@@ -1,0 +1,134 @@
+//! A command that the application gives and that opens a cursor: [`Database::run_cursor_command`] ([Run Command]).
+//!
+//! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
+
+use std::marker::PhantomData;
+
+use super::{
+    Deferred, InSession, awaitable,
+    declare::{define_options, option_setters},
+    run_command::CustomCommand,
+    session_setter,
+};
+use crate::{
+    Cursor, Database, Result,
+    bson::{Document, IntoDocument, RawDocumentBuf},
+    operation::{
+        Operation, Properties, ReplyContext,
+        cursor::{self, CursorReply},
+    },
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+    },
+    types::read_preference::PRIMARY,
+};
+
+/// The options of `run_cursor_command`. See `api/command/declare.rs`. The command itself is sent as it is given; these are the
+/// options of its getMore commands.
+macro_rules! run_cursor_command_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// Number of documents per batch after the first. Default: as many as fit into 16 MiB.
+            batch_size: plain u32;
+            /// The `maxTimeMS` of each getMore, only for tailable cursors that await data. Default: none.
+            max_await_time: plain std::time::Duration;
+            /// The comment of each getMore, for the server's logs and profiler. Default: none.
+            comment: boxed crate::bson::Bson;
+            /// The read preference of the command. Default: primary, whatever the read preference of the database.
+            read_preference: read_preference;
+        }
+    };
+}
+
+run_cursor_command_options! { define_options {
+    /// Options of [`Database::run_cursor_command`].
+    pub struct RunCursorCommandOptions;
+} }
+
+impl Database {
+    /// Runs a command that opens a cursor, as it is given. Further batches come from the same server, in the same session.
+    pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
+        let mut deferred = Deferred::default();
+        RunCursorCommand {
+            database: self,
+            command: deferred.document("command", command),
+            deferred,
+            options: RunCursorCommandOptions::default(),
+            session: None,
+            output: PhantomData,
+        }
+    }
+}
+
+/// Runs a command that opens a cursor. Await it for a [`Cursor`]; see [`Database::run_cursor_command`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct RunCursorCommand<'a, T = Document> {
+    database: &'a Database,
+    command: RawDocumentBuf,
+    deferred: Deferred,
+    options: RunCursorCommandOptions,
+    session: InSession<'a>,
+    output: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> RunCursorCommand<'a, T> {
+    run_cursor_command_options! { option_setters { RunCursorCommandOptions } }
+
+    session_setter!();
+
+    /// Decodes the results as `U`.
+    pub fn with_type<U>(self) -> RunCursorCommand<'a, U> {
+        RunCursorCommand {
+            database: self.database,
+            command: self.command,
+            deferred: self.deferred,
+            options: self.options,
+            session: self.session,
+            output: PhantomData,
+        }
+    }
+
+    async fn run(mut self) -> Result<Cursor<T>> {
+        self.deferred.take_result()?;
+        let options = &mut self.options;
+        options.deferred.take_result()?;
+        let mut operation = RunCursorCommandOperation(CustomCommand {
+            database: self.database.name(),
+            command: &self.command,
+            read_preference: options.read_preference.as_deref().unwrap_or(PRIMARY),
+        });
+        let client = self.database.client();
+        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        let comment = options.comment.take().map(|comment| *comment);
+        let mut cursor = Cursor::new(client, reply, options.batch_size, comment).in_session(self.session);
+        cursor.max_await_time(options.max_await_time);
+        Ok(cursor)
+    }
+}
+
+awaitable!(['a, T: 'a] RunCursorCommand<'a, T> => Cursor<T>);
+
+/// Runs a command and reads a cursor from its reply.
+struct RunCursorCommandOperation<'a>(CustomCommand<'a>);
+
+impl Operation for RunCursorCommandOperation<'_> {
+    type Output = CursorReply;
+
+    fn properties(&self) -> Properties<'_> {
+        self.0.properties()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+        self.0.build(command)
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
+        cursor::parse(reply, context)
+    }
+
+    fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
+        Some(output)
+    }
+}

@@ -1,0 +1,300 @@
+//! `update`: [`Collection::update_one`], [`Collection::update_many`] and [`Collection::replace_one`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+mod modification;
+
+use serde::Serialize;
+
+use super::{
+    Deferred, InSession, awaitable,
+    batcher::send_single,
+    declare::{define_options, option_setters},
+    session_setter,
+    wire::WriteOptions,
+};
+use crate::{
+    Collection, Result,
+    api::collection::CollectionInner,
+    bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
+    operation::{
+        write_command::{Statements, WriteKind, WriteOutcome},
+        write_result::UpdateResult,
+    },
+    proto::{command::CommandBuilder, description::HelloReply},
+};
+pub use modification::{IntoUpdate, UpdateModification};
+pub(super) use modification::{Modification, replacement_of};
+
+/// The options that updates and replacements share. See `api/command/declare.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __update_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $then! { { $($arguments)* }
+            /// Insert a document if none matches. Default: false.
+            [driver statement] upsert: plain bool = "upsert";
+            /// The index to use, by name or by keys. Default: the query planner's choice.
+            [statement] hint: boxed $crate::options::Hint = "hint";
+            /// The rules for comparing strings. Default: the collection's collation.
+            [statement] collation: boxed $crate::options::Collation = "collation";
+            /// Skip the collection's schema validation. Default: false.
+            bypass_document_validation: plain bool = "bypassDocumentValidation";
+            /// Update the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            comment: boxed $crate::bson::Bson = "comment";
+            /// Variables for expressions, available as `$$name`. Default: none.
+            let_vars: document = "let";
+            /// The write concern of this operation. Default: the collection's.
+            write_concern: write_concern;
+            $($more)*
+        }
+    };
+}
+
+/// The options of `replace_one`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __replace_one_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $crate::__update_options! { $then { $($arguments)* }
+            /// The order that decides which matching document is written (MongoDB 8.0+). Default: no particular order.
+            [driver statement] sort: document = "sort";
+            $($more)*
+        }
+    };
+}
+
+/// The options of `update_many`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __update_many_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $crate::__update_options! { $then { $($arguments)* }
+            /// Conditions for the array elements that `$[name]` in the update stands for. Default: none.
+            [driver statement] array_filters: documents = "arrayFilters";
+            $($more)*
+        }
+    };
+}
+
+/// The options of `update_one`: those of `update_many`, and `sort`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __update_one_options {
+    ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $crate::__update_many_options! { $then { $($arguments)* }
+            /// The order that decides which matching document is updated (MongoDB 8.0+). Default: no particular order.
+            [driver statement] sort: document = "sort";
+            $($more)*
+        }
+    };
+}
+
+crate::__update_one_options! { define_options {
+    /// Options of [`Collection::update_one`].
+    pub struct UpdateOneOptions;
+} }
+
+crate::__update_many_options! { define_options {
+    /// Options of [`Collection::update_many`].
+    pub struct UpdateManyOptions;
+} }
+
+crate::__replace_one_options! { define_options {
+    /// Options of [`Collection::replace_one`].
+    pub struct ReplaceOneOptions;
+} }
+
+/// Reads and adds to options that another layer may have set before.
+macro_rules! upsert_options {
+    ($($Options:ident)*) => { $(
+        impl $Options {
+            /// Whether [`upsert`](Self::upsert) is set to true.
+            #[must_use]
+            pub fn is_upsert(&self) -> bool {
+                self.upsert == Some(true)
+            }
+        }
+    )* };
+}
+pub(super) use upsert_options;
+
+macro_rules! array_filter_options {
+    ($($Options:ident)*) => { $(
+        impl $Options {
+            /// Adds to the [`array_filters`](Self::array_filters) that are set.
+            pub fn add_array_filters(mut self, filters: impl IntoIterator<Item: IntoDocument>) -> Self {
+                let filters = self.deferred.documents("array_filters", filters);
+                self.array_filters.get_or_insert_default().extend(filters);
+                self
+            }
+        }
+    )* };
+}
+pub(super) use array_filter_options;
+
+upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
+array_filter_options! { UpdateOneOptions UpdateManyOptions }
+
+impl<T> Collection<T> {
+    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
+    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateOne<'_> {
+        UpdateOne::new(self.inner(), filter, update.into_update())
+    }
+
+    /// Updates all documents that match.
+    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateMany<'_> {
+        UpdateMany::new(self.inner(), filter, update.into_update())
+    }
+}
+
+impl<T: Serialize> Collection<T> {
+    /// Replaces the first document that matches. Its `_id` does not change.
+    pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> ReplaceOne<'_> {
+        ReplaceOne::new(self.inner(), filter, replacement_of(replacement))
+    }
+}
+
+/// The action of a call that sends one statement.
+macro_rules! update_action {
+    ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident, multi: $multi:literal) => {
+        $(#[$doc])*
+        #[must_use = "nothing is sent before the action is awaited"]
+        #[derive(Debug)]
+        pub struct $Action<'a> {
+            collection: &'a CollectionInner,
+            filter: RawDocumentBuf,
+            modification: Modification,
+            deferred: Deferred,
+            options: $Options,
+            session: InSession<'a>,
+        }
+
+        impl<'a> $Action<'a> {
+            fn new(
+                collection: &'a CollectionInner,
+                filter: impl IntoDocument,
+                UpdateModification(modification, mut deferred): UpdateModification,
+            ) -> Self {
+                Self {
+                    collection,
+                    filter: deferred.document("filter", filter),
+                    modification,
+                    deferred,
+                    options: $Options::default(),
+                    session: None,
+                }
+            }
+
+            crate::$list! { option_setters { $Options } }
+
+            session_setter!();
+
+            async fn run(&mut self) -> Result<UpdateResult> {
+                self.deferred.take_result()?;
+                self.options.deferred.take_result()?;
+                self.modification.validate()?;
+                let mut statement = UpdateStatement {
+                    filter: &self.filter,
+                    modification: &self.modification,
+                    multi: $multi,
+                    options: &self.options,
+                };
+                let write_concern = self.options.write_concern.as_deref();
+                let (_, outcome) =
+                    send_single(self.collection, write_concern, self.session, &mut statement).await?;
+                Ok(UpdateResult::from(outcome))
+            }
+        }
+
+        awaitable!(in place ['a] $Action<'a> => UpdateResult);
+    };
+}
+
+update_action! {
+    /// Updates one document. Await it; see [`Collection::update_one`].
+    UpdateOne, UpdateOneOptions, __update_one_options, multi: false
+}
+
+update_action! {
+    /// Updates documents. Await it; see [`Collection::update_many`].
+    UpdateMany, UpdateManyOptions, __update_many_options, multi: true
+}
+
+update_action! {
+    /// Replaces one document. Await it; see [`Collection::replace_one`].
+    ReplaceOne, ReplaceOneOptions, __replace_one_options, multi: false
+}
+
+impl From<WriteOutcome> for UpdateResult {
+    fn from(outcome: WriteOutcome) -> Self {
+        let upserted_id = outcome.upserted.into_iter().next().map(|(_, id)| id);
+        Self {
+            // The reply's `n` counts an upsert, which matched no document.
+            matched_count: if upserted_id.is_some() { 0 } else { outcome.n },
+            modified_count: outcome.n_modified,
+            upserted_id,
+        }
+    }
+}
+
+/// An element of `updates`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UpdateStatement<'a, O> {
+    pub(super) filter: &'a RawDocumentBuf,
+    pub(super) modification: &'a Modification,
+    /// Whether it applies to all documents that match.
+    pub(super) multi: bool,
+    pub(super) options: &'a O,
+}
+
+impl<O: WriteOptions> UpdateStatement<'_, O> {
+    /// Appends the statement to a buffer.
+    pub(super) fn encode(&self, buffer: &mut Vec<u8>) -> Result<()> {
+        let mut writer = DocumentWriter::new(buffer);
+        let statement = writer.begin();
+        writer.document("q", self.filter);
+        self.modification.write(&mut writer, "u");
+        if self.multi {
+            writer.bool("multi", true);
+        }
+        self.options.write_statement(&mut writer);
+        writer.end(statement);
+        writer.finish()?;
+        Ok(())
+    }
+}
+
+/// The only statement of a call.
+impl<O: WriteOptions> Statements for UpdateStatement<'_, O> {
+    const KIND: WriteKind = WriteKind::Update;
+
+    fn remaining(&self) -> usize {
+        1
+    }
+
+    fn position(&self, index: usize) -> usize {
+        index
+    }
+
+    fn is_multi(&self, _index: usize) -> bool {
+        self.multi
+    }
+
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
+        command.bool("ordered", true);
+        self.options.write(command, server);
+    }
+
+    fn append(&mut self, _index: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.encode(buffer)
+    }
+
+    fn advance(&mut self, _count: usize) -> Vec<(usize, Bson)> {
+        Vec::new()
+    }
+}

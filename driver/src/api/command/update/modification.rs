@@ -1,0 +1,114 @@
+//! The argument of updates: operators, a pipeline, or a replacement.
+
+use serde::Serialize;
+
+use super::super::Deferred;
+use crate::{
+    Error, Result,
+    bson::{Document, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf},
+    proto::command::write_documents,
+};
+
+/// An update in the form the server takes: operators or a pipeline.
+#[derive(Clone, Debug)]
+pub struct UpdateModification(pub(crate) Modification, pub(crate) Deferred);
+
+/// What can be given as an update: a document of operators, or the stages of a pipeline.
+///
+/// ```
+/// use marula_driver::{IntoUpdate, bson::doc};
+/// let operators = doc! { "$inc": { "n": 1 } }.into_update();
+/// let pipeline = vec![doc! { "$set": { "n": { "$add": ["$n", 1] } } }].into_update();
+/// ```
+pub trait IntoUpdate {
+    /// Writes the update as BSON. An update that cannot be written is reported when the action is awaited.
+    fn into_update(self) -> UpdateModification;
+}
+
+fn operators(document: impl IntoDocument) -> UpdateModification {
+    let mut deferred = Deferred::default();
+    let document = deferred.document("update", document);
+    UpdateModification(Modification::Operators(document), deferred)
+}
+
+macro_rules! operators_from {
+    ($($type:ty),*) => {$(
+        impl IntoUpdate for $type {
+            fn into_update(self) -> UpdateModification {
+                operators(self)
+            }
+        }
+    )*};
+}
+
+operators_from!(Document, &Document, RawDocumentBuf, &RawDocumentBuf, &RawDocument);
+
+impl<D: IntoDocument> IntoUpdate for Vec<D> {
+    fn into_update(self) -> UpdateModification {
+        let mut deferred = Deferred::default();
+        let stages = deferred.documents("update", self);
+        UpdateModification(Modification::Pipeline(stages), deferred)
+    }
+}
+
+/// The replacement of a whole document.
+pub(in crate::api::command) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
+    let mut deferred = Deferred::default();
+    let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
+    UpdateModification(Modification::Replacement(document), deferred)
+}
+
+/// What an update does to the documents it matches.
+#[derive(Clone, Debug)]
+pub(crate) enum Modification {
+    /// A document of update operators.
+    Operators(RawDocumentBuf),
+    /// An aggregation pipeline.
+    Pipeline(Vec<RawDocumentBuf>),
+    /// A whole document.
+    Replacement(RawDocumentBuf),
+}
+
+impl Modification {
+    /// The server distinguishes updates and replacements by their first key, so it is checked before it is sent.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let first = |document: &RawDocument| -> Result<Option<String>> {
+            match document.iter().next() {
+                None => Ok(None),
+                Some(Ok((key, _))) => Ok(Some(key.as_str().to_owned())),
+                Some(Err(e)) => Err(Error::invalid_argument(format!(
+                    "the update is not valid BSON: {e}"
+                ))),
+            }
+        };
+        match self {
+            Self::Operators(document) => match first(document)? {
+                None => Err(Error::invalid_argument(
+                    "an update needs at least one operator, such as $set",
+                )),
+                Some(key) if !key.starts_with('$') => Err(Error::invalid_argument(format!(
+                    "an update must begin with an operator such as $set, found the field \"{key}\"; use replace_one to \
+                     replace a whole document"
+                ))),
+                Some(_) => Ok(()),
+            },
+            Self::Pipeline(stages) if stages.is_empty() => Err(Error::invalid_argument(
+                "an update pipeline needs at least one stage",
+            )),
+            Self::Pipeline(_) => Ok(()),
+            Self::Replacement(document) => match first(document)? {
+                Some(key) if key.starts_with('$') => Err(Error::invalid_argument(format!(
+                    "a replacement cannot begin with the operator \"{key}\"; use update_one"
+                ))),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    pub(crate) fn write(&self, writer: &mut DocumentWriter<'_>, key: &str) {
+        match self {
+            Self::Operators(document) | Self::Replacement(document) => writer.document(key, document),
+            Self::Pipeline(stages) => write_documents(writer, key, stages.iter().map(|stage| &**stage)),
+        }
+    }
+}

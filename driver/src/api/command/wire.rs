@@ -1,0 +1,106 @@
+//! How values of options are written into a command.
+
+use std::time::Duration;
+
+use crate::{
+    bson::{Bson, DocumentWriter, RawDocumentBuf},
+    proto::{
+        command::{CommandBuilder, max_time_millis, write_documents},
+        description::HelloReply,
+    },
+    types::{collation::Collation, hint::Hint, return_document::ReturnDocument},
+};
+
+/// The options of a command.
+pub(crate) trait WriteOptions {
+    /// Writes the options that are set into the body of the command, in the order of their declaration.
+    fn write(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
+
+    /// Writes those with the mark `statement` into a statement of the command.
+    fn write_statement(&self, statement: &mut DocumentWriter<'_>);
+}
+
+/// A value that an option writes as one field of a command or statement.
+pub(crate) trait WriteOption {
+    /// Writes the field.
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>);
+}
+
+impl WriteOption for bool {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.bool(key, *self);
+    }
+}
+
+/// A 64-bit integer.
+impl WriteOption for u32 {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.i64(key, i64::from(*self));
+    }
+}
+
+/// A 64-bit integer; a larger number is written as the largest one.
+impl WriteOption for u64 {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.i64(key, i64::try_from(*self).unwrap_or(i64::MAX));
+    }
+}
+
+/// `maxTimeMS`: whole milliseconds, at least 1 unless the duration is zero.
+impl WriteOption for Duration {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.i64(key, max_time_millis(*self));
+    }
+}
+
+impl WriteOption for String {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.str(key, self);
+    }
+}
+
+impl WriteOption for RawDocumentBuf {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.document(key, self);
+    }
+}
+
+impl WriteOption for Vec<RawDocumentBuf> {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        write_documents(writer, key, self.iter().map(|document| &**document));
+    }
+}
+
+impl WriteOption for Bson {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.bson(key, self);
+    }
+}
+
+impl WriteOption for Hint {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        match self {
+            Self::Name(name) => writer.str(key, name),
+            Self::Keys(keys) => writer.serialize(key, keys),
+        }
+    }
+}
+
+impl WriteOption for Collation {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.serialize(key, self);
+    }
+}
+
+/// Whether the document is returned as it is after the change.
+impl WriteOption for ReturnDocument {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        writer.bool(key, *self == Self::After);
+    }
+}
+
+impl<T: WriteOption> WriteOption for Box<T> {
+    fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
+        T::write(self, key, writer);
+    }
+}

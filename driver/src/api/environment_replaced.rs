@@ -1,0 +1,94 @@
+//! As `environment`, with every part open to tests.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use crate::{
+    connection::{Dialer, DnsLookup, Resolver},
+    execution::Jitter,
+    options::ClientOptions,
+    proto::srv::MIN_RESCAN_INTERVAL,
+    types::variables::process_variable,
+};
+
+/// Environment variables.
+#[derive(Clone, Debug, Default)]
+pub enum EnvironmentVariables {
+    /// Those of the process.
+    #[default]
+    Process,
+    /// These and no others.
+    Fixed(Vec<(String, String)>),
+}
+
+impl EnvironmentVariables {
+    /// These and no others.
+    pub fn fixed<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        Self::Fixed(Vec::from(
+            variables.map(|(name, value)| (name.to_owned(), value.to_owned())),
+        ))
+    }
+}
+
+/// What a client takes from the process and the system. The default is what it takes in an application.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Resolves the addresses of servers.
+    pub dialer: Dialer,
+    /// Looks up SRV and TXT records, and addresses.
+    pub dns: Arc<dyn DnsLookup>,
+    /// The shortest time between two lookups of SRV records. 60 s in the specification.
+    pub min_rescan_interval: Duration,
+    /// The environment variables.
+    pub variables: EnvironmentVariables,
+    /// The file that exists in containers of Docker.
+    pub docker_marker: PathBuf,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self {
+            dialer: Dialer::default(),
+            dns: Arc::new(Resolver::default()),
+            min_rescan_interval: MIN_RESCAN_INTERVAL,
+            variables: EnvironmentVariables::default(),
+            docker_marker: PathBuf::from("/.dockerenv"),
+        }
+    }
+}
+
+impl Environment {
+    pub(super) fn dialer(&self) -> Dialer {
+        self.dialer.clone()
+    }
+
+    pub(super) fn dns(&self) -> Arc<dyn DnsLookup> {
+        Arc::clone(&self.dns)
+    }
+
+    pub(super) fn min_rescan_interval(&self) -> Duration {
+        self.min_rescan_interval
+    }
+
+    /// The value of an environment variable that is set and not empty.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        match &self.variables {
+            EnvironmentVariables::Process => process_variable(name),
+            EnvironmentVariables::Fixed(variables) => {
+                let (_, value) = variables.iter().find(|(known, _)| known == name)?;
+                (!value.is_empty()).then(|| value.clone())
+            }
+        }
+    }
+
+    pub(super) fn is_docker(&self) -> bool {
+        self.docker_marker.exists()
+    }
+
+    pub(super) fn jitter(&self, options: &ClientOptions) -> Jitter {
+        Jitter(options.overrides.jitter)
+    }
+
+    pub(super) fn log_tag(&self, options: &ClientOptions) -> Option<String> {
+        options.overrides.log_tag.clone()
+    }
+}

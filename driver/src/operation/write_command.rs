@@ -1,0 +1,360 @@
+//! The write commands `insert`, `update` and `delete`: one command holds as many statements of a call as the limits of its
+//! server allow. All writes that send statements use it, whether they send one or many.
+//!
+//! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
+//! [Bulk API](https://github.com/mongodb/specifications/blob/master/source/driver-bulk-update.md) ("Splitting into batches"),
+//! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
+
+use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
+use crate::{
+    Error, ErrorKind, Namespace, Result,
+    bson::{Bson, RawElements},
+    error::{BulkWriteError, WriteFailure},
+    proto::{
+        command::{CommandBuilder, Reply, document_bytes, write_concern_error, write_errors},
+        description::HelloReply,
+        wire::MessageWriter,
+    },
+    types::concern::WriteConcern,
+};
+
+/// Bytes by which a document in a command may exceed `maxBsonObjectSize`. The server checks the exact limit; the driver
+/// only refuses documents that the server would close the connection for.
+const HEADROOM: usize = 16 << 10;
+
+/// Size of the empty document, the smallest there is.
+const MIN_DOCUMENT: usize = 5;
+
+/// A command of statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    Update,
+    Delete,
+}
+
+impl WriteKind {
+    /// The name of the command.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// The identifier of the document sequence that holds the statements.
+    const fn sequence(self) -> &'static str {
+        match self {
+            Self::Insert => "documents",
+            Self::Update => "updates",
+            Self::Delete => "deletes",
+        }
+    }
+}
+
+/// The statements of a call that are sent by commands of one kind. Indexes count from the first statement that has not been
+/// sent, which is the first statement of the next command.
+pub(crate) trait Statements {
+    const KIND: WriteKind;
+
+    /// Number of statements that have not been sent.
+    fn remaining(&self) -> usize;
+
+    /// The position of a statement in the whole call.
+    fn position(&self, index: usize) -> usize;
+
+    /// The size of a statement, if it is known before [`append`](Self::append). Known for all statements or for none.
+    fn encoded_size(&self, _index: usize) -> Option<usize> {
+        None
+    }
+
+    /// Whether a statement can write several documents, so that its command must not be retried.
+    fn is_multi(&self, _index: usize) -> bool {
+        false
+    }
+
+    /// Whether a statement has a hint that servers before 4.4 do not know.
+    fn needs_4_4(&self, _index: usize) -> bool {
+        false
+    }
+
+    /// Writes the fields of the command between its name and its write concern.
+    fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
+
+    /// Appends the statement `index`. Called for `0`, `1`, … for each attempt; an attempt after the first must append the
+    /// same bytes again.
+    fn append(&mut self, index: usize, buffer: &mut Vec<u8>) -> Result<()>;
+
+    /// Prepares for `count` more statements.
+    fn reserve(&mut self, _count: usize) {}
+
+    /// The command holds only the first `count` of the statements that were appended.
+    fn truncate(&mut self, _count: usize) {}
+
+    /// Removes the first `count` statements, which were sent. Returns the `_id` of each document among them that the
+    /// command inserts, with its position.
+    fn advance(&mut self, count: usize) -> Vec<(usize, Bson)>;
+}
+
+/// What the reply to one command says.
+#[derive(Debug, Default)]
+pub(crate) struct WriteOutcome {
+    /// `n`
+    pub(crate) n: u64,
+    /// `nModified`
+    pub(crate) n_modified: u64,
+    /// The `_id` of each document that an upsert inserted, with the position of its statement.
+    pub(crate) upserted: Box<[(usize, Bson)]>,
+    /// An error of kind [`ErrorKind::BulkWrite`] when statements or the write concern failed. Its indexes are positions.
+    pub(crate) error: Option<Error>,
+}
+
+impl WriteOutcome {
+    /// The failures of the command.
+    pub(crate) fn failures(&self) -> Option<&BulkWriteError> {
+        match self.error.as_ref()?.kind() {
+            ErrorKind::BulkWrite(failures) => Some(failures),
+            _ => None,
+        }
+    }
+
+    /// The outcome of a command that holds the only statement of its call, whose failure is an [`ErrorKind::Write`].
+    pub(crate) fn into_single(self) -> Result<Self> {
+        let Some(failures) = self.failures() else {
+            return Ok(self);
+        };
+        let failure = WriteFailure {
+            write_error: failures.write_errors.first().cloned(),
+            write_concern_error: failures.write_concern_error.clone(),
+        };
+        self.error.map_or_else(
+            || Ok(Self::default()),
+            |error| Err(error.with_kind(ErrorKind::Write(failure))),
+        )
+    }
+}
+
+/// One command that holds the next statements of a call.
+///
+/// The limits of the server that the command is sent to decide which statements it holds. Those statements alone decide whether
+/// it may be retried, whatever later commands hold (Retryable Writes specification, "Supported Write Operations": eligibility
+/// is evaluated for each command "after order and batch splitting" individually). A retry holds the statements of the first
+/// attempt.
+#[derive(Debug)]
+pub(crate) struct WriteCommand<'a, S> {
+    namespace: &'a Namespace,
+    statements: &'a mut S,
+    write_concern: &'a WriteConcern,
+    /// How many statements the command holds. Until it has been written, how many it holds at most.
+    count: usize,
+    /// Whether one of these statements can write several documents.
+    is_multi: bool,
+    /// Whether the command has been written. Its statements do not change after that.
+    is_written: bool,
+    outcome: WriteOutcome,
+}
+
+impl<'a, S: Statements> WriteCommand<'a, S> {
+    pub(crate) fn new(
+        namespace: &'a Namespace,
+        statements: &'a mut S,
+        write_concern: &'a WriteConcern,
+    ) -> Self {
+        let mut command = Self {
+            namespace,
+            statements,
+            write_concern,
+            count: 0,
+            is_multi: false,
+            is_written: false,
+            outcome: WriteOutcome::default(),
+        };
+        if command.statements.encoded_size(0).is_some() {
+            // The default limits count until a server is known.
+            command.split(&HelloReply::default());
+        } else {
+            command.is_multi = command.statements.is_multi(0);
+        }
+        command
+    }
+
+    /// How many statements the command held, and what its reply says.
+    pub(crate) fn into_outcome(self) -> (usize, WriteOutcome) {
+        (self.count, self.outcome)
+    }
+
+    /// Takes as many statements as a command to this server can hold, at least one. Statements of unknown size are limited
+    /// again while they are written.
+    fn split(&mut self, server: &HelloReply) {
+        let most = self.statements.remaining().min(server.max_batch_size().max(1));
+        let mut space = match self.statements.encoded_size(0) {
+            Some(_) => message_budget(server).saturating_sub(self.body_size(server)),
+            None => 0,
+        };
+        (self.count, self.is_multi) = (0, false);
+        for index in 0..most {
+            if let Some(size) = self.statements.encoded_size(index) {
+                if index > 0 && size > space {
+                    break;
+                }
+                space = space.saturating_sub(size);
+            }
+            self.is_multi |= self.statements.is_multi(index);
+            self.count += 1;
+        }
+    }
+
+    /// Bytes of the command but for its statements and the fields that an attempt adds.
+    fn body_size(&mut self, server: &HelloReply) -> usize {
+        let mut buffer = Vec::new();
+        let mut command = CommandBuilder::new(&mut buffer);
+        // An error is reported when the command is written.
+        if self.build(&mut command, server).is_ok() {
+            let _ = command.finish(&self.namespace.database);
+        }
+        buffer.len()
+    }
+
+    fn position(&self, index: i64) -> usize {
+        self.statements
+            .position(usize::try_from(index).unwrap_or_default())
+    }
+
+    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Box<[(usize, Bson)]>> {
+        #[derive(serde::Deserialize)]
+        struct Upserted {
+            index: i64,
+            #[serde(rename = "_id")]
+            id: Bson,
+        }
+        let Some(array) = reply.upserted() else {
+            return Ok(Box::default());
+        };
+        RawElements::new(array)?
+            .map(|element| {
+                let bytes = document_bytes(element?.value)
+                    .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
+                let upserted: Upserted = decode_owned(bytes)?;
+                Ok((self.position(upserted.index), upserted.id))
+            })
+            .collect()
+    }
+}
+
+impl<S: Statements> Operation for WriteCommand<'_, S> {
+    type Output = ();
+
+    fn properties(&self) -> Properties<'_> {
+        let write = Properties::write(S::KIND.command(), &self.namespace.database, self.write_concern);
+        Properties {
+            retry: if self.is_multi { Retry::No } else { Retry::Write },
+            ..write
+        }
+    }
+
+    fn prepare(&mut self, server: &HelloReply) {
+        if !self.is_written {
+            self.split(server);
+        }
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
+        check_hint(has_hint, self.write_concern, server)?;
+        command.str(S::KIND.command(), &self.namespace.collection);
+        self.statements.write_options(command, server);
+        command.write_concern(self.write_concern);
+        Ok(())
+    }
+
+    fn build_sequences(&mut self, message: &mut MessageWriter<'_>, server: &HelloReply) -> Result<()> {
+        let sequence = message.begin_sequence(S::KIND.sequence());
+        let limit = message_budget(server);
+        let largest = server.max_document_size() + HEADROOM;
+        let is_measured = self.statements.encoded_size(0).is_some();
+        for index in 0..self.count {
+            let start = message.buffer.len();
+            self.statements.append(index, message.buffer)?;
+            let size = message.buffer.len() - start;
+            if S::KIND == WriteKind::Insert && size > largest {
+                return Err(Error::invalid_argument(format!(
+                    "the document at index {} has {size} bytes, the server stores at most {}",
+                    self.statements.position(index),
+                    server.max_document_size()
+                )));
+            }
+            if is_measured {
+                continue;
+            }
+            if index == 0 {
+                // Space for statements like the first, as many as the message can hold.
+                let fitting = limit.saturating_sub(message.size()) / size.max(MIN_DOCUMENT);
+                let more = fitting.min(self.count - 1);
+                message.buffer.reserve(more * size);
+                self.statements.reserve(more);
+            } else if !self.is_written && message.size() > limit {
+                message.buffer.truncate(start);
+                self.statements.truncate(index);
+                self.count = index;
+                break;
+            }
+        }
+        self.is_written = true;
+        message.end_sequence(sequence)?;
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
+        self.outcome = WriteOutcome {
+            n: reply.n(),
+            n_modified: reply.n_modified(),
+            upserted: self.read_upserted(reply)?,
+            error: None,
+        };
+        if !reply.has_write_failures() {
+            return Ok(());
+        }
+        let mut failures = BulkWriteError {
+            write_errors: write_errors(reply)?,
+            write_concern_error: write_concern_error(reply)?,
+            ..BulkWriteError::default()
+        };
+        if failures.write_errors.is_empty() && failures.write_concern_error.is_none() {
+            return Ok(());
+        }
+        for error in &mut failures.write_errors {
+            error.index = self.statements.position(error.index);
+        }
+        Err(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
+    }
+
+    /// Failures of statements are an error while the retry is decided. After that they belong to the whole call.
+    fn recover(&mut self, error: Error) -> Result<()> {
+        match error.kind() {
+            ErrorKind::BulkWrite(_) => {
+                self.outcome.error = Some(error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    fn unacknowledged(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Refuses a hint in an unacknowledged write that a server before 4.4 would refuse without a reply (CRUD specification, "Hint",
+/// of `delete` and `findAndModify`).
+pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
+    if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
+        return Err(Error::unsupported(
+            "a hint on this unacknowledged write needs server 4.4",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Why options cannot be used.
+
+use std::fmt;
+
+use crate::types::address::AddressProblem;
+
+/// Takes the place of a text that holds a password, or may hold one.
+pub(super) const ADVICE: &str = "user name and password must be percent-encoded";
+
+/// The source of users outside the server.
+pub(super) const EXTERNAL: &str = "$external";
+
+/// A connection string or options that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OptionError {
+    NoScheme,
+    /// User name or password contain a reserved character.
+    NotPercentEncoded,
+    EmptyUsername,
+    /// The user name or the password.
+    MalformedEscape {
+        part: &'static str,
+    },
+    NoHost,
+    EmptyHost,
+    /// `has_colon`: a `:` precedes, and no `@`: the text may be user name and password.
+    InvalidHost {
+        name: HostName,
+        reason: HostProblem,
+        has_colon: bool,
+    },
+    SrvHosts,
+    SrvPort,
+    DatabaseEncoding,
+    DatabaseCharacter(char),
+    /// `None`: the name may be the rest of a secret.
+    NoValue {
+        option: Option<String>,
+    },
+    OptionEncoding,
+    ValueEncoding {
+        option: String,
+    },
+    Repeated {
+        option: String,
+    },
+    TlsAndSsl,
+    NotInTxtRecord {
+        option: String,
+    },
+    EmptyAuthSource,
+    /// Two options that exclude each other.
+    Conflict(&'static str, &'static str),
+    NoProxyHost,
+    ProxyHost,
+    ProxyPort,
+    ProxyCredentials,
+    /// In bytes.
+    TooLong {
+        option: &'static str,
+        limit: usize,
+    },
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoScheme => f.write_str("it must begin with mongodb:// or mongodb+srv://"),
+            Self::NotPercentEncoded => write!(f, "{ADVICE} where they hold any of : / ? # [ ] @"),
+            Self::EmptyUsername => f.write_str("the user name is empty"),
+            Self::MalformedEscape { part } => {
+                write!(f, "{ADVICE}; the {part} has a '%' without two hexadecimal digits")
+            }
+            Self::NoHost => f.write_str("it has no host"),
+            Self::EmptyHost => f.write_str("a host is empty: check the commas"),
+            Self::InvalidHost {
+                name,
+                reason,
+                has_colon,
+            } => {
+                write!(f, "{name} is invalid: {reason}")?;
+                if *has_colon {
+                    f.write_str("; after a user name and password, write '@' and the host")?;
+                }
+                Ok(())
+            }
+            Self::SrvHosts => f.write_str("mongodb+srv takes exactly one host name"),
+            Self::SrvPort => f.write_str("mongodb+srv takes a host name without port"),
+            Self::DatabaseEncoding => f.write_str("the database name is not percent-encoded correctly"),
+            Self::DatabaseCharacter(character) => {
+                write!(f, "the database name must not contain '{character}'")
+            }
+            Self::NoValue { option: Some(option) } => {
+                write!(f, "the option \"{option}\" has no value: write {option}=…")
+            }
+            Self::NoValue { option: None } => f.write_str(
+                "an option has no value; percent-encode '&' and ';' in passwords and other values",
+            ),
+            Self::OptionEncoding => f.write_str("the name of an option is not percent-encoded correctly"),
+            Self::ValueEncoding { option } => {
+                write!(f, "the value of {option} is not percent-encoded correctly")
+            }
+            Self::Repeated { option } => write!(f, "{option} is given more than once"),
+            Self::TlsAndSsl => f.write_str("tls and ssl contradict each other"),
+            Self::NotInTxtRecord { option } => write!(
+                f,
+                "{option} is not allowed there: only authSource, replicaSet and loadBalanced are"
+            ),
+            Self::EmptyAuthSource => f.write_str("authSource is empty"),
+            Self::Conflict(a, b) => write!(f, "{a} and {b} cannot both be given"),
+            Self::NoProxyHost => f.write_str("proxyPort, proxyUsername and proxyPassword need proxyHost"),
+            Self::ProxyHost => {
+                f.write_str("proxyHost must be a host name or an address; the port goes into proxyPort")
+            }
+            Self::ProxyPort => f.write_str("proxyPort must be a number from 1 to 65535"),
+            Self::ProxyCredentials => f.write_str("proxyUsername and proxyPassword must both be given"),
+            Self::TooLong { option, limit } => write!(f, "{option} must be at most {limit} bytes long"),
+        }
+    }
+}
+
+/// How an error names a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HostName {
+    /// The text before the first `:`.
+    Quoted(String),
+    /// Its position, from 1: the text may be a password.
+    Position(usize),
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quoted(name) => write!(f, "the host \"{name}\""),
+            Self::Position(position) => write!(f, "host {position} of the list"),
+        }
+    }
+}
+
+/// What is wrong with a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HostProblem {
+    Encoding,
+    SocketPath,
+    Address(AddressProblem),
+}
+
+impl fmt::Display for HostProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Encoding => f.write_str("it has a '%' without two hexadecimal digits, or is not UTF-8"),
+            Self::SocketPath => f.write_str("the path of a Unix domain socket must end in .sock"),
+            Self::Address(problem) => problem.fmt(f),
+        }
+    }
+}
+
+/// A credential that its mechanism cannot use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CredentialError {
+    Missing {
+        mechanism: &'static str,
+        part: &'static str,
+    },
+    Forbidden {
+        mechanism: &'static str,
+        part: &'static str,
+    },
+    AuthSource {
+        mechanism: &'static str,
+    },
+    EmptyAuthSource,
+    /// `None`: the name may be the rest of a secret.
+    UnknownProperty {
+        mechanism: &'static str,
+        property: Option<&'static str>,
+        known: &'static [&'static str],
+    },
+    RepeatedProperty(&'static str),
+    PropertyValue {
+        property: &'static str,
+        expected: &'static str,
+    },
+    NoEnvironment,
+    OidcUsername,
+    NoTokenResource,
+    TokenResource,
+}
+
+impl fmt::Display for CredentialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { mechanism, part } => write!(f, "authentication by {mechanism} needs {part}"),
+            Self::Forbidden { mechanism, part } => {
+                write!(f, "authentication by {mechanism} must not have {part}")
+            }
+            Self::AuthSource { mechanism } => write!(
+                f,
+                "authentication by {mechanism} takes no authSource but {EXTERNAL}"
+            ),
+            Self::EmptyAuthSource => f.write_str("authSource is empty"),
+            Self::UnknownProperty {
+                mechanism,
+                property: Some(property),
+                ..
+            } => write!(f, "authentication by {mechanism} has no property {property}"),
+            Self::UnknownProperty { mechanism, known, .. } => {
+                let known = match known {
+                    [] => "none".to_owned(),
+                    known => known.join(", "),
+                };
+                write!(
+                    f,
+                    "authentication by {mechanism} has no such property; it has {known}"
+                )
+            }
+            Self::RepeatedProperty(property) => write!(f, "the property {property} is given twice"),
+            Self::PropertyValue { property, expected } => {
+                write!(f, "the property {property} must be {expected}")
+            }
+            Self::NoEnvironment => {
+                f.write_str("authentication by MONGODB-OIDC needs the property ENVIRONMENT")
+            }
+            Self::OidcUsername => f.write_str("MONGODB-OIDC takes a user name in the environment azure only"),
+            Self::NoTokenResource => {
+                f.write_str("the environments azure and gcp need the property TOKEN_RESOURCE")
+            }
+            Self::TokenResource => {
+                f.write_str("the property TOKEN_RESOURCE is allowed in the environments azure and gcp only")
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Events on their way to a listener, in the order in which the state changed.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
+};
+
+use crate::proto::event::EventListener;
+
+/// Keeps the order of events between threads.
+///
+/// A thread that changes the state pushes the events under the lock of that state, so they are queued
+/// in the order of the changes. After it released that lock it calls [`flush`](Self::flush). A
+/// listener that causes further events on its own thread only queues them: the call that runs the
+/// listener emits them.
+pub(crate) struct EventQueue<E> {
+    listener: EventListener<E>,
+    state: Mutex<State<E>>,
+    /// Notified when a thread has emptied the queue.
+    flushed: Condvar,
+}
+
+struct State<E> {
+    events: VecDeque<E>,
+    /// The thread that calls the listener. At most one does.
+    flushing: Option<ThreadId>,
+}
+
+impl<E> EventQueue<E> {
+    pub(crate) fn new(listener: EventListener<E>) -> Self {
+        Self {
+            listener,
+            state: Mutex::new(State {
+                events: VecDeque::new(),
+                flushing: None,
+            }),
+            flushed: Condvar::new(),
+        }
+    }
+
+    /// Whether events need to be made.
+    pub(crate) fn is_interested(&self) -> bool {
+        self.listener.is_interested()
+    }
+
+    /// Queues an event. To be called under the lock that orders the changes.
+    pub(crate) fn push(&self, event: E) {
+        self.lock().events.push_back(event);
+    }
+
+    /// Calls the listener with the queued events, or waits until another thread has. To be called
+    /// without the lock that orders the changes: the listener may need it.
+    pub(crate) fn flush(&self) {
+        let own = thread::current().id();
+        let mut state = self.lock();
+        while let Some(flushing) = state.flushing {
+            if flushing == own {
+                return;
+            }
+            state = self.flushed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.flushing = Some(own);
+        while let Some(event) = state.events.pop_front() {
+            drop(state);
+            // It catches the panics of the listener.
+            self.listener.emit(&event);
+            drop(event);
+            state = self.lock();
+        }
+        state.flushing = None;
+        drop(state);
+        self.flushed.notify_all();
+    }
+
+    /// No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E> fmt::Debug for EventQueue<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventQueue")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, OnceLock, Weak};
+
+    use super::*;
+
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap()
+    }
+
+    #[test]
+    fn events_of_many_threads_keep_the_order_of_the_changes() {
+        let emitted: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let sink = Arc::clone(&emitted);
+        let queue = EventQueue::new(EventListener::new(move |event: &u32| lock(&sink).push(*event)));
+        let state = Mutex::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let mut number = lock(&state);
+                        *number += 1;
+                        let own = *number;
+                        queue.push(own);
+                        drop(number);
+                        queue.flush();
+                        assert!(lock(&emitted).contains(&own), "emitted before the call returns");
+                    }
+                });
+            }
+        });
+        assert_eq!(*lock(&emitted), (1..=2_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_listener_may_cause_events() {
+        type Queue = OnceLock<Weak<EventQueue<u32>>>;
+        let emitted: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let own: Arc<Queue> = Arc::default();
+        let (sink, itself) = (Arc::clone(&emitted), Arc::clone(&own));
+        let queue = Arc::new(EventQueue::new(EventListener::new(move |event: &u32| {
+            lock(&sink).push(*event);
+            if let Some(queue) = itself.get().and_then(Weak::upgrade)
+                && *event < 3
+            {
+                queue.push(event + 1);
+                queue.flush();
+            }
+        })));
+        assert!(own.set(Arc::downgrade(&queue)).is_ok());
+        queue.push(1);
+        queue.flush();
+        assert_eq!(*lock(&emitted), [1, 2, 3]);
+    }
+}
