@@ -175,11 +175,7 @@ fn only_the_api_uses_client_options() {
             }
         }
     }
-    let allowed = [
-        "driver/src/api/",
-        "driver/src/internals",
-        "driver/src/options/",
-    ];
+    let allowed = ["driver/src/api/", "driver/src/internals", "driver/src/options/"];
     uses.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
     assert_eq!(uses, BTreeMap::new());
 }

@@ -403,7 +403,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 /// Takes one from the count, if there is one.
 fn take_one(count: &AtomicUsize) -> bool {
     count
-        .try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
         .is_ok()
 }
 

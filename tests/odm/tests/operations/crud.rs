@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::common::{Env, Order, Payment, Status, decimal, order};
 use marula::bson::{Bson, Document as Doc, doc};
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, Filter, Update};
-use marula_odm_tests::{Env, Order, Payment, Status, decimal, order};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

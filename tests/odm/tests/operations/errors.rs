@@ -1,11 +1,11 @@
 //! Errors name the collection, the document, the field and the index.
 
+use crate::common::{Env, Order, order};
 use marula::bson::{Document, doc};
 use marula::driver::{ErrorKind, WriteModel};
 use marula::prelude::*;
 use marula::schema::Apply;
 use marula::{Error, Filter, SchemaError};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
 async fn a_decode_error_names_the_document() {

@@ -1,8 +1,8 @@
 //! The sizes of the futures of the ODM's calls: the actions, which are part of the caller's future, and the futures that they
 //! allocate.
 
+use crate::common::{Env, Order, order};
 use marula::prelude::*;
-use marula_odm_tests::{Env, Order, order};
 
 /// Prints the size of an action and of the future that awaiting it allocates.
 macro_rules! sizes {

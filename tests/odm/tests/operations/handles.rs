@@ -1,9 +1,9 @@
 //! Options of a handle or a query are inherited by handles and calls that are derived from it.
 
+use crate::common::{Env, Order, order};
 use marula::bson::doc;
 use marula::driver::options::WriteConcern;
 use marula::{Error, Filter};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
 async fn named_keeps_the_write_concern() {

@@ -1,10 +1,10 @@
 //! Ids of inserted, upserted and replaced documents: the model can deserialise them, and they are not null.
 
+use crate::common::Env;
 use marula::bson::{Bson, Document as Doc, ObjectId, doc};
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded, Error, Filter, Update};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

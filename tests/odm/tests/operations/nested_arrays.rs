@@ -1,9 +1,9 @@
 //! Conditions on the elements of arrays of arrays: the sent filters, and the matching documents.
 
+use crate::common::Env;
 use marula::bson::doc;
 use marula::prelude::*;
 use marula::{BsonType, Collection, Document, Embedded, Error, Fields, Filter};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]

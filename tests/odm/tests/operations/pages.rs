@@ -1,8 +1,8 @@
 //! Pages by number and by keyset.
 
+use crate::common::{Env, Order, order};
 use marula::prelude::*;
 use marula::{Collection, Error, Filter};
-use marula_odm_tests::{Env, Order, order};
 
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;

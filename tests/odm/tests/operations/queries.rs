@@ -1,8 +1,8 @@
 //! The effects of filters and updates: arrays, variants, missing fields, positional operators.
 
+use crate::common::{Env, Line, Order, Payment, Status, decimal, order};
 use marula::prelude::*;
 use marula::{BsonType, Collection, Fields, Filter, IntoUpdate};
-use marula_odm_tests::{Env, Line, Order, Payment, Status, decimal, order};
 
 fn line(sku: &str, qty: i32) -> Line {
     Line {

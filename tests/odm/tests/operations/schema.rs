@@ -1,10 +1,10 @@
 //! Schema plans: created, kept, conflicting and unknown indexes.
 
+use crate::common::{Env, Order};
 use marula::bson::doc;
 use marula::driver::IndexModel;
 use marula::schema::{Apply, Step};
 use marula::{Document, Embedded, Error, SchemaError};
-use marula_odm_tests::{Env, Order};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]

@@ -1,9 +1,9 @@
 //! Sorts that are chosen at run time.
 
+use crate::common::{Env, Order, order};
 use marula::bson::{Document, doc};
 use marula::prelude::*;
 use marula::{Collection, Direction, Error, IntoSort, KeysetSort, Sort, SortKey, SortNames};
-use marula_odm_tests::{Env, Order, order};
 
 /// Orders 0 to 5, two with each date.
 async fn shop() -> (Env, Collection<Order>) {

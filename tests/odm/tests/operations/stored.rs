@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet, LinkedList, VecDeque};
 
+use crate::common::Env;
 use marula::bson::{DateTime, ObjectId, Timestamp, doc, to_raw_document};
 use marula::{Document, Embedded, Filter, Model};
-use marula_odm_tests::Env;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;

@@ -1,10 +1,10 @@
 //! Combinations of typed and raw parts in one call.
 
+use crate::common::{Env, Line, Order, decimal, order};
 use marula::bson::doc;
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Collection, Filter, Update};
-use marula_odm_tests::{Env, Line, Order, decimal, order};
 
 /// `count` orders of tea and a cup.
 async fn shop(count: i64) -> (Env, Collection<Order>) {

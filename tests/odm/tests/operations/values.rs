@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::{Env, decimal};
 use marula::bson::{Binary, Bson, DateTime, Decimal128, ObjectId, Timestamp, spec::BinarySubtype};
 use marula::geo::Point;
 use marula::prelude::*;
 use marula::{Document, Embedded, Fields, Filter};
-use marula_odm_tests::{Env, decimal};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

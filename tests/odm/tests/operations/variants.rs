@@ -1,10 +1,10 @@
 //! Enum variants in filters and updates, in every representation of serde and at every depth of arrays: a filter matches only if
 //! the same value has the variant and matches the condition, and an update does not change values of other variants.
 
+use crate::common::Env;
 use marula::bson::{Bson, DateTime, Document as Doc, doc};
 use marula::prelude::*;
 use marula::{BsonType, Document, Embedded, Error, Filter, IntoUpdate, Update};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 /// The fields of a variant. Both variants have the same fields, so that the paths through them are equal.

@@ -1,9 +1,9 @@
 //! Writes reject filters without conditions, and can require a match.
 
+use crate::common::Env;
 use marula::bson::doc;
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, Filter};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]

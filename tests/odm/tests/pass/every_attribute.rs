@@ -61,7 +61,10 @@ struct Order {
 
 #[test]
 fn index_names() {
-    let names: Vec<String> = Order::indexes().iter().map(|i| i.index_name()).collect();
+    let names: Vec<String> = Order::indexes()
+        .iter()
+        .map(marula::index::IndexDeclaration::index_name)
+        .collect();
     assert_eq!(
         names,
         [

@@ -1,6 +1,4 @@
-//! Helpers of the ODM's tests: a database for each test, and the models of a small shop.
-
-#![cfg(not(trybuild))]
+//! A database for each test, and the models of a small shop.
 
 use marula::bson::{self, DateTime, Decimal128};
 use marula::{Client, Database, Document, Embedded};
@@ -10,9 +8,9 @@ use uuid::Uuid;
 
 /// The database of one test, on an in-process server or on `MONGODB_URI`.
 #[derive(Debug)]
-pub struct Env {
+pub(crate) struct Env {
     /// The database, which is empty at the start.
-    pub db: Database,
+    pub(crate) db: Database,
     client: Client,
     server: Option<TestServer>,
 }
@@ -22,7 +20,7 @@ impl Env {
     ///
     /// # Panics
     /// If the server cannot be started or reached.
-    pub async fn start() -> Env {
+    pub(crate) async fn start() -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,
             Err(_) => Some(
@@ -47,7 +45,7 @@ impl Env {
     ///
     /// # Panics
     /// If the command fails with another error.
-    pub async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
+    pub(crate) async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
         match self.db.driver().run_command(command).await {
             Ok(_) => false,
             Err(error) if self.server.is_none() && is_unsupported(&error) => {
@@ -59,8 +57,7 @@ impl Env {
     }
 
     /// Whether the server is the in-process one, which supports all features that the tests use.
-    #[must_use]
-    pub fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         self.server.is_some()
     }
 
@@ -68,7 +65,7 @@ impl Env {
     ///
     /// # Panics
     /// If the database cannot be dropped.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.db.driver().drop().await.expect("the database is dropped");
         self.client.shutdown().await;
         drop(self.server);
@@ -88,7 +85,7 @@ fn is_unsupported(error: &marula::driver::Error) -> bool {
 /// The state of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub(crate) enum Status {
     /// Not paid.
     Open,
     /// Paid.
@@ -98,19 +95,19 @@ pub enum Status {
 /// A line of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub(crate) struct Line {
     /// The stock keeping unit.
-    pub sku: String,
+    pub(crate) sku: String,
     /// Number of pieces.
-    pub qty: i32,
+    pub(crate) qty: i32,
     /// Price of one piece.
-    pub unit_price: Decimal128,
+    pub(crate) unit_price: Decimal128,
 }
 
 /// The payment of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Payment {
+pub(crate) enum Payment {
     /// By card.
     Card {
         /// The last four digits.
@@ -129,45 +126,43 @@ pub enum Payment {
     index(lines.sku, name = "skus"),
     index(status, partial(status == Status::Open))
 )]
-pub struct Order {
+pub(crate) struct Order {
     /// The `_id`.
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
-    pub id: Uuid,
+    pub(crate) id: Uuid,
     /// The customer.
-    pub customer_id: Uuid,
+    pub(crate) customer_id: Uuid,
     /// The state.
-    pub status: Status,
+    pub(crate) status: Status,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// The total.
-    pub total: Decimal128,
+    pub(crate) total: Decimal128,
     /// The payment.
-    pub payment: Payment,
+    pub(crate) payment: Payment,
     /// A note.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
     /// The tags.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
     /// The creation time.
-    pub created_at: DateTime,
+    pub(crate) created_at: DateTime,
     /// The invoice number, if there is one.
     #[document(unique)]
-    pub number: i64,
+    pub(crate) number: i64,
 }
 
 /// Parses a decimal.
 ///
 /// # Panics
 /// If the text is not a number.
-#[must_use]
-pub fn decimal(text: &str) -> Decimal128 {
+pub(crate) fn decimal(text: &str) -> Decimal128 {
     text.parse().expect("a decimal number")
 }
 
 /// An order with one line of tea, created `number` seconds after the epoch.
-#[must_use]
-pub fn order(number: i64) -> Order {
+pub(crate) fn order(number: i64) -> Order {
     use marula::Model;
     Order {
         id: Order::new_id(),
