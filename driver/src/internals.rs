@@ -2,14 +2,17 @@
 //!
 //! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
 //!
-//! [`Pool::new`] makes a pool without a deployment: it is paused until [`Pool::ready`], tells the listener in its
-//! [`PoolSettings`] of its events, and gives connections through [`Pool::check_out`]; dropping a [`PooledConnection`] checks it
-//! in. [`Pool::clear`] takes the service and whether to interrupt. `maintenance_interval: None` stops its background work. The
-//! [`PoolListener`] stands for the deployment: it hears of failed handshakes and may clear the pool at once.
+//! [`Pool::new`] creates a pool without a deployment: it is paused until [`Pool::ready`], emits
+//! events to the listener in its [`PoolSettings`], and gives connections through
+//! [`Pool::check_out`]; dropping a [`PooledConnection`] checks it in. [`Pool::clear`] takes the
+//! service and whether to interrupt. `maintenance_interval: None` stops the background task. The
+//! [`PoolListener`] stands for the deployment: it is called after failed handshakes and may clear
+//! the pool.
 //!
-//! An error on a pooled connection goes through [`sdam::handle_application_error`], that of a check through [`sdam::handle_check_error`]; both yield what
-//! is to be done about pool and description. [`sdam::apply`] takes an outcome into a description, and [`sdam::events`] tells
-//! what that means to listeners.
+//! [`sdam::handle_application_error`] handles an error of a pooled connection,
+//! [`sdam::handle_check_error`] that of a check; both return an [`sdam::ErrorAction`].
+//! [`sdam::apply`] applies the result of a check to a description, and [`sdam::events`] makes the
+//! events of the change.
 
 mod client;
 pub mod describe;

@@ -60,6 +60,7 @@ pub mod options {
     mod overrides;
     mod proxy;
     mod resolve;
+    mod srv;
     mod tls;
 
     pub use crate::api::command::options::*;
@@ -73,7 +74,6 @@ pub mod options {
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
     };
-    pub(crate) use client::SrvOrigin;
     pub use client::{ClientOptions, ServerMonitoringMode};
     pub use credential::{AuthMechanism, Credential};
     pub use proxy::Proxy;

@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{
-    Database, Environment, StartSession, command::EndSessions, database::Concerns, resolve::check_resolved,
-    settings,
-};
+use super::{Database, Environment, StartSession, command::EndSessions, database::Concerns, settings};
 use crate::{
     Error, Result,
     connection::SharedMetadata,
@@ -88,7 +85,7 @@ impl Client {
     pub(crate) fn start(options: ClientOptions, environment: &Environment) -> Result<Self> {
         options.validate()?;
         options.check_supported()?;
-        check_resolved(&options)?;
+        options.check_resolved()?;
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(Error::invalid_argument(
                 "a client must be made within a tokio runtime",

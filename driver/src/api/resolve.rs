@@ -1,4 +1,4 @@
-//! From a `mongodb+srv` connection string to hosts.
+//! The DNS lookups of `mongodb+srv` connection strings.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -7,11 +7,10 @@ use std::{
 
 use super::Environment;
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
+    Error, Result,
     connection::{Lookup, LookupError},
     error::NetworkPhase,
-    options::{ClientOptions, SrvOrigin},
-    proto::srv::{SrvName, seeds, txt_options},
+    options::ClientOptions,
     types::deadline::Deadline,
 };
 
@@ -44,46 +43,26 @@ impl ClientOptions {
 
     /// As [`resolve`](Self::resolve).
     pub(crate) async fn resolve_in(self, environment: &Environment) -> Result<Self> {
-        let mut options = self;
-        if !options.srv || options.srv_origin.is_some() {
-            return Ok(options);
-        }
-        let [ServerAddress::Tcp { host, .. }] = options.hosts.as_slice() else {
-            return Err(Error::invalid_argument("mongodb+srv takes exactly one host name"));
+        let Some(name) = self.srv_name()? else {
+            return Ok(self);
         };
-        let name = SrvName::new(host, &options.srv_service_name).map_err(Error::connection_string)?;
-        let deadline = Deadline::after(Some(options.connect_timeout));
-
+        let deadline = Deadline::after(Some(self.connect_timeout));
         let dns = environment.dns();
         let query = name.query();
-        let records = ask(dns.srv(&query), &query, deadline).await?;
-        let random = RandomState::new().hash_one(0);
-        let found =
-            seeds(&name, &records.unwrap_or_default(), options.srv_max_hosts, random).map_err(Error::dns)?;
-
-        let records = ask(dns.txt(name.hostname()), name.hostname(), deadline).await?;
-        if let Some(text) = txt_options(&name, &records.unwrap_or_default()).map_err(Error::dns)? {
-            options
-                .apply_txt(&text)
-                .map_err(|why| Error::dns(format!("the TXT record of {name}: {why}")))?;
-        }
-
-        options.hosts = found.hosts;
-        options.srv_origin = Some(SrvOrigin { name, ttl: found.ttl });
-        options.tls.enabled.get_or_insert(true);
-        options.settle_auth_source();
-        options.validate()?;
-        Ok(options)
+        let records = look_up(dns.srv(&query), &query, deadline).await?;
+        let seeds = self.srv_seeds(&name, &records, RandomState::new().hash_one(0))?;
+        let records = look_up(dns.txt(name.hostname()), name.hostname(), deadline).await?;
+        self.with_srv_records(name, seeds, &records)
     }
 }
 
-/// The records; `None` when there are none.
-async fn ask<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Result<Option<Vec<T>>> {
+/// The records, which may be none.
+async fn look_up<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Result<Vec<T>> {
     let unanswered =
         |kind, why: String| Err(Error::network(NetworkPhase::Resolve, io::Error::new(kind, why)));
     match deadline.run(lookup).await {
-        Ok(Ok(records)) => Ok(Some(records)),
-        Ok(Err(LookupError::NoRecords(_))) => Ok(None),
+        Ok(Ok(records)) => Ok(records),
+        Ok(Err(LookupError::NoRecords(_))) => Ok(Vec::new()),
         Ok(Err(LookupError::Unavailable(why))) => Err(Error::unsupported(why)),
         Ok(Err(LookupError::Failed(why))) => unanswered(io::ErrorKind::Other, why),
         Err(_) => unanswered(
@@ -91,16 +70,4 @@ async fn ask<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Result
             format!("no answer for {name} within connectTimeoutMS"),
         ),
     }
-}
-
-/// Whether options still name DNS records in place of hosts.
-pub(super) fn check_resolved(options: &ClientOptions) -> Result<()> {
-    if options.srv && options.srv_origin.is_none() {
-        return Err(Error::new(ErrorKind::InvalidArgument(
-            "the hosts of a mongodb+srv connection string must be looked up first: call resolve() on the options and \
-             await it, or use Client::connect"
-                .into(),
-        )));
-    }
-    Ok(())
 }

@@ -25,7 +25,7 @@ use crate::{
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(120);
 /// Between two probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// So many probes without answer end the connection.
+/// The number of unanswered probes that end the connection.
 const KEEPALIVE_PROBES: u32 = 9;
 
 /// One attempt.
@@ -136,7 +136,7 @@ mod tests {
         ([192, 0, 2, last], 27017).into()
     }
 
-    /// Tells when it is dropped.
+    /// Records its drop.
     struct Held(u8, Arc<Mutex<Vec<u8>>>);
 
     impl Drop for Held {

@@ -51,7 +51,7 @@ pub struct ConnectionSettings {
     pub dns: Arc<dyn DnsLookup>,
     /// Through which TCP connections go; `None`: straight to the servers.
     pub proxy: Option<Proxy>,
-    /// Who logs in; `None`: nobody. Monitors never do.
+    /// The user. `None`: no authentication, as for monitors.
     pub login: Option<LoginSettings>,
 }
 

@@ -1,4 +1,4 @@
-//! Stopping what somebody else is doing with a connection.
+//! Interrupting the use of a connection from another task.
 
 use std::{
     io,
@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Shared by a connection and by whoever may interrupt its use. It works once.
+/// Shared by a connection and the pool that may interrupt its use. An interruption is permanent.
 #[derive(Debug, Default)]
 pub struct Interruption {
     interrupted: AtomicBool,

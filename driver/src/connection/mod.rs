@@ -1,7 +1,13 @@
 //! One socket to one server: establishing it, sending a command, reading its reply.
 //!
-//! A [`Connection`] knows whether a reply is outstanding. It can be dropped, or a future that uses it can be dropped, at
-//! any await: whoever holds it next asks [`Connection::is_reusable`] and closes it when the answer is no.
+//! A [`Connection`] records whether a reply is outstanding. It can be dropped at any time, as can a
+//! future that uses it: the pool closes a connection that is not
+//! [reusable](Connection::is_reusable) ([MongoDB Handshake], [Authentication], [OP_MSG]).
+//!
+//! [MongoDB Handshake]:
+//! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
+//! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
+//! [OP_MSG]: https://github.com/mongodb/specifications/blob/master/source/message/OP_MSG.md
 
 #[cfg(feature = "dns")]
 mod address_families;
@@ -70,8 +76,8 @@ pub use resolver::Resolver;
 use stream::Stream;
 pub use tls::TlsConfig;
 
-/// A write buffer that grew beyond this is given back after a request that did not need it, so that one big insert does not pin
-/// its size for ever.
+/// A write buffer above this capacity is freed after a request that did not need it, so that one
+/// large insert does not keep its memory.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;
 /// One that grew beyond this is given back at once. What is smaller stays for the next big insert, whose bytes would go to new
 /// pages of memory otherwise, which costs more than to write them.
@@ -235,7 +241,7 @@ impl Connection {
         match deadline.run_polled(|cx| self.poll_message(cx)).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
-                    // Bytes nobody asked for would be taken for the next reply, or for its beginning.
+                    // Unexpected bytes would be read as the next reply.
                     self.state = match self.read.has_surplus() {
                         true => State::Broken,
                         false => State::Idle,

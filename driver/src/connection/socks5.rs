@@ -33,7 +33,7 @@ async fn write_all(stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads so many bytes and none more: the next ones may be the server's.
+/// Reads exactly this number of bytes: the following ones may come from the server.
 async fn read_exact(stream: &TcpStream, count: usize) -> io::Result<Vec<u8>> {
     let mut answer = vec![0; count];
     let mut filled = 0;

@@ -69,7 +69,7 @@ impl Stream {
         }
     }
 
-    /// Whether an idle stream has been closed, has failed, or holds bytes nobody asked for.
+    /// Whether an idle stream has been closed, has failed, or has unexpected bytes.
     pub(super) fn has_news(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {

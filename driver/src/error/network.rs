@@ -14,8 +14,8 @@ pub enum NetworkPhase {
     /// Resolving the host name of a server or proxy. The kind is [`NotFound`](io::ErrorKind::NotFound) when there is no such
     /// name, else the name servers could not tell.
     Resolve,
-    /// Opening the socket: nobody listens, no way leads there, nobody answers. A host with several addresses has failed on
-    /// all of them, and the text tells each.
+    /// Opening the socket: refused, no route, or no answer. A host with several addresses has
+    /// failed on all of them, and the text lists each.
     Connect,
     /// Connecting to the SOCKS5 proxy, and through it. The text tells which; the kind is that of the proxy's socket, or else
     /// what the proxy answered: [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a login or a request that it

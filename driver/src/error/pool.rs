@@ -15,7 +15,7 @@ pub enum PoolError {
         /// The failure that cleared it.
         cause: Option<Box<Error>>,
     },
-    /// The pool was closed for good.
+    /// The pool was closed.
     Closed {
         /// The server of the pool.
         address: ServerAddress,

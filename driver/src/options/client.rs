@@ -1,17 +1,17 @@
-//! Everything a client can be told when it is made.
+//! The options of a client ([URI Options]).
+//!
+//! [URI Options]:
+//! https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
 
 use std::time::Duration;
 
 use super::{
     Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
-    WriteConcern,
+    WriteConcern, srv::SrvOrigin,
 };
 use crate::{
     Error, Result, ServerAddress,
-    proto::{
-        event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
-        srv::SrvName,
-    },
+    proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
 };
 
 const DEFAULT_SRV_SERVICE: &str = "mongodb";
@@ -24,7 +24,8 @@ pub enum ServerMonitoringMode {
     /// client. The default.
     #[default]
     Auto,
-    /// Let servers from 4.4 on tell of changes at once, over a connection more per server. Older ones are polled.
+    /// Use the streaming protocol with servers from 4.4 on, over an additional connection per
+    /// server. Older servers are polled.
     Stream,
     /// Ask every `heartbeatFrequencyMS`.
     Poll,
@@ -125,11 +126,11 @@ pub struct ClientOptions {
     pub driver_info: Option<DriverInfo>,
     /// The version of the server's interface that the application is written for. Default: none is declared.
     pub server_api: Option<ServerApi>,
-    /// Is told of every command. Default: nobody. See [`event`](crate::event).
+    /// Receives command monitoring events. Default: none. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
-    /// Is told what happens in the connection pools. Default: nobody.
+    /// Receives connection pool events. Default: none.
     pub pool_listener: Option<EventListener<PoolEvent>>,
-    /// Is told of discovery and monitoring. Default: nobody.
+    /// Receives discovery and monitoring events. Default: none.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
     /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
     /// feature `tracing` nothing is logged.
@@ -144,14 +145,6 @@ pub struct ClientOptions {
     pub(crate) load_balanced_given: bool,
     /// What the hosts were looked up from.
     pub(crate) srv_origin: Option<SrvOrigin>,
-}
-
-/// Where the hosts of a `mongodb+srv` client come from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SrvOrigin {
-    pub(crate) name: SrvName,
-    /// How long the records hold.
-    pub(crate) ttl: Duration,
 }
 
 impl Default for ClientOptions {

@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long an attempt goes on alone ("Connection Attempt Delay").
+/// `Connection Attempt Delay` of RFC 8305: the time before the next attempt starts.
 pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// So many addresses of a host are tried, so that a strange answer cannot make a client open sockets without end.
+/// The most addresses of a host that are tried.
 pub const MAX_ADDRESSES: usize = 32;
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Begin to connect to this address, beside the attempts under way.
@@ -27,7 +27,7 @@ pub enum Step {
     WaitUntil(Instant),
     /// Wait for the attempts under way.
     Wait,
-    /// All have failed.
+    /// All attempts failed.
     GiveUp,
 }
 
@@ -71,7 +71,7 @@ impl ConnectionAttempts {
         Step::Attempt(address)
     }
 
-    /// An attempt failed: the next one need not wait.
+    /// An attempt failed: the next one starts immediately.
     pub fn failed(&mut self, address: SocketAddr, error: io::Error) {
         self.running.retain(|running| *running != address);
         self.failures.push((address, error));
@@ -99,7 +99,7 @@ impl ConnectionAttempts {
         }
     }
 
-    /// Why there is no connection when the time is up: who was silent, and what failed before.
+    /// The error after a timeout: the addresses without answer, and the failures before.
     pub fn into_timeout(self, limit: Duration) -> io::Error {
         let silent: Vec<String> = self.running.iter().map(ToString::to_string).collect();
         let mut text = match silent.as_slice() {

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// The port MongoDB servers listen on unless told otherwise.
+/// The default port of MongoDB servers.
 pub(crate) const DEFAULT_PORT: u16 = 27017;
 
 /// The address of a `mongod` or `mongos`: a host and port, or the path of a Unix domain socket.

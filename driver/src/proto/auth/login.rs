@@ -1,4 +1,4 @@
-//! One login, from the handshake to its end.
+//! The authentication of one connection, from the handshake to its end.
 
 use super::{
     mechanism::{Mechanism, ScramHash},
@@ -17,14 +17,14 @@ pub type Nonce = [u8; 24];
 
 type Result<T> = std::result::Result<T, AuthenticationError>;
 
-/// Who logs in.
+/// The user of a connection.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// `None`: negotiated.
     pub mechanism: Option<Mechanism>,
-    /// The database that knows the user.
+    /// `authSource`
     pub source: String,
-    /// Mechanisms that need none go without.
+    /// `None` only for mechanisms that do not need it.
     pub username: Option<String>,
     pub(crate) password: Option<Secret>,
 }
@@ -82,7 +82,7 @@ pub enum Step {
     Send(Request, Awaiting),
     /// Make the keys, and hand them over.
     Derive(ScramParameters, AwaitingKeys),
-    /// The user is logged in.
+    /// Authentication succeeded.
     Done,
 }
 

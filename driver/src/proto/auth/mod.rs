@@ -1,19 +1,21 @@
-//! Logging in: the conversations of the mechanisms (Authentication specification).
+//! Authentication: the conversations of the mechanisms ([Authentication]).
 //!
-//! [`Login`] is what one connection knows before its handshake. It writes its part of the first hello, and takes the reply to
-//! it into the first [`Step`]. Each step says what to do next; doing it gives the next step, until
+//! [`Login`] is the state of a connection before its handshake. It writes its fields of the first
+//! hello, and turns the hello reply into the first [`Step`]. Each step returns the next one, until
 //! [`Done`](Step::Done):
 //!
-//! - [`Send`](Step::Send) a command, and hand its reply to [`Awaiting::handle_reply`];
-//! - [`Derive`](Step::Derive) the keys of a password, which takes long on purpose, and hand them to
+//! - [`Send`](Step::Send) a command, and pass its reply to [`Awaiting::handle_reply`];
+//! - [`Derive`](Step::Derive) the keys of a password, which is slow by design, and pass them to
 //!   [`AwaitingKeys::handle_keys`].
 //!
-//! States are consumed by value, so that no conversation can be continued twice, or after it failed. Random numbers come in
-//! as arguments.
+//! States are consumed by value, so no conversation can be continued twice or after it failed.
+//! Random numbers are arguments.
 //!
-//! Mechanisms that the driver lacks (`GSSAPI`, `MONGODB-AWS`, `MONGODB-OIDC`) would be further variants of [`Mechanism`] and of
-//! the states; what runs the steps does not know one from another. The same holds for logging in again on a connection in
-//! use, which is [`Login::begin`] without a handshake.
+//! Mechanisms that are not implemented (`GSSAPI`, `MONGODB-AWS`, `MONGODB-OIDC`) would be further
+//! variants of [`Mechanism`] and of the states; the code that runs the steps does not depend on the
+//! mechanism. Reauthentication is [`Login::begin`] without a handshake.
+//!
+//! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
 mod login;
 mod mechanism;

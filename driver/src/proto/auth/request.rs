@@ -1,4 +1,4 @@
-//! The commands that log in.
+//! The commands of authentication conversations.
 
 use super::mechanism::Mechanism;
 use crate::bson::{BinarySubtype, Bson, DocumentWriter};

@@ -1,4 +1,4 @@
-//! SCRAM (RFC 5802, RFC 7677) as MongoDB speaks it: the messages, and what must hold of them.
+//! SCRAM (RFC 5802, RFC 7677) with the restrictions of the Authentication specification.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,10 +8,11 @@ use md5::{Digest, Md5};
 use super::mechanism::ScramHash;
 use crate::{error::AuthenticationFailure, types::secret::Secret};
 
-/// Fewer iterations would make passwords cheap to guess, so a server that asks for fewer is not to be trusted with a proof.
+/// "SCRAM-SHA-1 … minimum iteration count of 4096" (Authentication): fewer iterations make the
+/// password cheap to guess.
 const MIN_ITERATIONS: u32 = 4096;
-/// More would keep a processor busy for a minute: ten times what anyone recommends. Without a limit of ours, any server could
-/// ask for four thousand million.
+/// A limit, since the iteration count comes from the server: ten times the usual recommendations,
+/// one minute of work.
 const MAX_ITERATIONS: u32 = 10_000_000;
 /// The header that says "no channel binding".
 const GS2_HEADER: &str = "n,,";
@@ -32,7 +33,7 @@ pub(super) struct User {
     pub(super) password: Secret,
 }
 
-/// What the keys are made of. Making them takes long on purpose, so that they are worth keeping.
+/// The input of `SaltedPassword`. Deriving the keys is slow, so they are cached.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScramParameters {
     hash: ScramHash,
@@ -65,7 +66,7 @@ impl fmt::Debug for SaltedKeys {
 }
 
 impl ScramParameters {
-    /// Makes the keys: milliseconds of work for a processor.
+    /// Derives the keys. Takes milliseconds of processor time.
     pub fn derive(&self) -> SaltedKeys {
         let salted = self
             .hash
@@ -218,7 +219,7 @@ fn split_server_first(text: &str) -> Result<(&str, &str, &str)> {
 
 fn checked_iterations(text: &str) -> Result<u32> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(broken("the server's iteration count is no number"));
+        return Err(broken("the server's iteration count is not a number"));
     }
     // More digits than fit are too many iterations.
     match text.parse::<u32>().unwrap_or(u32::MAX) {

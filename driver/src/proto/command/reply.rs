@@ -30,7 +30,8 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Finds the fields. A body that is no BSON is an error; fields of an unexpected type count as absent.
+    /// Finds the fields. A malformed document is an error; fields of an unexpected type count as
+    /// absent.
     pub fn scan(body: &'a [u8]) -> Result<Self> {
         let mut reply = Self {
             body,

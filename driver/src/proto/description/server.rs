@@ -1,4 +1,7 @@
-//! The client's view of one server.
+//! The server description ([SDAM, "ServerDescription"]).
+//!
+//! [SDAM, "ServerDescription"]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#serverdescription
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +16,7 @@ use crate::{
     bson::{DateTime, ObjectId},
 };
 
-/// What a server is, as its hello shows.
+/// The type of a server, by its hello reply ("ServerType").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerType {

@@ -1,11 +1,14 @@
-//! The client's view of the whole deployment.
+//! The topology description ([SDAM, "TopologyDescription"]).
+//!
+//! [SDAM, "TopologyDescription"]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#topologydescription
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use super::server::{ServerDescription, ServerType};
 use crate::{ServerAddress, bson::ObjectId};
 
-/// What kind of deployment it is.
+/// The type of a deployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TopologyType {
@@ -107,12 +110,12 @@ impl TopologyDescription {
         self.set_name.as_deref()
     }
 
-    /// The newest election that a primary told of.
+    /// `maxElectionId`: the highest `electionId` that a primary reported.
     pub fn max_election_id(&self) -> Option<ObjectId> {
         self.max_election_id
     }
 
-    /// The version of the configuration that a primary told of, with the newest election.
+    /// `maxSetVersion`: the `setVersion` reported with it.
     pub fn max_set_version(&self) -> Option<i64> {
         self.max_set_version
     }

@@ -1,4 +1,4 @@
-//! The application's functions that receive events.
+//! Functions of the application that receive events.
 
 use std::{
     fmt,
@@ -6,16 +6,16 @@ use std::{
     sync::Arc,
 };
 
-/// A function that is told of events. Clones share it.
+/// A function that receives events. Clones share it.
 ///
-/// It is called where the event happens, by the task that does the work: it must not block, and it must not wait for the
-/// client it listens to. What takes longer belongs into a channel.
+/// It is called synchronously by the task that causes the event: it must not block, and it must not
+/// wait for the client. Longer work belongs behind a channel.
 ///
-/// A panic of the function ends neither the operation nor the background task that emits the event: it is caught after the
-/// panic hook has reported it, and the function is called for the events that follow.
+/// A panic of the function ends neither the operation nor the background task that emits the event.
+/// It is caught after the panic hook has run, and the function is called for later events.
 pub struct EventListener<E> {
     listen: Arc<dyn Fn(&E) + Send + Sync>,
-    /// Asked before an event is made; `None`: always interested.
+    /// Called before an event is made. `None`: always interested.
     interest: Option<fn() -> bool>,
 }
 
@@ -28,7 +28,7 @@ impl<E> EventListener<E> {
         }
     }
 
-    /// One that comes and goes: while `interest` says no, events need not be made for it.
+    /// A listener that is interested only while `interest` returns true.
     #[cfg(feature = "tracing")]
     pub(crate) fn while_interested(
         interest: fn() -> bool,
@@ -40,17 +40,17 @@ impl<E> EventListener<E> {
         }
     }
 
-    /// Whether an event would be heard now.
+    /// Whether events need to be made.
     pub(crate) fn is_interested(&self) -> bool {
         self.interest.is_none_or(|interest| interest())
     }
 
     /// Calls the function with an event.
     pub fn emit(&self, event: &E) {
-        // The driver shares nothing with the function that a panic could leave half-changed.
+        // The function shares no state with the driver, so a panic leaves none half-changed.
         let listened = catch_unwind(AssertUnwindSafe(|| (self.listen)(event)));
         if let Err(payload) = listened {
-            // A payload whose destructor panics would end the task after all.
+            // The destructor of the payload may panic as well.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         }
     }

@@ -1,7 +1,14 @@
-//! What a client tells about its work: commands, pools, and the discovery of servers.
+//! Events of commands, pools and discovery ([Command Logging and Monitoring], [Connection
+//! Monitoring and Pooling], [SDAM Logging and Monitoring]).
 //!
-//! The machines and shells make the events; an [`EventListener`] carries them to the application. A
-//! client without listeners makes none, so they cost it nothing.
+//! Events are made only while a listener is interested in them.
+//!
+//! [Command Logging and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/command-logging-and-monitoring/command-logging-and-monitoring.md
+//! [Connection Monitoring and Pooling]:
+//! https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
+//! [SDAM Logging and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring-logging-and-monitoring.md
 
 mod command;
 mod connection;

@@ -29,7 +29,7 @@ pub enum PoolEvent {
         /// Whether connections in use were interrupted too.
         interrupt_in_use_connections: bool,
     },
-    /// The pool is closed for good.
+    /// The pool is closed.
     PoolClosed {
         /// The server.
         address: ServerAddress,

@@ -8,11 +8,11 @@ use crate::{
     proto::description::{ServerDescription, TopologyDescription},
 };
 
-/// Something that discovery learned or did.
+/// A discovery or monitoring event.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SdamEvent {
-    /// The client began to watch its deployment.
+    /// Monitoring of the deployment started.
     TopologyOpening {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
@@ -26,12 +26,12 @@ pub enum SdamEvent {
         /// After.
         new: Arc<TopologyDescription>,
     },
-    /// The client ended.
+    /// Monitoring of the deployment ended.
     TopologyClosed {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
     },
-    /// A server became part of the deployment.
+    /// A server was added to the deployment.
     ServerOpening {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
@@ -49,14 +49,14 @@ pub enum SdamEvent {
         /// After.
         new: Box<ServerDescription>,
     },
-    /// A server is no part of the deployment any more.
+    /// A server was removed from the deployment.
     ServerClosed {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
         /// The server.
         address: ServerAddress,
     },
-    /// A check of a server begins.
+    /// A check of a server started.
     ServerHeartbeatStarted {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
@@ -69,7 +69,7 @@ pub enum SdamEvent {
         /// The server's number of that connection, once the handshake is over.
         server_connection_id: Option<i64>,
     },
-    /// The server answered.
+    /// A check of a server succeeded.
     ServerHeartbeatSucceeded {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,
@@ -86,7 +86,7 @@ pub enum SdamEvent {
         /// The server's number of that connection.
         server_connection_id: Option<i64>,
     },
-    /// The check failed.
+    /// A check of a server failed.
     ServerHeartbeatFailed {
         /// Names the client's view of the deployment.
         topology_id: ObjectId,

@@ -1,11 +1,12 @@
-//! What environment variables tell of where the application runs: functions as a service, containers.
+//! `client.env` of the handshake: functions as a service, and containers (MongoDB Handshake,
+//! "client.env").
 
 use crate::{
     bson::{Document, doc},
     types::variables::Variables,
 };
 
-/// Where the application runs, as far as it shows.
+/// The environment of the application.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientEnvironment {
     faas: Option<Faas>,
@@ -28,7 +29,7 @@ const GCP: &str = "gcp.func";
 const VERCEL: &str = "vercel";
 
 impl ClientEnvironment {
-    /// Looks around. `docker`: whether the file is there by which its containers are known.
+    /// Reads the environment variables. `docker`: whether the file `/.dockerenv` exists.
     pub fn detect(variables: Variables<'_>, docker: bool) -> Self {
         Self {
             faas: detect_faas(variables),
@@ -37,12 +38,13 @@ impl ClientEnvironment {
         }
     }
 
-    /// Whether it is a function as a service, which stands still between requests.
+    /// Whether the application runs as a function as a service: `serverMonitoringMode=auto` then
+    /// polls.
     pub fn is_faas(&self) -> bool {
         self.faas.is_some()
     }
 
-    /// `client.env`, if there is anything to tell.
+    /// `client.env`. `None` if it would be empty.
     pub(super) fn document(&self) -> Option<Document> {
         let mut env = Document::new();
         if let Some(faas) = &self.faas {
@@ -72,7 +74,7 @@ impl ClientEnvironment {
 
 fn detect_faas(variables: Variables<'_>) -> Option<Faas> {
     let is_set = |name: &str| variables(name).is_some();
-    // The variable is there on other machines of AWS too.
+    // The variable is also set on other machines of AWS.
     let lambda = variables("AWS_EXECUTION_ENV").is_some_and(|value| value.starts_with("AWS_Lambda_"));
     let vercel = is_set("VERCEL");
     // Vercel runs its functions on Lambda.

@@ -1,5 +1,5 @@
-//! The `client` document of the handshake: what it holds, what wrapping libraries append, how it is cut to the size servers
-//! accept.
+//! The `client` document of the handshake: its fields, those that wrapping libraries append, and
+//! its truncation (MongoDB Handshake, "Client metadata document").
 
 use super::client_environment::ClientEnvironment;
 use crate::{
@@ -18,7 +18,7 @@ const DRIVER_NAME: &str = "marula-driver";
 const DRIVER_VERSION: &str = env!("CARGO_PKG_VERSION");
 const PLATFORM: &str = concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"), "+ / tokio");
 
-/// What the driver tells the server about itself, the application, and the libraries between them.
+/// Driver, application, libraries and platform, for the handshake.
 #[derive(Clone, Debug)]
 pub struct ClientMetadata {
     app_name: Option<String>,
@@ -34,7 +34,7 @@ pub fn client_metadata(app_name: Option<&str>) -> Result<ClientMetadata> {
 }
 
 impl ClientMetadata {
-    /// `app_name` is at most 128 bytes, so that what must be told always fits.
+    /// `app_name` is at most 128 bytes long, so the required fields always fit.
     pub fn new(app_name: Option<&str>, client_environment: ClientEnvironment) -> Result<Self> {
         let mut metadata = Self {
             app_name: app_name.filter(|name| !name.is_empty()).map(str::to_owned),
@@ -122,7 +122,7 @@ fn cut_to_size(mut metadata: Document) -> Result<RawDocumentBuf> {
     match surplus(&encoded) {
         None => Ok(encoded),
         Some(surplus) => Err(Error::invalid_argument(format!(
-            "the names and versions that the handshake must tell are {surplus} bytes too long together"
+            "the names and versions in the handshake are {surplus} bytes too long together"
         ))),
     }
 }

@@ -1,4 +1,7 @@
-//! The first exchange on every connection (MongoDB Handshake specification).
+//! The handshake: the first command on a connection ([MongoDB Handshake]).
+//!
+//! [MongoDB Handshake]:
+//! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
 
 mod client_environment;
 mod metadata;
@@ -21,7 +24,7 @@ use crate::{
     types::{compressor::Compressor, server_api::ServerApi},
 };
 
-/// The versions of the wire protocol that this driver speaks: servers 4.2 to the newest known.
+/// The supported wire versions: from server 4.2 to the newest known.
 pub const MIN_WIRE_VERSION: i32 = 8;
 /// See [`MIN_WIRE_VERSION`].
 pub const MAX_WIRE_VERSION: i32 = 29;
@@ -52,7 +55,8 @@ pub fn first_hello(
     }
     command.str("backpressure", BACKPRESSURE);
     command.document("client", metadata);
-    // Empty if none is wanted, so that the server's log tells clients without compression from those that never heard of it.
+    // Empty if no compressor is configured: the server log then distinguishes such clients from
+    // those without support for compression.
     let array = command.begin_array("compression");
     for (index, compressor) in compressors.iter().enumerate() {
         command.str(IndexKey::new(index).as_str(), compressor.as_str());
@@ -75,7 +79,8 @@ pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool, server_api: Optio
     }
 }
 
-/// Makes a later hello awaitable: it is answered once the server's state is no longer `known`, or after `limit`.
+/// Adds `topologyVersion` and `maxAwaitTimeMS`: the server replies when its state differs from
+/// `known`, or after `limit`.
 pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, limit: Duration) {
     let version = command.begin_document("topologyVersion");
     command.object_id("processId", known.process_id);

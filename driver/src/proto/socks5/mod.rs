@@ -1,7 +1,12 @@
-//! The client's side of SOCKS, version 5 (RFC 1928), without login or with user name and password (RFC 1929).
+//! A SOCKS5 client (RFC 1928) with or without user name and password (RFC 1929), for [SOCKS5
+//! Support].
 //!
-//! A [`Negotiation`] says which bytes to send and how many to read; it is given these, and says what comes next. It never asks
-//! for a byte that does not belong to it: what follows is the server's. It reads at most 266 bytes.
+//! A [`Negotiation`] returns the bytes to send and the number of bytes to read. It never reads
+//! beyond its own reply, since the following bytes come from the server. It reads at most 266
+//! bytes.
+//!
+//! [SOCKS5 Support]:
+//! https://github.com/mongodb/specifications/blob/master/source/socks5-support/socks5.md
 
 mod failure;
 mod negotiation;

@@ -1,4 +1,4 @@
-//! Greeting, login and request, one exchange after the other.
+//! Method selection, authentication and request, in this order.
 
 // Addresses alone, without the sockets of `std::net`.
 use core::net::IpAddr;
@@ -17,7 +17,7 @@ const IPV4: u8 = 1;
 const DOMAIN_NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// Who logs in at a proxy.
+/// The credentials for a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     username: String,
@@ -31,7 +31,7 @@ pub enum Step {
     Exchange {
         /// To be sent.
         send: Vec<u8>,
-        /// Exactly so many bytes are to be read; never 0.
+        /// The exact number of bytes to read; never 0.
         read: usize,
     },
     /// The proxy is connected to the server: from here on the stream is the server's.
@@ -60,7 +60,8 @@ pub struct Negotiation {
 enum State {
     Method,
     Login,
-    /// Version and code of the reply, told apart from the rest: a proxy that refuses may end the connection behind them.
+    /// Version and code of the reply, read first: a proxy that refuses may close the connection
+    /// after them.
     ConnectReply,
     /// A reserved byte, the type of the address, and its first byte.
     AddressType,
@@ -151,7 +152,7 @@ impl Negotiation {
                 };
                 Ok(self.read(State::Address, rest))
             }
-            // The proxy's own address, as the server sees it. Nobody needs it.
+            // The address of the proxy as the server sees it is not used.
             State::Address => Ok(Step::Done),
         }
     }

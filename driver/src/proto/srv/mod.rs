@@ -1,8 +1,14 @@
-//! DNS records as a seed list (Initial DNS Seedlist Discovery and Polling SRV Records for mongos Discovery specifications).
+//! Seed lists from DNS records ([Initial DNS Seedlist Discovery], [Polling SRV Records for mongos
+//! Discovery]).
 //!
-//! [`SrvName`] knows what to ask for and which hosts may be in the answer, [`seeds`] makes a seed list of the first answer,
-//! [`txt_options`] the default options, and [`SrvPolling`] decides what later answers change. Texts of errors name the host or
-//! the record that is at fault.
+//! [`SrvName`] has the names to look up and verifies the hosts in the answer. [`seeds`] makes the
+//! seed list from the first answer, [`txt_options`] the default options, and [`SrvPolling`] applies
+//! later answers.
+//!
+//! [Initial DNS Seedlist Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md
+//! [Polling SRV Records for mongos Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
 
 mod choice;
 mod error;
@@ -16,4 +22,4 @@ pub use choice::choose;
 pub use error::{NameProblem, SrvError};
 pub use name::SrvName;
 pub use polling::{MIN_RESCAN_INTERVAL, SrvPolling};
-pub use record::{SrvRecord, TxtRecord, seeds, txt_options};
+pub use record::{Seeds, SrvRecord, TxtRecord, seeds, txt_options};

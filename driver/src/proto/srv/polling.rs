@@ -1,14 +1,14 @@
-//! Later answers: which hosts join and leave, and when to ask again.
+//! SRV polling: which hosts are added and removed, and when the next lookup is due.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{SrvError, SrvName, SrvRecord, choose, record::no_records};
 use crate::{ServerAddress, proto::description::TopologyType};
 
-/// Records are not asked for more often than this, however short they hold.
+/// The minimum of `rescanSRVIntervalMS`.
 pub const MIN_RESCAN_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The repeated lookups of one client.
+/// The state of the SRV polling of one client.
 #[derive(Clone, Debug)]
 pub struct SrvPolling {
     name: SrvName,
@@ -18,17 +18,18 @@ pub struct SrvPolling {
     interval: Duration,
 }
 
-/// What an answer means.
+/// The result of one lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// All hosts that the deployment is to have from now on; `None` leaves it as it is.
+    /// The new hosts of the deployment. `None`: they do not change.
     pub hosts: Option<BTreeSet<ServerAddress>>,
-    /// What was wrong with the answer, for the log: never an error of an operation.
+    /// Problems with the answer, for the log. They fail no operation.
     pub problems: Vec<SrvError>,
 }
 
 impl SrvPolling {
-    /// After the first answer, whose records hold for `ttl`. `min_interval` is [`MIN_RESCAN_INTERVAL`] but in tests.
+    /// The state after the first lookup, whose records are valid for `ttl`. `min_interval`:
+    /// [`MIN_RESCAN_INTERVAL`], except in tests.
     pub fn new(
         name: SrvName,
         max_hosts: u32,
@@ -45,22 +46,22 @@ impl SrvPolling {
         }
     }
 
-    /// Whether a deployment of this kind is rescanned. A replica set names its members itself.
+    /// Whether SRV records are polled for this topology type: Unknown and Sharded only.
     pub fn applies_to(kind: TopologyType) -> bool {
         matches!(kind, TopologyType::Unknown | TopologyType::Sharded)
     }
 
-    /// The name whose records are asked for.
+    /// The name to look up.
     pub fn name(&self) -> &SrvName {
         &self.name
     }
 
-    /// How long to wait after the end of a scan before the next (rescanSRVIntervalMS).
+    /// `rescanSRVIntervalMS`: the time between the end of a lookup and the next.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Takes an answer, or why there was none. `current` are the hosts that the deployment has now.
+    /// Applies an answer or its failure. `current`: the hosts of the deployment.
     pub fn handle_answer(
         &mut self,
         answer: Result<&[SrvRecord], SrvError>,
@@ -100,7 +101,7 @@ impl SrvPolling {
         scan
     }
 
-    /// Hosts that are known already stay; new ones fill up to `srvMaxHosts`, at random when there are too many.
+    /// Known hosts stay. New ones are added up to `srvMaxHosts`, chosen at random.
     fn next_hosts(
         &self,
         valid: Vec<ServerAddress>,

@@ -1,35 +1,35 @@
-//! The first answer: seeds from SRV records, default options from the TXT record.
+//! The first lookup: seeds from SRV records, default options from the TXT record.
 
 use std::time::Duration;
 
 use super::{SrvError, SrvName, choose};
 use crate::ServerAddress;
 
-/// An SRV record, as far as the specification lets it count: priority and weight do not.
+/// An SRV record. Priority and weight are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SrvRecord {
     /// The host's name, with or without the final dot.
     pub target: String,
     /// The host's port.
     pub port: u16,
-    /// How long the record holds.
+    /// The time to live of the record.
     pub ttl: Duration,
 }
 
 /// A TXT record: one or more character strings.
 pub type TxtRecord = Vec<Vec<u8>>;
 
-/// The hosts to begin with.
+/// The seed list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
     /// At least one.
     pub hosts: Vec<ServerAddress>,
-    /// The shortest time that a record of the answer holds.
+    /// The shortest time to live of the records.
     pub ttl: Duration,
 }
 
 impl SrvName {
-    /// The address in a record, if a client may use it.
+    /// The address in a record, if it is in the domain and valid.
     pub(super) fn address(&self, record: &SrvRecord) -> Result<ServerAddress, SrvError> {
         let host = self.verify(&record.target)?;
         if record.port == 0 {
@@ -42,8 +42,8 @@ impl SrvName {
     }
 }
 
-/// The seed list. One host outside the domain spoils the whole answer. Where `srvMaxHosts` (0: all) is less than the number
-/// of hosts, `random` chooses.
+/// The seed list. A host outside the domain is an error. If `max_hosts` (`srvMaxHosts`, 0: no
+/// limit) is less than the number of hosts, `random` chooses.
 pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64) -> Result<Seeds, SrvError> {
     let mut hosts = Vec::new();
     for record in records {

@@ -3,7 +3,8 @@
 use super::{HEADER_LENGTH, op_msg::KIND_SEQUENCE};
 use crate::bson::{RawArrayBuf, RawDocument, RawDocumentBuf, raw::CString};
 
-/// The body, with each document sequence as an array field after it. `None` if this is no message of ours.
+/// The body, with each document sequence as an array field after it. `None` if the message is
+/// malformed.
 pub fn whole_command(message: &[u8]) -> Option<RawDocumentBuf> {
     // Header, flag bits, kind of the body.
     let mut rest = message.get(HEADER_LENGTH + 5..)?;

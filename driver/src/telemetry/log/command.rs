@@ -7,7 +7,7 @@ use crate::proto::event::CommandEvent;
 
 const TARGET: &str = "marula_driver::command";
 
-/// Whether somebody reads them.
+/// Whether a subscriber wants them.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }

@@ -9,7 +9,7 @@ use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
 
 const TARGET: &str = "marula_driver::topology";
 
-/// Whether somebody reads them.
+/// Whether a subscriber wants them.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }
@@ -40,7 +40,7 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
         SdamEvent::ServerClosed { topology_id, address } => {
             server(style, *topology_id, address, "Stopped server monitoring");
         }
-        // What it would tell is in the description of the deployment.
+        // The description of the deployment contains it.
         SdamEvent::ServerDescriptionChanged { .. } => {}
         SdamEvent::ServerHeartbeatStarted { .. }
         | SdamEvent::ServerHeartbeatSucceeded { .. }

@@ -48,7 +48,7 @@ impl Severity {
     }
 }
 
-/// The least severe level that the variables allow; all of them if none says anything. A text that is no level says nothing.
+/// The least severe level that the variables allow. Default: all. An unknown level is ignored.
 pub(super) fn limit(variables: Variables<'_>, component: Component) -> Severity {
     let read = |name: &str| Severity::parse(&variables(name)?);
     read(component.variable())

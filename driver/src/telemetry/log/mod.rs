@@ -67,7 +67,7 @@ pub(crate) fn connection_string_warnings(warnings: &[String]) {
     }
 }
 
-/// Logs, and then tells the application, which may wait for the event to look at the logs.
+/// Logs an event, then passes it to the listener of the application, which may read the logs.
 fn join<E: 'static>(
     enabled: bool,
     own: Option<EventListener<E>>,

@@ -11,7 +11,7 @@ use crate::{
 
 const TARGET: &str = "marula_driver::connection";
 
-/// Whether somebody reads them.
+/// Whether a subscriber wants them.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }

@@ -11,13 +11,14 @@ use crate::{
 const DEFAULT_MAX_DOCUMENT_LENGTH: usize = 1000;
 const ELLIPSIS: &str = "...";
 
-/// What the application says, else the variable, else the specification. A text that is no number says nothing.
+/// The option, else the environment variable, else the default of the specification. A malformed
+/// variable is ignored.
 pub(super) fn max_document_length(given: Option<usize>, variables: Variables<'_>) -> usize {
     let variable = || variables("MONGODB_LOG_MAX_DOCUMENT_LENGTH")?.parse().ok();
     given.or_else(variable).unwrap_or(DEFAULT_MAX_DOCUMENT_LENGTH)
 }
 
-/// A text that takes so many bytes and no more.
+/// A text of limited length.
 struct Limited {
     text: String,
     left: usize,
@@ -50,7 +51,7 @@ pub(super) fn document(document: &RawDocument, limit: usize) -> String {
     limited.text
 }
 
-/// An error. Of one whose reply nobody may see, only code and name are shown.
+/// An error as text. Without its reply, only code and name are shown.
 pub(super) fn error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Command(command) if error.server_response().is_none() => {
