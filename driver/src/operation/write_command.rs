@@ -2,7 +2,7 @@
 //! server allow. All writes that send statements use it, whether they send one or many.
 //!
 //! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
-//! [Bulk API](https://github.com/mongodb/specifications/blob/master/source/driver-bulk-update.md) ("Splitting into batches"),
+//! [Write Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md) ("Request Size Limits"),
 //! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
 use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
@@ -345,8 +345,8 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 }
 
-/// Refuses a hint in an unacknowledged write that a server before 4.4 would refuse without a reply (CRUD specification, "Hint",
-/// of `delete` and `findAndModify`).
+/// Refuses the hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4. They do not support it, and their
+/// error would not be received.
 pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
     if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
         return Err(Error::unsupported(
