@@ -17,10 +17,7 @@ fn zeros(word: u64) -> u64 {
 /// The element types by tag. A table, since the conversion of crate bson is not inlined.
 const TYPES: [Option<ElementType>; 256] = types();
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "evaluated at compile time"
-)]
+#[allow(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const fn types() -> [Option<ElementType>; 256] {
     const ALL: [ElementType; 21] = [
         ElementType::Double,

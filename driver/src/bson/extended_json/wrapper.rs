@@ -325,7 +325,8 @@ fn regex(pattern: Node<'_>, options: Node<'_>, keys: [&'static str; 2]) -> Resul
     // The format requires the options in alphabetical order.
     let mut letters: Vec<char> = options.chars().collect();
     letters.sort_unstable();
-    let zero = |offset, key| JsonError::value(offset, "a regular expression contains a zero byte").in_field(key);
+    let zero =
+        |offset, key| JsonError::value(offset, "a regular expression contains a zero byte").in_field(key);
     Ok(Bson::RegularExpression(Regex {
         pattern: pattern
             .into_owned()

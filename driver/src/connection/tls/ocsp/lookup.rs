@@ -12,8 +12,8 @@ use tokio::{sync::OnceCell, task::JoinSet};
 use super::{
     Revocation,
     cache::verdict,
-    now,
     error::{RevocationError, Source},
+    now,
     response::{Answer, MAX_RESPONSE, Status, verify},
     signer::Algorithms,
     subject::{CertId, Subject},

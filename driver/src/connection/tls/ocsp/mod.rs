@@ -5,11 +5,11 @@
 //! the client and the responders of the certificate.
 
 mod asn1;
-mod certificate;
-mod lookup;
 mod cache;
-mod pinned;
+mod certificate;
 mod error;
+mod lookup;
+mod pinned;
 mod response;
 mod signer;
 mod subject;
@@ -32,11 +32,11 @@ use tokio_rustls::rustls::{
 use webpki::{EndEntityCert, KeyUsage};
 
 use crate::types::deadline::Deadline;
-use lookup::Lookups;
 use cache::{Cache, verdict};
-pub(super) use pinned::PinnedCertificate;
 pub(super) use error::RevocationError;
 use error::Source;
+use lookup::Lookups;
+pub(super) use pinned::PinnedCertificate;
 use signer::Algorithms;
 use subject::Subject;
 
@@ -159,7 +159,8 @@ impl Revocation {
                 Ok(false)
             };
         }
-        let answer = response::verify(staple, subject, now, self.algorithms).map_err(RevocationError::Stapled)?;
+        let answer =
+            response::verify(staple, subject, now, self.algorithms).map_err(RevocationError::Stapled)?;
         self.cache().insert(&subject.id, &answer, &Source::Staple, now);
         match verdict(&answer, &Source::Staple) {
             Some(verdict) => verdict.map(|()| true),

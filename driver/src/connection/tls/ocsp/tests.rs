@@ -5,8 +5,8 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 
 use super::{
     asn1::{Tag, encode},
-    certificate::Certificate,
     cache::Cache,
+    certificate::Certificate,
     response::{Answer, Invalid, Status, verify},
     *,
 };
@@ -133,7 +133,10 @@ fn unsigned_and_malformed_responses_are_invalid() {
 fn the_delegate_must_be_in_force_as_well() {
     // A hundred years later its certificate has expired, and that is found out before the age of the response.
     let later = MADE + 99 * 365 * DAY;
-    assert_eq!(verified(GOOD_BY_DELEGATE, later), Err(Invalid::UnauthorizedSigner));
+    assert_eq!(
+        verified(GOOD_BY_DELEGATE, later),
+        Err(Invalid::UnauthorizedSigner)
+    );
 }
 
 #[test]
@@ -141,7 +144,10 @@ fn stapled_responses_decide_the_handshake() {
     assert_eq!(examine(GOOD, MADE), Ok(()));
     assert_eq!(examine(b"", MADE), Err(RevocationError::NothingStapled));
     assert_eq!(examine(UNKNOWN, MADE), Err(RevocationError::NothingSettled));
-    assert_eq!(examine(b"x", MADE), Err(RevocationError::Stapled(Invalid::Malformed)));
+    assert_eq!(
+        examine(b"x", MADE),
+        Err(RevocationError::Stapled(Invalid::Malformed))
+    );
     let text = examine(REVOKED, MADE).unwrap_err().to_string();
     assert!(
         text.contains("2026-01-02T03:04:05Z (key compromise)") && text.contains("stapled"),
@@ -206,11 +212,7 @@ fn the_cache_is_bounded() {
         first.get_or_insert_with(|| std::mem::replace(&mut subject.id, subject_with(LEAF).id));
     }
     assert_eq!((cache.answers.len(), cache.failures.len()), (1024, 1024));
-    assert_eq!(
-        cache.get(&first.unwrap(), 0),
-        None,
-        "the soonest to expire goes"
-    );
+    assert_eq!(cache.get(&first.unwrap(), 0), None, "the soonest to expire goes");
 }
 
 /// A certificate with another serial number. Its signature is not verified.

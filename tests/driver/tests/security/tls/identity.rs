@@ -206,8 +206,11 @@ async fn files_that_cannot_be_used_are_refused_by_name() {
             ["tlsCAFile", "/nowhere/ca.pem"],
         ),
         (format!("tlsCAFile={nothing}"), ["tlsCAFile", "no certificate"]),
-        (format!("tlsCAFile={broken}"), ["tlsCAFile", "no PEM file"]),
-        (format!("tlsCAFile={of_no_use}"), ["tlsCAFile", "unfit"]),
+        (format!("tlsCAFile={broken}"), ["tlsCAFile", "not a PEM file"]),
+        (
+            format!("tlsCAFile={of_no_use}"),
+            ["tlsCAFile", "an invalid certificate"],
+        ),
         (
             "tlsCertificateKeyFile=/nowhere/key.pem".to_owned(),
             ["tlsCertificateKeyFile", "cannot be read"],
