@@ -23,8 +23,8 @@ use marula_driver_tests::{
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 500;
 
 /// A deployment, and a client that knows it and has no connection yet.
@@ -130,7 +130,7 @@ async fn storm(topology: Topology) -> Vec<i32> {
 #[tokio::test]
 async fn a_storm_is_served_in_the_order_of_arrival() {
     for topology in Topology::ALL {
-        let served = tokio::time::timeout(HANG, storm(topology))
+        let served = tokio::time::timeout(TIME_LIMIT, storm(topology))
             .await
             .expect("nothing hangs");
         assert_eq!(served, (0..TASKS).collect::<Vec<_>>(), "{topology:?}");
@@ -140,7 +140,7 @@ async fn a_storm_is_served_in_the_order_of_arrival() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_storm_on_many_threads_is_served() {
     for topology in Topology::ALL {
-        let mut served = tokio::time::timeout(HANG, storm(topology))
+        let mut served = tokio::time::timeout(TIME_LIMIT, storm(topology))
             .await
             .expect("nothing hangs");
         served.sort_unstable();
@@ -153,7 +153,7 @@ async fn a_storm_on_many_threads_is_served() {
 async fn who_waits_too_long_is_told_so() {
     for topology in Topology::ALL {
         let waiting = wait_too_long(topology);
-        tokio::time::timeout(HANG, waiting).await.expect("nothing hangs");
+        tokio::time::timeout(TIME_LIMIT, waiting).await.expect("nothing hangs");
     }
 }
 
@@ -238,7 +238,7 @@ async fn half_refused(topology: Topology) {
 #[tokio::test]
 async fn refused_connections_clear_no_pool() {
     for topology in Topology::ALL {
-        tokio::time::timeout(HANG, half_refused(topology))
+        tokio::time::timeout(TIME_LIMIT, half_refused(topology))
             .await
             .unwrap_or_else(|_| panic!("{topology:?} hangs"));
     }
@@ -247,7 +247,7 @@ async fn refused_connections_clear_no_pool() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn refused_connections_clear_no_pool_on_many_threads() {
     for topology in Topology::ALL {
-        tokio::time::timeout(HANG, half_refused(topology))
+        tokio::time::timeout(TIME_LIMIT, half_refused(topology))
             .await
             .unwrap_or_else(|_| panic!("{topology:?} hangs"));
     }

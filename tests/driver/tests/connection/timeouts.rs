@@ -9,8 +9,8 @@ use marula_driver::{
 use marula_driver_tests::{Proxy, proxy::Action, standalone};
 use tokio::sync::mpsc;
 
-/// Catches hangs only.
-const HANG: std::time::Duration = std::time::Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_unit_3() {
@@ -29,7 +29,7 @@ async fn client_side_operations_timeout_prose_unit_3() {
         async move { admin.run_command(doc! { "ping": 1 }).await }
     });
     // Until the ping holds the only connection, this command finds it free.
-    let refused = tokio::time::timeout(HANG, async {
+    let refused = tokio::time::timeout(TIME_LIMIT, async {
         loop {
             if let Err(error) = admin.run_command(doc! { "buildInfo": 1 }).await {
                 return error;
@@ -66,7 +66,7 @@ async fn client_side_operations_timeout_prose_unit_8() {
         }
     }));
     let _client = Client::with_options(options).unwrap();
-    let failure = tokio::time::timeout(HANG, failures.recv())
+    let failure = tokio::time::timeout(TIME_LIMIT, failures.recv())
         .await
         .expect("no hang")
         .unwrap();

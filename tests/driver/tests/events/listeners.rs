@@ -19,8 +19,8 @@ use marula_driver::{
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 const PANIC: &str = "this panic is part of the test";
 /// One place: whatever is lost by a panic is missed by the next operation.
 const OPTIONS: &str = "maxPoolSize=1&maxConnecting=1&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=20000";
@@ -140,7 +140,7 @@ async fn kinds_of_work(panics: Option<&str>) -> BTreeSet<String> {
             panic!("{PANIC}");
         }
     });
-    tokio::time::timeout(HANG, work(&on_event, &kinds))
+    tokio::time::timeout(TIME_LIMIT, work(&on_event, &kinds))
         .await
         .unwrap_or_else(|_| panic!("a listener that panics at {panics:?} stops the driver"));
     kinds.0.borrow().clone()
@@ -236,7 +236,7 @@ fn drop_client_at(target: &'static str) {
         });
         let _ = ended.send(());
     });
-    let outcome = end.recv_timeout(HANG);
+    let outcome = end.recv_timeout(TIME_LIMIT);
     assert!(
         outcome.is_ok(),
         "a client that is dropped at {target} does not end: {outcome:?}"

@@ -22,8 +22,8 @@ use crate::ledger::{self, Ledger};
 use kinds::Mode;
 use script::Script;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(240);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(240);
 const TASKS: i32 = 64;
 /// More than a burst of faults holds back.
 const POOL: usize = 20;
@@ -158,7 +158,7 @@ fn there_are_a_thousand_faults() {
 
 async fn survive_in_time(kind: Topology, mode: Mode, seed: u64) {
     let seed = seed + other_seeds();
-    tokio::time::timeout(HANG, survive(kind, mode, seed))
+    tokio::time::timeout(TIME_LIMIT, survive(kind, mode, seed))
         .await
         .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed} hangs"));
 }

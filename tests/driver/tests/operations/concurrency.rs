@@ -20,8 +20,8 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 64;
 const ROUNDS: usize = 40;
 
@@ -41,7 +41,7 @@ fn many_threads() -> Runtime {
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, future).await.expect("no hang")
+    tokio::time::timeout(TIME_LIMIT, future).await.expect("no hang")
 }
 
 /// One operation whose result no other task expects.

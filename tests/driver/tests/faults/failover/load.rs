@@ -20,8 +20,8 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::ledger::{self, Ledger, numbers};
 
-/// Catches hangs only.
-pub(crate) const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 64;
 const OPTIONS: &str =
     "maxPoolSize=20&heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=5000";
@@ -52,7 +52,7 @@ pub(crate) async fn survive_at(topology: Topology, day: impl AsyncFnOnce(&mut Da
         day(&mut begun).await;
         begun.end().await
     };
-    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    let ledgers = tokio::time::timeout(TIME_LIMIT, whole).await.expect("nothing hangs");
     println!("{}", ledger::sum(&ledgers));
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
         day(&mut begun).await;
         begun.end().await
     };
-    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    let ledgers = tokio::time::timeout(TIME_LIMIT, whole).await.expect("nothing hangs");
     println!("{}", ledger::sum(&ledgers));
     let errors: usize = ledgers.iter().map(|ledger| ledger.errors).sum();
     assert_eq!(errors, 0, "retries hide what happened");

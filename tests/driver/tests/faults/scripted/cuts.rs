@@ -22,8 +22,8 @@ use tokio::sync::watch;
 
 use super::{USER, deploy, work};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// A server that failed is checked again half a second later, so that many are cut at the same time.
 const LANES: usize = 48;
 
@@ -150,7 +150,7 @@ async fn cut_everywhere(case: Case) {
         }
         cuts
     };
-    let cuts = tokio::time::timeout(HANG, all).await.expect("nothing hangs");
+    let cuts = tokio::time::timeout(TIME_LIMIT, all).await.expect("nothing hangs");
     println!("{}: cut at {cuts} places", case.name);
     assert_eq!(cuts, length);
     if case.name == "insert" {

@@ -1,6 +1,6 @@
 //! A client that ends while its connections fail.
 
-use super::{HANG, Mode, Script, TASKS, connect, deploy, work};
+use super::{TIME_LIMIT, Mode, Script, TASKS, connect, deploy, work};
 use crate::ledger;
 use marula_driver::Client;
 use marula_driver_tests::{Topology, tasks};
@@ -54,7 +54,7 @@ async fn end_amid_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
 
 async fn end_in_time(kind: Topology, mode: Mode, seed: u64, end: End) {
     let seed = seed + super::other_seeds();
-    tokio::time::timeout(HANG, end_amid_faults(kind, mode, seed, end))
+    tokio::time::timeout(TIME_LIMIT, end_amid_faults(kind, mode, seed, end))
         .await
         .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed}, {end:?}: something is left"));
 }
