@@ -1,4 +1,5 @@
-//! Unit tests of the Client Side Operations Timeout specification, as far as they are about clients without `timeoutMS`.
+//! Unit tests of the Client Side Operations Timeout specification that concern clients without
+//! `timeoutMS`.
 
 use marula_driver::{
     Client, ErrorKind, PoolError,
@@ -28,7 +29,7 @@ async fn client_side_operations_timeout_prose_unit_3() {
         let admin = admin.clone();
         async move { admin.run_command(doc! { "ping": 1 }).await }
     });
-    // Until the ping holds the only connection, this command finds it free.
+    // Until the ping has checked out the only connection, this command may get it.
     let refused = tokio::time::timeout(TIME_LIMIT, async {
         loop {
             if let Err(error) = admin.run_command(doc! { "buildInfo": 1 }).await {
@@ -50,7 +51,7 @@ async fn client_side_operations_timeout_prose_unit_3() {
 async fn client_side_operations_timeout_prose_unit_8() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
-    // Connection 0 is the monitor's; those after it are there to fill the pool.
+    // Connection 0 is that of the monitor; the following ones are for minPoolSize.
     proxy.set_rule(|exchange| match exchange.connection > 0 && exchange.is_hello() {
         true => Action::Hang,
         false => Action::Pass,
