@@ -90,7 +90,11 @@ async fn run_cursor_command_reads_all_batches() {
         .iter()
         .find(|command| command.contains_key("find"))
         .expect("the command");
-    assert_eq!(find.get("lsid"), more[0].get("lsid"), "getMore uses the same session");
+    assert_eq!(
+        find.get("lsid"),
+        more[0].get("lsid"),
+        "getMore uses the same session"
+    );
     let no_cursor = database.run_cursor_command(doc! { "ping": 1 }).await.unwrap_err();
     assert!(no_cursor.to_string().contains("cursor"), "{no_cursor}");
 }
