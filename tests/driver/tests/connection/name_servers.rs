@@ -106,9 +106,12 @@ async fn a_reply_from_another_port_is_ignored() {
 
 #[tokio::test]
 async fn a_truncated_reply_is_requested_over_tcp() {
-    let server = NameServer::start(|query| match query.over_tcp {
-        false => truncated(query),
-        true => vec![Reply::Send(query.srv(1..=1000))],
+    let server = NameServer::start(|query| {
+        if query.over_tcp {
+            vec![Reply::Send(query.srv(1..=1000))]
+        } else {
+            truncated(query)
+        }
     })
     .await;
     assert_eq!(ports(&[&server]).await, (1..=1000).collect::<Vec<u16>>());
@@ -117,15 +120,16 @@ async fn a_truncated_reply_is_requested_over_tcp() {
 
 #[tokio::test]
 async fn a_reply_of_maximum_length_is_read() {
-    let server = NameServer::start(|query| match query.over_tcp {
-        false => truncated(query),
-        true => {
+    let server = NameServer::start(|query| {
+        if query.over_tcp {
             // A record of another type makes the message this long.
             let reply = query.srv([27017]);
             let rest = usize::from(u16::MAX) - reply.len() - 12;
             let reply = with_record(reply, TXT, &vec![0; rest]);
             assert_eq!(reply.len(), usize::from(u16::MAX));
             vec![Reply::Send(reply)]
+        } else {
+            truncated(query)
         }
     })
     .await;
@@ -257,14 +261,15 @@ mod own {
     #[tokio::test]
     async fn a_tcp_connection_that_ends_early_is_skipped() {
         for cut in [0, 1, 2, 20] {
-            let truncating = NameServer::start(move |query| match query.over_tcp {
-                false => truncated(query),
-                true => {
+            let truncating = NameServer::start(move |query| {
+                if query.over_tcp {
                     let reply = query.srv([666]);
                     let length = u16::try_from(reply.len()).expect("a short message");
                     let mut bytes = [&length.to_be_bytes(), reply.as_slice()].concat();
                     bytes.truncate(cut);
                     vec![Reply::Write(bytes)]
+                } else {
+                    truncated(query)
                 }
             })
             .await;
@@ -280,12 +285,13 @@ mod own {
 
     #[tokio::test]
     async fn a_tcp_connection_with_an_invalid_reply_is_skipped() {
-        let invalid = NameServer::start(|query| match query.over_tcp {
-            false => truncated(query),
-            true => {
+        let invalid = NameServer::start(|query| {
+            if query.over_tcp {
                 let mut reply = query.srv([666]);
                 reply[1] ^= 1;
                 vec![Reply::Send(reply)]
+            } else {
+                truncated(query)
             }
         })
         .await;

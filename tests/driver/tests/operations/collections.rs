@@ -9,7 +9,7 @@ use marula_driver::{
     event::{CommandEvent, EventListener},
     options::ClientOptions,
 };
-use marula_driver_tests::anywhere;
+use marula_driver_tests::any_deployment;
 use marula_test_server::TestServer;
 
 /// A server of this version, a client, and the commands that the client sends.

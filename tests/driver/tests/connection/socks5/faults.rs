@@ -119,13 +119,13 @@ async fn authentication_errors_do_not_contain_the_password() {
 
 #[tokio::test]
 async fn invalid_replies_are_reported() {
-    for garbage in [
+    for bytes in [
         b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
         vec![4, 0],
         vec![0; 4096],
         vec![0x16, 3, 3, 0, 2],
     ] {
-        let proxy = Socks5Proxy::misbehaving(Socks5Fault::Garbage(garbage)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::Bytes(bytes)).await;
         let (kind, text) = failure(&proxy, "", LONG).await;
         assert_eq!(kind, io::ErrorKind::InvalidData);
         assert!(text.contains("does not speak SOCKS5"), "{text}");
