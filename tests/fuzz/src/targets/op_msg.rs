@@ -48,7 +48,7 @@ fn read_reply(body: &[u8]) {
         assert!(!error.to_string().is_empty());
     }
     let _ = (
-        write_errors(&reply, 3),
+        write_errors(&reply),
         write_concern_error(&reply),
         reply.labels(),
         reply.failure_codes(),
