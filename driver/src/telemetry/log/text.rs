@@ -60,7 +60,7 @@ pub(super) fn error(error: &Error) -> String {
         // The description of the deployment is a field of its own.
         ErrorKind::ServerSelection(selection) => {
             format!(
-                "found no server for {} within {:?}",
+                "no suitable server found for {} within {:?}",
                 selection.wanted, selection.timeout
             )
         }
