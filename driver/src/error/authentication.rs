@@ -50,7 +50,9 @@ impl fmt::Display for AuthenticationFailure {
         match self {
             Self::Refused(error) => write!(f, "{error}"),
             Self::Conversation(why) | Self::Unavailable(why) => f.write_str(why),
-            Self::Password => f.write_str("the password contains characters that SASLprep (RFC 4013) does not allow"),
+            Self::Password => {
+                f.write_str("the password contains characters that SASLprep (RFC 4013) does not allow")
+            }
         }
     }
 }
