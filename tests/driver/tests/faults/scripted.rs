@@ -14,7 +14,7 @@ mod work;
 use std::time::Duration;
 
 use marula_driver::{Client, bson::doc, options::ClientOptions};
-use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Fate, tasks};
+use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Action, tasks};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -92,14 +92,14 @@ async fn survive(kind: Topology, mode: Mode, seed: u64) {
     script.all_survived();
     expect_whole_pool(&client, &deployment).await;
     // A cursor may still be being killed in the background.
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     deployment.wait_for_at_most_open(0).await;
     tasks::wait_for_at_most(tasks).await;
     tally.assert_nothing_left();
     let counts = tally.counts();
-    assert!(counts.most_pending <= 2 && counts.most_open <= POOL, "{counts:?}");
+    assert!(counts.max_pending <= 2 && counts.max_open <= POOL, "{counts:?}");
     println!(
         "{kind:?}, {mode:?}, seed {seed}: {}\n{counts:?}\n{}",
         ledger::sum(&ledgers),
@@ -115,10 +115,10 @@ async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
         let seen = seen.clone();
         proxy.set_rule(move |exchange| {
             if exchange.command != "ping" {
-                return Fate::Pass;
+                return Action::Pass;
             }
             seen.send_modify(|seen| *seen += 1);
-            Fate::Delay
+            Action::Delay
         });
     }
     let pings: Vec<_> = (0..POOL)

@@ -34,7 +34,7 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
 
 #[tokio::test]
 async fn a_collection_is_modified_and_renamed() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1, "n": 1 }).await.unwrap();
     let database = things.database().clone();
@@ -97,7 +97,7 @@ async fn a_command_opens_a_cursor_whose_batches_follow() {
 
 #[tokio::test]
 async fn a_closed_cursor_is_freed_before_the_future_ends() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let documents: Vec<Document> = (0..5).map(|id| doc! { "_id": id }).collect();
     things.insert_many(&documents).await.unwrap();

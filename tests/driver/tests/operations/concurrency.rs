@@ -14,7 +14,7 @@ use marula_driver::{
     Client, Collection, ErrorKind,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Deployment, Target, anywhere, standalone};
+use marula_driver_tests::{Deployment, Target, any_deployment, standalone};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::oneshot,
@@ -99,14 +99,14 @@ async fn sixty_four_tasks(deployment: &Target) -> usize {
 
 #[test]
 fn sixty_four_tasks_share_four_connections_fairly_on_one_thread() {
-    let ahead = one_thread().block_on(async { sixty_four_tasks(&anywhere().await).await });
+    let ahead = one_thread().block_on(async { sixty_four_tasks(&any_deployment().await).await });
     // The queue is served in order, so a task is ahead by what is under way, not by its luck.
     assert!(ahead <= 4, "a task was {ahead} rounds ahead of another");
 }
 
 #[test]
 fn sixty_four_tasks_share_four_connections_on_many_threads() {
-    many_threads().block_on(async { sixty_four_tasks(&anywhere().await).await });
+    many_threads().block_on(async { sixty_four_tasks(&any_deployment().await).await });
 }
 
 /// A deployment and its client on a runtime that a thread of its own drives until the sender is dropped.

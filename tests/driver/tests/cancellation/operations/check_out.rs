@@ -5,7 +5,7 @@ use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
     Counts, PoolTally, Proxy,
     polling::{Held, poll_times},
-    proxy::{Exchange, Fate},
+    proxy::{Exchange, Action},
     tasks,
 };
 use marula_test_server::TestServer;
@@ -68,8 +68,8 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     tally.listen(&mut options);
     let held = obstacle.held;
     let rule = move |exchange: &Exchange<'_>| match held(exchange) {
-        true => Fate::Stepwise(ENDS.to_vec()),
-        false => Fate::Pass,
+        true => Action::Stepwise(ENDS.to_vec()),
+        false => Action::Pass,
     };
     if !obstacle.known {
         proxy.set_rule(rule);
@@ -82,7 +82,7 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     let ahead: Vec<JoinHandle<_>> = (0..obstacle.ahead)
         .map(|_| tokio::spawn(ping(client.clone())))
         .collect();
-    tally.until(obstacle.reached).await;
+    tally.wait_until(obstacle.reached).await;
     let operation = Box::pin(ping(client.clone()));
     let outcome = poll_times(operation, polls, proxy, Held::OfOthersToo).await;
     proxy.pass_everything();
@@ -90,12 +90,12 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     for ping in ahead {
         ping.await.expect("no panic").expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     // No place is lost: one of these needs it.
     for _ in 0..3 {
         ping(client.clone()).await.expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     proxy.wait_for_at_most_open(0).await;
@@ -133,7 +133,7 @@ async fn a_turn_to_establish_is_not_lost() {
             exchange.is_login() || exchange.command.starts_with("sasl") || exchange.command == "ping"
         },
         ahead: 2,
-        reached: |counts| counts.check_outs == 2 && counts.most_pending == 1,
+        reached: |counts| counts.check_outs == 2 && counts.max_pending == 1,
         known: false,
     })
     .await;

@@ -15,10 +15,10 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Gate, Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
     slow_writes::SlowWrites,
     tasks,
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
@@ -92,7 +92,7 @@ async fn drop_at_every_poll(
 async fn in_the_clear(hash: ScramHash) -> usize {
     let server = server().await;
     let proxy = Proxy::start(server.addresses()[0]).await;
-    proxy.set_rule(|_| Fate::Stepwise(ENDS.to_vec()));
+    proxy.set_rule(|_| Action::Stepwise(ENDS.to_vec()));
     let closed = async || proxy.wait_for_at_most_open(0).await;
     drop_at_every_poll(proxy.address(), || settings(hash), &proxy, &server, closed).await
 }
@@ -116,8 +116,8 @@ async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     const PIECE: usize = 100;
     let server = server().await;
     let (authority, files) = (Authority::new(), Files::new());
-    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
-    let slow = SlowWrites::start(front.address, PIECE).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let slow = SlowWrites::start(terminator.address, PIECE).await;
     let file = files.write("authority.pem", &authority.pem());
     let uri = format!("mongodb://localhost/?tls=true&tlsCAFile={file}");
     let options = ClientOptions::parse(&uri).expect("options");
@@ -130,5 +130,5 @@ async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     let closed = async || slow.wait_for_none_open().await;
     let polls = drop_at_every_poll(slow.address, encrypted, &slow, &server, closed).await;
     assert!(polls > 15, "{polls}");
-    assert!(front.met().encrypted > 0);
+    assert!(terminator.counts().encrypted > 0);
 }

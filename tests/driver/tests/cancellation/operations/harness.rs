@@ -14,7 +14,7 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
 };
 use marula_test_server::TestServer;
 
@@ -123,9 +123,9 @@ impl Harness {
     pub(crate) fn hold(&self, command: &'static str) {
         self.proxy.set_rule(move |exchange| {
             if exchange.command == command {
-                Fate::Stepwise(ENDS.to_vec())
+                Action::Stepwise(ENDS.to_vec())
             } else {
-                Fate::Pass
+                Action::Pass
             }
         });
     }

@@ -10,7 +10,7 @@ use marula_driver::{
     options,
 };
 use marula_driver_tests::{
-    socks5::{Mischief, Socks5Proxy, Socks5Settings},
+    socks5::{Socks5Fault, Socks5Proxy, Socks5Settings},
     standalone,
 };
 
@@ -45,7 +45,7 @@ async fn an_end_at_every_byte_is_reported() {
         for cut in 0..length {
             let proxy = Socks5Proxy::start(Socks5Settings {
                 login: login.clone(),
-                mischief: Mischief::CutAfter(cut),
+                fault: Socks5Fault::CutAfter(cut),
                 ..Socks5Settings::default()
             })
             .await;
@@ -75,13 +75,13 @@ async fn every_refusal_is_reported() {
         (8, "address type not supported", io::ErrorKind::Unsupported),
         (77, "unknown reason (77)", io::ErrorKind::Other),
     ] {
-        let proxy = Socks5Proxy::misbehaving(Mischief::Refuse(code)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::Refuse(code)).await;
         let (found, text) = failure(&proxy, "", LONG).await;
         assert_eq!(found, kind, "{text}");
         assert!(text.contains(words), "{text}");
     }
     // Nothing listens at port 9, which is what the proxy reports itself.
-    let honest = Socks5Proxy::misbehaving(Mischief::None).await;
+    let honest = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     assert_eq!(
         failure(&honest, "", LONG).await.0,
         io::ErrorKind::ConnectionRefused
@@ -110,7 +110,7 @@ async fn logins_that_fail_are_told_without_the_password() {
     assert_eq!(proxy.offers(), [vec![0], vec![0, 2]]);
 
     for method in [1, 2, 0x80] {
-        let proxy = Socks5Proxy::misbehaving(Mischief::Method(method)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::Method(method)).await;
         let (kind, text) = failure(&proxy, "", LONG).await;
         assert_eq!(kind, io::ErrorKind::InvalidData);
         assert!(text.contains("not offered"), "{text}");
@@ -125,13 +125,13 @@ async fn replies_that_are_not_socks5_are_reported() {
         vec![0; 4096],
         vec![0x16, 3, 3, 0, 2],
     ] {
-        let proxy = Socks5Proxy::misbehaving(Mischief::Garbage(garbage)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::Garbage(garbage)).await;
         let (kind, text) = failure(&proxy, "", LONG).await;
         assert_eq!(kind, io::ErrorKind::InvalidData);
         assert!(text.contains("does not speak SOCKS5"), "{text}");
     }
     let odd = Socks5Proxy::start(Socks5Settings {
-        mischief: Mischief::BoundAddress(9, vec![0; 4]),
+        fault: Socks5Fault::BoundAddress(9, vec![0; 4]),
         ..Socks5Settings::default()
     })
     .await;
@@ -143,11 +143,11 @@ async fn replies_that_are_not_socks5_are_reported() {
 
 #[tokio::test]
 async fn timeouts_and_resets_are_reported() {
-    let silent = Socks5Proxy::misbehaving(Mischief::Hang).await;
+    let silent = Socks5Proxy::misbehaving(Socks5Fault::Hang).await;
     let (kind, text) = failure(&silent, "", Duration::from_millis(50)).await;
     assert_eq!(kind, io::ErrorKind::TimedOut);
     assert!(text.contains("connectTimeoutMS (50ms)"), "{text}");
-    let resetting = Socks5Proxy::misbehaving(Mischief::Reset).await;
+    let resetting = Socks5Proxy::misbehaving(Socks5Fault::Reset).await;
     assert_eq!(
         failure(&resetting, "", LONG).await.0,
         io::ErrorKind::ConnectionReset
@@ -194,13 +194,13 @@ async fn a_failing_proxy_says_nothing_of_overload() {
     let mut absent = options::Proxy::new("127.0.0.1");
     absent.port = Some(address.port());
     let mut failures = vec![pool_failure("127.0.0.1:9", Some(absent)).await];
-    for mischief in [
-        Mischief::CutAfter(0),
-        Mischief::Reset,
-        Mischief::Refuse(5),
-        Mischief::Refuse(1),
+    for fault in [
+        Socks5Fault::CutAfter(0),
+        Socks5Fault::Reset,
+        Socks5Fault::Refuse(5),
+        Socks5Fault::Refuse(1),
     ] {
-        let proxy = Socks5Proxy::misbehaving(mischief).await;
+        let proxy = Socks5Proxy::misbehaving(fault).await;
         let mut through = options::Proxy::new("127.0.0.1");
         through.port = Some(proxy.address.port());
         failures.push(pool_failure("127.0.0.1:9", Some(through)).await);

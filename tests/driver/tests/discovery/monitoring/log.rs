@@ -76,7 +76,7 @@ impl Log {
 
     /// Waits for an event after the first `from`, and returns how many there are up to it.
     pub(crate) async fn after(&self, from: usize, fits: impl Fn(&Entry) -> bool) -> usize {
-        self.until(|entries| {
+        self.wait_until(|entries| {
             let more = entries.get(from..)?.iter().position(&fits)?;
             Some(from + more + 1)
         })

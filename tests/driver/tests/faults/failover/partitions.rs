@@ -48,7 +48,7 @@ async fn an_isolated_primary_is_not_listened_to() {
         day.finds_primary(Some(new)).await;
         day.goes_on().await;
         // The old primary still claims to be primary, and is ignored.
-        day.deployment.proxies[old].cut_all();
+        day.deployment.proxies[old].close_all();
         day.goes_on().await;
         let primary = day.primary.borrow().as_ref().map(ToString::to_string);
         assert_eq!(primary, Some(day.deployment.proxies[new].address().to_string()));

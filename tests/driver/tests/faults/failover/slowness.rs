@@ -14,7 +14,7 @@ use marula_driver::{
     event::{EventListener, SdamEvent},
     options::{ClientOptions, ReadPreference, ReadPreferenceMode},
 };
-use marula_driver_tests::{Proxied, proxy::Fate};
+use marula_driver_tests::{Proxied, proxy::Action};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -36,14 +36,14 @@ async fn a_slow_member_is_left_alone() {
             counted.fetch_add(1, Ordering::SeqCst);
         }
         if !exchange.is_hello() || exchange.mentions("maxAwaitTimeMS") {
-            return Fate::Pass;
+            return Action::Pass;
         }
         let control = control.clone();
         tokio::spawn(async move {
             tokio::time::sleep(LATE).await;
             control.end_waits();
         });
-        Fate::Delay
+        Action::Delay
     });
     let uri = deployment.uri("", "heartbeatFrequencyMS=500&localThresholdMS=500");
     let mut options = ClientOptions::parse(&uri).expect("a connection string");

@@ -16,7 +16,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxied, Proxy, Topology,
-    proxy::{Done, Exchange, Fate},
+    proxy::{Done, Exchange, Action},
 };
 use tokio::sync::watch;
 
@@ -93,12 +93,12 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
         let mut is_armed = true;
         proxy.set_rule(move |exchange| {
             if !is_armed || !(case.is_meant)(exchange) {
-                return Fate::Pass;
+                return Action::Pass;
             }
             is_armed = false;
             let happened = happened.clone();
             let done = Done::new(move || happened.send_modify(|count| *count += 1));
-            Fate::Observed(Box::new(Fate::CutAfter(offset)), done)
+            Action::Observed(Box::new(Action::CutAfter(offset)), done)
         });
         if case.needs_new_client {
             client.shutdown().await;

@@ -93,7 +93,7 @@ async fn who_shows_no_certificate_is_refused() {
     assert_refused(&error, 18);
     assert!(error.to_string().contains("No verified subject name"), "{error}");
     // Where it is required, the handshake fails before any command.
-    let deployment = Encrypted::demanding(of_owner()).await;
+    let deployment = Encrypted::with_client_certificates(of_owner()).await;
     let brief = format!("{X509}&serverSelectionTimeoutMS=300");
     let error = log_in(&deployment.uri(&brief)).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
@@ -218,7 +218,7 @@ async fn users_log_in_through_a_unix_domain_socket() {
 /// A certificate that is refused during the handshake of TLS is a failure of the socket, in that phase.
 #[tokio::test]
 async fn a_load_balancer_tells_where_the_handshake_failed() {
-    let deployment = Encrypted::demanding(of_owner().load_balanced()).await;
+    let deployment = Encrypted::with_client_certificates(of_owner().load_balanced()).await;
     let options = format!("{X509}&retryReads=false");
     let error = log_in(&deployment.uri(&options)).await.unwrap_err();
     let ErrorKind::Network(network) = error.kind() else {

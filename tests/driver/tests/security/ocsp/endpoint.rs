@@ -9,7 +9,7 @@ async fn the_request_names_the_certificate_and_nothing_else() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |_| {});
-    responder.says(Reply::Chunks(good));
+    responder.set_reply(Reply::Chunks(good));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
@@ -64,13 +64,13 @@ async fn what_is_not_conclusive_is_no_refusal() {
         Reply::Raw(b"220 no HTTP\r\n\r\n".to_vec()),
         Reply::Raw(Vec::new()),
     ] {
-        responder.says(reply.clone());
+        responder.set_reply(reply.clone());
         let outcome = encrypted.attempt("").await;
         outcome.unwrap_or_else(|error| panic!("{reply:?}: {error}"));
         asked += 1;
         assert_eq!(responder.requests(), asked, "{reply:?}");
     }
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let text = refusal(encrypted.attempt("").await);
     assert!(
         text.contains(&format!("according to the OCSP responder {}", responder.url)),
@@ -83,7 +83,7 @@ async fn delegates_answer_for_the_issuer() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let delegate = Keys::Ecdsa.delegate(&authority);
-    responder.gives(response(&authority, &identity, Status::Revoked, |response| {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |response| {
         response.signer = Signer::Delegate(&delegate);
         response.by_key = true;
     }));
@@ -105,8 +105,8 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
         &knowing.url,
     ];
     let (authority, identity) = certified(&urls);
-    ignorant.gives(response(&authority, &identity, Status::Unknown, |_| {}));
-    knowing.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    ignorant.set_response(response(&authority, &identity, Status::Unknown, |_| {}));
+    knowing.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let text = refusal(encrypted.attempt("").await);
     assert!(text.contains(&knowing.url), "{text}");
@@ -116,7 +116,7 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
 async fn options_switch_the_question_off() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     for option in [
         "tlsDisableOCSPEndpointCheck",
@@ -156,10 +156,10 @@ async fn only_the_certificate_of_the_server_is_asked_for() {
     let root = Authority::new();
     let issuer = root.subordinate();
     let identity = Keys::Ecdsa.server(&issuer, &[&responder.url], false);
-    responder.gives(response(&issuer, &identity, Status::Good, |_| {}));
+    responder.set_response(response(&issuer, &identity, Status::Good, |_| {}));
     let encrypted = Encrypted::bare(&root, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
-    responder.gives(response(&issuer, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&issuer, &identity, Status::Revoked, |_| {}));
     refusal(encrypted.attempt("").await);
 }

@@ -52,7 +52,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
                 response.signer = Signer::Delegate(&delegate);
             }
         });
-        responder.gives(der.clone());
+        responder.set_response(der.clone());
         if column.staples {
             staple = der;
         }

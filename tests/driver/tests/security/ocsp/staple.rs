@@ -126,11 +126,11 @@ async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
     let good = response(&authority, &identity, Status::Good, |response| {
         response.next_update = None;
     });
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
-    let options = FrontOptions {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
+    let options = TerminatorOptions {
         staple: good,
-        forgets_sessions: true,
-        ..FrontOptions::default()
+        disable_resumption: true,
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
     let settings = encrypted.settings("", LONG);
@@ -145,7 +145,7 @@ async fn a_staple_that_does_not_know_leaves_it_to_the_responder() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let unknown = response(&authority, &identity, Status::Unknown, |_| {});
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
     let text = refusal(encrypted.attempt("").await);
     assert!(text.contains("according to the OCSP responder"), "{text}");
@@ -171,10 +171,10 @@ async fn a_certificate_that_demands_a_staple_gets_along_with_one() {
 async fn staples_come_with_tls_1_2_as_well() {
     let (authority, identity) = certified(&[]);
     let revoked = response(&authority, &identity, Status::Revoked, |_| {});
-    let options = FrontOptions {
+    let options = TerminatorOptions {
         staple: revoked,
         versions: &ONLY_TLS12,
-        ..FrontOptions::default()
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
     let text = refusal(encrypted.attempt("").await);
@@ -199,7 +199,7 @@ async fn the_issuer_answers_and_no_authority_above_it() {
     assert!(text.contains("is not signed by"), "{text}");
 
     // The issuer is the trusted root itself, and the server does not show it.
-    let alone = identity.alone();
+    let alone = identity.without_chain();
     let encrypted = Encrypted::stapling(&issuer, &alone, revoked).await;
     let text = refusal(encrypted.attempt("").await);
     assert!(text.contains("was revoked at"), "{text}");
