@@ -110,7 +110,7 @@ async fn answer_datagrams(socket: UdpSocket, ask: impl Fn(&[u8], bool) -> Vec<Re
         for action in ask(&packet[..length], false) {
             // The client may have closed its socket.
             let _ = match action {
-                Reply::Say(message) => socket.send_to(&message, peer).await,
+                Reply::Send(message) => socket.send_to(&message, peer).await,
                 Reply::SendFromOtherPort(message) => elsewhere.send_to(&message, peer).await,
                 Reply::Write(_) => panic!("Reply::Write is for TCP only"),
             };
@@ -134,7 +134,7 @@ async fn answer_connection(
         stream.read_exact(&mut question).await?;
         for action in ask(&question, true) {
             match action {
-                Reply::Say(message) => {
+                Reply::Send(message) => {
                     let length = u16::try_from(message.len()).expect("a length of two bytes");
                     stream
                         .write_all(&[&length.to_be_bytes(), message.as_slice()].concat())
