@@ -64,7 +64,7 @@ pub enum Answer {
 }
 
 /// The time limit for waits, which is reached only if a test fails.
-const HANG: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 type Script = Box<dyn FnMut(&Request) -> Answer + Send>;
 
@@ -190,7 +190,7 @@ impl ScriptedServer {
                 news.changed().await.expect("the server holds the sender");
             }
         };
-        match tokio::time::timeout(HANG, seen).await {
+        match tokio::time::timeout(TIME_LIMIT, seen).await {
             Ok(found) => found,
             Err(_) => panic!("the expected requests were not received: {:?}", self.requests()),
         }

@@ -3,7 +3,7 @@
 //!
 //! A command's options are a list in a macro of their own, which hands the list to the macro that it is called with:
 //!
-//! ```ignore
+//! ```text
 //! #[doc(hidden)]
 //! #[macro_export]
 //! macro_rules! __count_options {

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 const QUERY: &str = "maxPoolSize=7&minPoolSize=2&maxIdleTimeMS=60000&maxConnecting=3&waitQueueTimeoutMS=5000";
 
-/// What a listener received, and a signal when there is more.
+/// The events received by a listener. Notifies waiting tests of each event.
 #[derive(Default)]
 struct ReceivedEvents {
     events: Mutex<Vec<PoolEvent>>,
@@ -82,7 +82,7 @@ fn check(options: &PoolOptions) {
     assert_eq!(options.wait_queue_timeout, Some(Duration::from_secs(5)));
 }
 
-/// Databases and collections have no such options: they cannot be named there.
+/// Databases and collections do not have pool options, so they cannot differ from the client.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_1() {
     let received = Arc::<ReceivedEvents>::default();
@@ -139,9 +139,9 @@ async fn connection_monitoring_and_pooling_prose_4() {
         let admin = deployment.client.database("admin");
         async move { admin.run_command(command).await.unwrap() }
     };
-    // Opening the first connection may take longer than a request waits.
+    // Establishing the first connection may take longer than waitQueueTimeoutMS.
     while things.find_one(doc! {}).await.is_err() {}
-    // One waits for the only connection, which is in use: it is too late.
+    // The second check-out waits for the only connection, which is in use, and times out.
     let seen = deployment.server.commands_seen("find");
     fail(doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 200 }).await;
     let (first, second) = tokio::join!(things.find_one(doc! {}), async {
@@ -150,7 +150,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
     });
     assert_eq!(first.unwrap(), None);
     second.unwrap_err();
-    // A lost connection clears the pool.
+    // A network error clears the pool.
     fail(doc! { "failCommands": ["find"], "closeConnection": true }).await;
     things.find_one(doc! {}).await.unwrap_err();
     drop((things, client));
@@ -185,7 +185,8 @@ async fn connection_monitoring_and_pooling_prose_5() {
             "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
         let received = Arc::<ReceivedEvents>::default();
-        // A monitor would meet the failure of the handshake first, so here it has greeted the server before.
+        // A monitor would observe the failure of the handshake first, so it has checked the server
+        // before.
         let uri = format!(
             "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
             server.uri()

@@ -4,5 +4,5 @@ mod failures;
 mod lifetime;
 mod log;
 mod overload;
-mod rhythm;
+mod intervals;
 mod units;

@@ -88,7 +88,7 @@ async fn indexes_are_created_listed_enforced_and_dropped() {
     assert_eq!(
         things.list_index_names().await.unwrap(),
         Vec::<String>::new(),
-        "no collection, no indexes"
+        "a missing collection has no indexes"
     );
     let name = things
         .create_index(IndexModel::new(doc! { "email": 1 }).unique(true))
@@ -139,16 +139,16 @@ async fn the_database_of_the_connection_string_is_the_default() {
     let client = marula_driver::Client::connect(format!("mongodb://{address}/shop"))
         .await
         .unwrap();
-    assert_eq!(client.default_database().expect("a default").name(), "shop");
+    assert_eq!(client.default_database().expect("a default database").name(), "shop");
 }
 
 #[tokio::test]
-async fn a_client_that_was_shut_down_says_so() {
+async fn operations_after_shutdown_fail() {
     let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! {}).await.unwrap();
     deployment.client.shutdown().await;
-    let error = things.find_one(doc! {}).await.expect_err("the client is gone");
+    let error = things.find_one(doc! {}).await.expect_err("the client was shut down");
     assert!(
         matches!(
             error.kind(),

@@ -49,7 +49,7 @@ async fn writes_of_all_kinds_are_run_in_order() {
 }
 
 #[tokio::test]
-async fn an_ordered_bulk_write_stops_at_the_first_failure_and_an_unordered_one_goes_on() {
+async fn an_ordered_bulk_write_stops_at_the_first_error_and_an_unordered_one_continues() {
     let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let models = || {
@@ -115,11 +115,11 @@ async fn a_command_without_multi_statements_is_retried() {
             .as_ref()
             .is_some_and(marula_driver::Error::is_network)
     );
-    assert_eq!(bulk.inserted_ids.len(), 1, "the error has the results so far");
+    assert_eq!(bulk.inserted_ids.len(), 1, "the error contains the partial result");
 }
 
 #[tokio::test]
-async fn models_that_cannot_be_sent_are_refused() {
+async fn invalid_models_are_rejected() {
     let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let error = things.bulk_write([]).await.unwrap_err();
@@ -133,6 +133,6 @@ async fn models_that_cannot_be_sent_are_refused() {
     assert_eq!(
         things.count_documents(doc! {}).await.unwrap(),
         0,
-        "nothing was sent"
+        "no command was sent"
     );
 }

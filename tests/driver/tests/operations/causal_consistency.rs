@@ -45,7 +45,7 @@ async fn causal_consistency_prose_2_to_5() {
     let before = session.operation_time();
     things.distinct("a", doc! {}).session(&mut session).await.unwrap();
     assert_eq!(after(&server.commands.only_command()), before);
-    // A failed write counts as well.
+    // A failed write also updates operationTime.
     for document in [doc! { "_id": 1 }, doc! { "_id": 1 }] {
         let _ = things.insert_one(&document).session(&mut session).await;
         let _ = server.commands.take();
@@ -56,7 +56,7 @@ async fn causal_consistency_prose_2_to_5() {
     let seen = session.operation_time();
     things.insert_one(&doc! {}).session(&mut session).await.unwrap();
     let command = server.commands.only_command();
-    assert_eq!(after(&command), seen, "writes come after what was seen, too");
+    assert_eq!(after(&command), seen, "writes also send afterClusterTime");
     assert_eq!(command.get_document("readConcern").unwrap().len(), 1);
 }
 
@@ -133,7 +133,7 @@ async fn causal_consistency_prose_11_and_12() {
 }
 
 #[tokio::test]
-async fn a_session_can_be_moved_forward_by_another() {
+async fn a_session_can_be_advanced_to_the_times_of_another() {
     let Some(target) = with_logical_clock().await else {
         return;
     };

@@ -21,8 +21,8 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// Small, so that an application can easily write a message that is larger.
 const MAX_MESSAGE_SIZE: i32 = 20_000;
 
@@ -300,7 +300,7 @@ fn no_mistake_of_the_application_changes_the_description_or_the_pool() {
     TestRunner::new(config)
         .run(&history, |history| {
             runtime.block_on(async {
-                tokio::time::timeout(HANG, survives(&history))
+                tokio::time::timeout(TIME_LIMIT, survives(&history))
                     .await
                     .unwrap_or_else(|_| panic!("{history:?} hangs"))
             })

@@ -11,8 +11,8 @@ use marula_driver_tests::{Fault, MisbehavingServer};
 use serde::Deserialize;
 use tokio::{runtime, sync::oneshot};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// What threads have by default, and a quarter more: unoptimised, the vocabulary's own visitor takes about 10 KB a level.
 const STACK: usize = 5 << 19;
 
@@ -23,7 +23,7 @@ async fn connect(server: &MisbehavingServer) -> Client {
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, future).await.expect("no hang")
+    tokio::time::timeout(TIME_LIMIT, future).await.expect("no hang")
 }
 
 /// A document of this many levels around `{}`, itself the outermost; `ok` is 1 on the outermost.

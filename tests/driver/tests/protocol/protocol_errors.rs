@@ -8,8 +8,8 @@ use marula_driver::{
 };
 use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(30);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Error> {
     let client = Client::connect(server.uri(options))
@@ -17,7 +17,7 @@ async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Err
         .expect("a valid connection string");
     let admin = client.database("admin");
     let pinged = admin.run_command(doc! { "ping": 1 });
-    tokio::time::timeout(HANG, pinged.into_future())
+    tokio::time::timeout(TIME_LIMIT, pinged.into_future())
         .await
         .expect("no hang")
 }
@@ -159,7 +159,7 @@ async fn the_client_recovers_after_a_broken_connection() {
     for round in 0..3 {
         let admin = client.database("admin");
         let pinged = admin.run_command(doc! { "ping": 1 });
-        let result = tokio::time::timeout(HANG, pinged.into_future())
+        let result = tokio::time::timeout(TIME_LIMIT, pinged.into_future())
             .await
             .expect("no hang");
         assert!(result.is_err(), "round {round}");

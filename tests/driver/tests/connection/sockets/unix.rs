@@ -31,7 +31,7 @@ use tokio::{
 
 use super::{LONG, attempt, network};
 
-/// A path for a socket, gone when this value is.
+/// The path of a socket. Dropping it deletes the file.
 struct SocketFile(PathBuf);
 
 impl SocketFile {
@@ -56,7 +56,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens at a path for a server that listens on TCP, until it is dropped, which ends its connections.
+/// A proxy from a Unix domain socket to a TCP server. Dropping it closes its connections.
 struct UnixProxy {
     file: SocketFile,
     task: JoinHandle<()>,
@@ -92,7 +92,7 @@ impl Drop for UnixProxy {
 }
 
 #[tokio::test]
-async fn operations_go_over_a_path() {
+async fn operations_use_a_unix_domain_socket() {
     let server = standalone().await.server;
     let unix = UnixProxy::start(server.addresses()[0]);
     let client = Client::connect(unix.file.uri("/shop?maxPoolSize=3"))
@@ -131,7 +131,7 @@ async fn operations_go_over_a_path() {
 }
 
 #[tokio::test]
-async fn events_and_descriptions_show_the_path() {
+async fn events_and_descriptions_contain_the_path() {
     let server = standalone().await.server;
     let unix = UnixProxy::start(server.addresses()[0]);
     let path = ServerAddress::Unix {
@@ -168,7 +168,7 @@ async fn events_and_descriptions_show_the_path() {
 }
 
 #[tokio::test]
-async fn a_server_that_listens_at_a_path_itself_is_used() {
+async fn a_server_that_listens_on_a_unix_domain_socket_is_used() {
     let file = SocketFile::new();
     let builder = TestServer::builder().standalone().unix_socket(&file.0);
     let server = builder.start().await.expect("the server starts");
@@ -183,7 +183,7 @@ async fn a_server_that_listens_at_a_path_itself_is_used() {
 }
 
 #[tokio::test]
-async fn paths_without_a_listener_are_reported() {
+async fn errors_name_paths_without_a_listener() {
     let absent = SocketFile::new();
     let error = attempt(absent.text(), None, LONG).await.expect_err("no file");
     assert_eq!(
@@ -193,7 +193,7 @@ async fn paths_without_a_listener_are_reported() {
     );
     assert!(error.to_string().contains(absent.text()), "{error}");
 
-    // The file stays when the listener goes.
+    // The file remains after the listener is dropped.
     let left = SocketFile::new();
     drop(UnixListener::bind(&left.0).expect("a socket"));
     let error = attempt(left.text(), None, LONG)
@@ -216,15 +216,15 @@ async fn paths_without_a_listener_are_reported() {
 }
 
 #[tokio::test]
-async fn encryption_over_a_path_is_refused_at_once() {
+async fn tls_over_a_unix_domain_socket_is_rejected() {
     let error = Client::connect("mongodb://%2Ftmp%2Fmongodb.sock/?tls=true").await;
-    let error = error.expect_err("not to be had");
+    let error = error.expect_err("TLS is not supported");
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
     assert!(error.to_string().contains("Unix domain socket"), "{error}");
 }
 
 #[tokio::test]
-async fn a_proxy_is_for_tcp_only() {
+async fn a_socks5_proxy_is_not_used_for_unix_domain_sockets() {
     let server = standalone().await.server;
     let unix = UnixProxy::start(server.addresses()[0]);
     let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
@@ -234,9 +234,9 @@ async fn a_proxy_is_for_tcp_only() {
     assert_eq!(proxy.accepted(), 0);
 }
 
-/// The path goes away and comes back, as with a server that is started again.
+/// The path is deleted and created again, as by a restart of the server.
 #[tokio::test]
-async fn a_client_finds_a_server_that_comes_back() {
+async fn a_client_reconnects_to_a_restarted_server() {
     let server = standalone().await.server;
     let address = server.addresses()[0];
     let unix = UnixProxy::start(address);

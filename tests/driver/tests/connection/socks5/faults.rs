@@ -1,4 +1,4 @@
-//! Proxies that break the protocol at each byte, and proxies that refuse.
+//! Proxies that break the protocol at each byte, and proxies that refuse the connection.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::attempt;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// How an attempt to connect through the proxy fails, in kind and text.
+/// The kind and text of the error of a connection through the proxy.
 async fn failure(proxy: &Socks5Proxy, options: &str, connect_timeout: Duration) -> (io::ErrorKind, String) {
     let options = format!("{}&{options}", proxy.options());
     let error = attempt("127.0.0.1:9", &options, connect_timeout)
@@ -37,10 +37,10 @@ async fn failure(proxy: &Socks5Proxy, options: &str, connect_timeout: Duration) 
 }
 
 #[tokio::test]
-async fn an_end_at_every_byte_is_reported() {
+async fn a_proxy_that_closes_after_any_byte_is_reported() {
     let server = standalone().await.server;
     let address = server.addresses()[0].to_string();
-    // Method and reply, with the login's answer between them.
+    // The method selection, the reply to the authentication, and the reply to the request.
     for (login, length) in [(None, 12), (Some(("ada".to_owned(), "p".to_owned())), 14)] {
         for cut in 0..length {
             let proxy = Socks5Proxy::start(Socks5Settings {
@@ -59,11 +59,11 @@ async fn an_end_at_every_byte_is_reported() {
             assert!(error.to_string().contains("the proxy closed"), "{cut}: {error}");
         }
     }
-    assert_eq!(server.commands_seen("hello"), 0, "no server hears of it");
+    assert_eq!(server.commands_seen("hello"), 0, "the server receives no command");
 }
 
 #[tokio::test]
-async fn every_refusal_is_reported() {
+async fn every_reply_code_is_reported() {
     for (code, words, kind) in [
         (1, "general failure", io::ErrorKind::Other),
         (2, "not allowed", io::ErrorKind::PermissionDenied),
@@ -80,7 +80,7 @@ async fn every_refusal_is_reported() {
         assert_eq!(found, kind, "{text}");
         assert!(text.contains(words), "{text}");
     }
-    // Nothing listens at port 9, which is what the proxy reports itself.
+    // Nothing listens on port 9, which the proxy reports.
     let honest = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     assert_eq!(
         failure(&honest, "", LONG).await.0,
@@ -89,7 +89,7 @@ async fn every_refusal_is_reported() {
 }
 
 #[tokio::test]
-async fn logins_that_fail_are_told_without_the_password() {
+async fn authentication_errors_do_not_contain_the_password() {
     let proxy = Socks5Proxy::start(Socks5Settings {
         login: Some(("ada".to_owned(), "right".to_owned())),
         ..Socks5Settings::default()
@@ -118,7 +118,7 @@ async fn logins_that_fail_are_told_without_the_password() {
 }
 
 #[tokio::test]
-async fn replies_that_are_not_socks5_are_reported() {
+async fn invalid_replies_are_reported() {
     for garbage in [
         b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
         vec![4, 0],
@@ -160,7 +160,7 @@ impl PoolListener for Ignored {
     fn handshake_failed(&self, _: &ServerAddress, _: cmap::ConnectionKey, _: &Error) {}
 }
 
-/// What a pool of the server says when no connection can be opened.
+/// The error of a check-out from a pool whose connections cannot be established.
 async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
     let settings = ConnectionSettings {
         proxy,
@@ -178,7 +178,7 @@ async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
 }
 
 #[tokio::test]
-async fn a_failing_proxy_says_nothing_of_overload() {
+async fn a_failure_of_the_proxy_has_no_overload_labels() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");

@@ -22,7 +22,7 @@ use tokio::{
 
 use super::log::{Entry, Log};
 
-/// A proxy that accepts a limited number of connections, as a server does, and closes the others at once.
+/// A proxy that accepts a limited number of connections, and closes further ones immediately.
 struct Limiter {
     address: SocketAddr,
     places: Arc<AtomicUsize>,
@@ -96,7 +96,7 @@ async fn check(tls: bool) {
     for _ in 0..100 {
         let things = things.clone();
         readers.spawn(async move {
-            // Whether it finds anything is of no importance here.
+            // The result of the command is not relevant.
             let _ = things.find_one(doc! { "$where": "sleep(500) || true" }).await;
         });
     }
