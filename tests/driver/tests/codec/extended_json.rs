@@ -169,7 +169,11 @@ fn invalid_texts_of_the_corpus_are_rejected() {
             // The text is valid JSON, so it is not rejected for its syntax.
             serde_json::from_str::<Value>(&json).unwrap();
             let read = bytes_of(&json);
-            assert!(read.is_err(), "{name}: {}: {text} was accepted", case["description"]);
+            assert!(
+                read.is_err(),
+                "{name}: {}: {text} was accepted",
+                case["description"]
+            );
             run += 1;
         }
     }

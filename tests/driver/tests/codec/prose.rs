@@ -150,7 +150,11 @@ fn bson_binary_vector_prose_3() {
 fn is_rejected(document: &Document) -> bool {
     let mut out = vec![7];
     let refused = append_document(document, &mut out).is_err();
-    assert_eq!(out == [7], refused, "a rejected document leaves the buffer unchanged");
+    assert_eq!(
+        out == [7],
+        refused,
+        "a rejected document leaves the buffer unchanged"
+    );
     refused
 }
 

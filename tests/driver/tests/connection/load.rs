@@ -19,7 +19,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Counts, PoolTally, Proxied, Proxy, Topology,
-    proxy::{Exchange, Action},
+    proxy::{Action, Exchange},
 };
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;
@@ -62,7 +62,11 @@ impl Load {
         }));
         let client = Client::with_options(options).expect("a client");
         wait_for_description(&client, |text| text.contains(topology.server_type())).await;
-        assert_eq!(tally.counts().created, 0, "connections of monitors do not belong to the pool");
+        assert_eq!(
+            tally.counts().created,
+            0,
+            "connections of monitors do not belong to the pool"
+        );
         Self {
             deployment,
             client,
@@ -108,8 +112,7 @@ async fn load(topology: Topology) -> Vec<i32> {
     let load = Load::start(topology, "maxPoolSize=50&maxConnecting=2").await;
     load.proxy().set_rule(hold_logins);
     let tasks: Vec<_> = (0..TASKS).map(|task| load.spawn(task)).collect();
-    load
-        .tally
+    load.tally
         .wait_until(|counts| counts.check_outs == TASKS as usize)
         .await;
     load.proxy().wait_for_requests("login", 2).await;
@@ -156,7 +159,9 @@ async fn all_check_outs_are_served_on_many_threads() {
 async fn a_check_out_fails_after_wait_queue_timeout() {
     for topology in Topology::ALL {
         let waiting = exceed_wait_queue_timeout(topology);
-        tokio::time::timeout(TIME_LIMIT, waiting).await.expect("nothing hangs");
+        tokio::time::timeout(TIME_LIMIT, waiting)
+            .await
+            .expect("nothing hangs");
     }
 }
 

@@ -215,7 +215,10 @@ async fn log_messages_need_a_subscriber_at_the_time_of_the_event() {
     assert!(first.take().is_empty(), "no subscriber is set");
     let (second, _listening) = Messages::listen(Level::INFO);
     ping().await;
-    assert!(second.take().is_empty(), "no message at level info for a known server");
+    assert!(
+        second.take().is_empty(),
+        "no message at level info for a known server"
+    );
 }
 
 #[tokio::test]

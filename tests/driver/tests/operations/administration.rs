@@ -139,7 +139,10 @@ async fn the_database_of_the_connection_string_is_the_default() {
     let client = marula_driver::Client::connect(format!("mongodb://{address}/shop"))
         .await
         .unwrap();
-    assert_eq!(client.default_database().expect("a default database").name(), "shop");
+    assert_eq!(
+        client.default_database().expect("a default database").name(),
+        "shop"
+    );
 }
 
 #[tokio::test]
@@ -148,7 +151,10 @@ async fn operations_after_shutdown_fail() {
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! {}).await.unwrap();
     deployment.client.shutdown().await;
-    let error = things.find_one(doc! {}).await.expect_err("the client was shut down");
+    let error = things
+        .find_one(doc! {})
+        .await
+        .expect_err("the client was shut down");
     assert!(
         matches!(
             error.kind(),

@@ -115,7 +115,11 @@ async fn a_command_without_multi_statements_is_retried() {
             .as_ref()
             .is_some_and(marula_driver::Error::is_network)
     );
-    assert_eq!(bulk.inserted_ids.len(), 1, "the error contains the partial result");
+    assert_eq!(
+        bulk.inserted_ids.len(),
+        1,
+        "the error contains the partial result"
+    );
 }
 
 #[tokio::test]

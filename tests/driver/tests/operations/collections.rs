@@ -9,7 +9,7 @@ use marula_driver::{
     event::{CommandEvent, EventListener},
     options::ClientOptions,
 };
-use marula_driver_tests::anywhere;
+use marula_driver_tests::any_deployment;
 use marula_test_server::TestServer;
 
 /// A server of this version, a client, and the commands that the client sends.
@@ -90,7 +90,11 @@ async fn run_cursor_command_reads_all_batches() {
         .iter()
         .find(|command| command.contains_key("find"))
         .expect("the command");
-    assert_eq!(find.get("lsid"), more[0].get("lsid"), "getMore uses the same session");
+    assert_eq!(
+        find.get("lsid"),
+        more[0].get("lsid"),
+        "getMore uses the same session"
+    );
     let no_cursor = database.run_cursor_command(doc! { "ping": 1 }).await.unwrap_err();
     assert!(no_cursor.to_string().contains("cursor"), "{no_cursor}");
 }

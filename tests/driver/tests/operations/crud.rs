@@ -5,7 +5,7 @@ use marula_driver::{
     bson::{Bson, Document, ObjectId, doc},
     options::{Collation, ReturnDocument, WriteConcern},
 };
-use marula_driver_tests::anywhere;
+use marula_driver_tests::any_deployment;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

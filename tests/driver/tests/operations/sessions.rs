@@ -6,7 +6,9 @@ use marula_driver::{
     bson::{Document, Timestamp, doc},
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, any_deployment, replica_set, standalone, recorded, with_logical_clock};
+use marula_driver_tests::{
+    Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
+};
 use marula_test_server::TestServer;
 
 fn lsid(command: &Document) -> Option<Document> {
@@ -386,7 +388,10 @@ async fn a_cursor_outlives_the_borrow_of_its_session_but_not_the_session() {
         .unwrap();
     assert!(cursor.advance().await.unwrap());
     session.end();
-    assert!(cursor.advance().await.unwrap(), "the document is in the first batch");
+    assert!(
+        cursor.advance().await.unwrap(),
+        "the document is in the first batch"
+    );
     let error = cursor.advance().await.unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
 }

@@ -22,7 +22,7 @@ use marula_driver_tests::{
 };
 use marula_test_server::TestServer;
 
-use super::harness::{ENDS, TIME_LIMIT, PIECES};
+use super::harness::{ENDS, PIECES, TIME_LIMIT};
 
 async fn server() -> TestServer {
     TestServer::builder()

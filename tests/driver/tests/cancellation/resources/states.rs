@@ -6,7 +6,8 @@ use marula_test_server::TestServer;
 use super::client_in_state::{ClientInState, State, nothing_is_left};
 
 /// No wait ends by a timeout during the test.
-const LONG_TIMEOUTS: &str = "connectTimeoutMS=0&serverSelectionTimeoutMS=3600000&heartbeatFrequencyMS=3600000";
+const LONG_TIMEOUTS: &str =
+    "connectTimeoutMS=0&serverSelectionTimeoutMS=3600000&heartbeatFrequencyMS=3600000";
 
 #[tokio::test]
 async fn a_client_can_end_before_its_first_operation() {
@@ -178,7 +179,10 @@ async fn a_client_can_end_during_the_backoff_of_an_overloaded_server() {
     };
     nothing_is_left(state, async |client: &mut ClientInState| {
         client.begin_pings(1);
-        client.tally.wait_until(|counts| counts.check_outs_failed >= 1).await;
+        client
+            .tally
+            .wait_until(|counts| counts.check_outs_failed >= 1)
+            .await;
     })
     .await;
 }

@@ -83,7 +83,11 @@ async fn errors_have_the_phase_and_the_io_kind() {
                     assert_eq!(network.io_kind(), kind, "{behavior:?}, proxy {proxy:?}: {error}");
                 }
                 assert_eq!(error.address(), Some(&server), "{error}");
-                assert_eq!(error.is_timeout(), matches!(behavior, Behavior::Nothing), "{error}");
+                assert_eq!(
+                    error.is_timeout(),
+                    matches!(behavior, Behavior::Nothing),
+                    "{error}"
+                );
             }
         }
     }

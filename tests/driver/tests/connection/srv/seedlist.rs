@@ -92,7 +92,10 @@ async fn srv_and_txt_records_become_hosts_and_options() {
     assert_eq!(options.replica_set.as_deref(), Some("rs0"));
     assert_eq!(options.auth_source(), Some("admins"));
     assert_eq!(options.tls.enabled, Some(true), "TLS is the default");
-    let again = environment.resolve(options.clone()).await.expect("the options are resolved");
+    let again = environment
+        .resolve(options.clone())
+        .await
+        .expect("the options are resolved");
     assert_eq!(again, options);
 }
 
@@ -108,7 +111,11 @@ async fn options_of_the_connection_string_override_the_txt_record() {
     assert_eq!(resolved.replica_set.as_deref(), Some("mine"));
     assert_eq!(resolved.tls.enabled, Some(false));
     let source = |options: ClientOptions| options.credential.and_then(|credential| credential.source);
-    assert_eq!(source(resolved).as_deref(), Some("admins"), "authSource is not the database");
+    assert_eq!(
+        source(resolved).as_deref(),
+        Some("admins"),
+        "authSource is not the database"
+    );
     if let Some(credential) = &mut options.credential {
         credential.source = Some("mine".into());
     }

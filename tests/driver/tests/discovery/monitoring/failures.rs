@@ -130,7 +130,10 @@ async fn server_discovery_and_monitoring_prose_4_node_is_recovering_on_a_seconda
     let before = fixture.log.entries().len();
     let error = fixture.things().find_one(doc! {}).await.unwrap_err();
     assert_eq!(error.code(), Some(13436));
-    let secondary = error.address().expect("the server that returned the error").clone();
+    let secondary = error
+        .address()
+        .expect("the server that returned the error")
+        .clone();
     assert_ne!(secondary, fixture.primary);
     let lost = fixture
         .log

@@ -45,14 +45,18 @@ async fn step_downs_cause_no_errors_on_one_thread() {
 async fn writes_are_exactly_once_during_rapid_elections() {
     run(async |failover| {
         for _ in 0..20 {
-            assert!(failover.deployment.server.step_down(), "another member can be elected");
+            assert!(
+                failover.deployment.server.step_down(),
+                "another member can be elected"
+            );
             tokio::task::yield_now().await;
         }
         failover.wait_for_all_tasks().await;
         for _ in 0..5 {
             let primary = failover.deployment.primary();
             failover.deployment.server.stop_member(primary).await;
-            failover.deployment
+            failover
+                .deployment
                 .server
                 .restart_member(primary)
                 .await

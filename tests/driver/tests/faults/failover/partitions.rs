@@ -51,7 +51,10 @@ async fn a_stale_primary_is_not_used() {
         failover.deployment.proxies[old].close_all();
         failover.wait_for_all_tasks().await;
         let primary = failover.primary.borrow().as_ref().map(ToString::to_string);
-        assert_eq!(primary, Some(failover.deployment.proxies[new].address().to_string()));
+        assert_eq!(
+            primary,
+            Some(failover.deployment.proxies[new].address().to_string())
+        );
         failover.deployment.server.rejoin_member(old);
         failover.wait_for_all_tasks().await;
     })

@@ -3,7 +3,8 @@
 use super::load::{Failover, run};
 
 async fn restart(failover: &Failover, member: usize) {
-    failover.deployment
+    failover
+        .deployment
         .server
         .restart_member(member)
         .await

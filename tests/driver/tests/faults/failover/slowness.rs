@@ -72,5 +72,9 @@ async fn nearest_does_not_select_a_slow_member() {
         }
     };
     tokio::time::timeout(TIME_LIMIT, read).await.expect("no hang");
-    assert_eq!(reads.load(Ordering::SeqCst), 0, "the other members are in the latency window");
+    assert_eq!(
+        reads.load(Ordering::SeqCst),
+        0,
+        "the other members are in the latency window"
+    );
 }

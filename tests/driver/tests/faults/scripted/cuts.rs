@@ -16,7 +16,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxied, Proxy, Topology,
-    proxy::{Done, Exchange, Action},
+    proxy::{Action, Done, Exchange},
 };
 use tokio::sync::watch;
 
@@ -128,9 +128,12 @@ async fn series(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, le
             ),
         }
         proxy.pass_everything();
-        work::ping(&client)
-            .await
-            .unwrap_or_else(|error| panic!("after {} was truncated after {offset} bytes: {error:?}", case.name));
+        work::ping(&client).await.unwrap_or_else(|error| {
+            panic!(
+                "after {} was truncated after {offset} bytes: {error:?}",
+                case.name
+            )
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! A client that is shut down or dropped while its connections fail.
 
-use super::{TIME_LIMIT, Mode, Script, TASKS, connect, deploy, work};
+use super::{Mode, Script, TASKS, TIME_LIMIT, connect, deploy, work};
 use crate::ledger;
 use marula_driver::Client;
 use marula_driver_tests::{Topology, tasks};
