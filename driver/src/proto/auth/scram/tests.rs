@@ -87,10 +87,10 @@ fn auth_prose_iteration_count() {
         assert!(refusal(with("4095")).contains("4095 iterations"));
         for (count, why) in [
             ("0", "not safe"),
-            ("-1", "no number"),
-            ("+5000", "no number"),
-            ("", "no number"),
-            ("4096x", "no number"),
+            ("-1", "not a number"),
+            ("+5000", "not a number"),
+            ("", "not a number"),
+            ("4096x", "not a number"),
             ("10000001", "too long"),
             ("99999999999999999999", "too long"),
         ] {
