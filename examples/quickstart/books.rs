@@ -1,4 +1,4 @@
-//! A few hundred plausible books, the same on every run.
+//! Generates books from a fixed seed, so that every run has the same data.
 
 use std::time::{Duration, SystemTime};
 
@@ -44,60 +44,61 @@ const SECOND: [&str; 12] = [
 const READERS: [&str; 8] = ["ada", "bola", "chen", "dina", "emil", "farah", "gus", "hana"];
 const BRANCHES: [&str; 4] = ["harbour", "market", "north", "university"];
 
-/// A small generator with a fixed seed, so that every run prints the same.
-struct Dice(u64);
+/// A linear congruential generator.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl Random {
+    /// A number below `limit`.
+    fn below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap_or_default() % sides
+        usize::try_from(self.0 >> 33).unwrap_or_default() % limit
     }
 
     fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.roll(from.len())].clone()
+        from[self.below(from.len())].clone()
     }
 }
 
-/// `count` books.
+/// Generates `count` books.
 pub(crate) fn generate(count: usize) -> Vec<Book> {
-    let mut dice = Dice(2026);
-    (0..count).map(|number| book(number, &mut dice)).collect()
+    let mut random = Random(2026);
+    (0..count).map(|number| book(number, &mut random)).collect()
 }
 
-fn book(number: usize, dice: &mut Dice) -> Book {
+fn book(number: usize, random: &mut Random) -> Book {
     let day = Duration::from_secs(24 * 60 * 60);
     let added =
-        SystemTime::UNIX_EPOCH + day * 19_000 + day * u32::try_from(dice.roll(1_500)).unwrap_or_default();
+        SystemTime::UNIX_EPOCH + day * 19_000 + day * u32::try_from(random.below(1_500)).unwrap_or_default();
     let mut reviews: Vec<Review> = Vec::new();
-    for _ in 0..dice.roll(4) {
-        let by = dice.pick(&READERS);
+    for _ in 0..random.below(4) {
+        let by = random.pick(&READERS);
         if reviews.iter().all(|review| review.by != by) {
             reviews.push(Review {
                 by: by.into(),
-                stars: 1 + i32::try_from(dice.roll(5)).unwrap_or_default(),
+                stars: 1 + i32::try_from(random.below(5)).unwrap_or_default(),
             });
         }
     }
     Book {
         id: Book::new_id(),
         isbn: format!("978-0-{:06}-{}", 100_000 + number * 37, number % 10),
-        title: format!("{} {}", dice.pick(&FIRST), dice.pick(&SECOND)),
-        author: dice.pick(&AUTHORS).into(),
-        genre: dice.pick(&[Genre::Novel, Genre::Poetry, Genre::Essay, Genre::Mystery]),
-        price: price(495 + 50 * dice.roll(60)),
+        title: format!("{} {}", random.pick(&FIRST), random.pick(&SECOND)),
+        author: random.pick(&AUTHORS).into(),
+        genre: random.pick(&[Genre::Novel, Genre::Poetry, Genre::Essay, Genre::Mystery]),
+        price: price(495 + 50 * random.below(60)),
         copies: BRANCHES
             .iter()
-            .take(1 + dice.roll(BRANCHES.len()))
+            .take(1 + random.below(BRANCHES.len()))
             .map(|branch| Copy {
                 branch: (*branch).into(),
-                count: i32::try_from(dice.roll(9)).unwrap_or_default(),
+                count: i32::try_from(random.below(9)).unwrap_or_default(),
             })
             .collect(),
         reviews,
-        reserved_by: (dice.roll(5) == 0).then(|| dice.pick(&READERS).into()),
+        reserved_by: (random.below(5) == 0).then(|| random.pick(&READERS).into()),
         added_at: DateTime::from_system_time(added),
     }
 }

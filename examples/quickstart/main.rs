@@ -1,7 +1,7 @@
-//! Marula in two minutes: a typed model is indexed, inserted, queried and updated over real sockets.
+//! Quickstart: creates indexes, and inserts, queries and updates documents of a typed model.
 //!
-//! `cargo run --example quickstart` starts the in-process server; with `MONGODB_URI` set, it uses that deployment (and a
-//! database `marula_quickstart`, which it drops first).
+//! `cargo run --example quickstart` connects to `MONGODB_URI`, or to an in-process server if it is not set. It uses the database
+//! `marula_quickstart`, which it drops first.
 
 mod books;
 mod model;
@@ -52,7 +52,7 @@ fn step(number: u32, what: &str) {
     println!("\n{number}. {what}");
 }
 
-/// Declared indexes are compared with those that exist. The plan can be read before it is applied.
+/// Compares the declared indexes with the existing ones. The plan can be inspected before it is applied.
 async fn sync_indexes(library: &Database) -> marula::Result<()> {
     step(2, "plan and apply the indexes that the model declares");
     let plan = library.schema().register::<Book>().plan().await?;
@@ -60,7 +60,7 @@ async fn sync_indexes(library: &Database) -> marula::Result<()> {
     let applied = plan.apply(Apply::additive()).await?;
     println!("created: {}", applied.created.len());
     let again = library.schema().register::<Book>().plan().await?;
-    println!("planned again: {again}");
+    println!("second plan: {again}");
     Ok(())
 }
 
@@ -68,24 +68,23 @@ async fn insert(books: &Collection<Book>) -> marula::Result<()> {
     step(3, "insert typed documents");
     let all = books::generate(BOOKS);
     books.insert_many(&all).await?;
-    println!(
-        "{} books are stored",
-        books.count(|_| Filter::everything()).await?
-    );
-    // The unique index refuses a second book with the same ISBN.
+    println!("{} books stored", books.count(|_| Filter::everything()).await?);
+    // The unique index rejects a second book with the same ISBN.
     let copy = Book {
         id: Book::new_id(),
         ..all[0].clone()
     };
     match books.insert_one(&copy).await {
-        Err(error @ Error::Duplicate { .. }) => println!("a second {} is refused: {error}", copy.isbn),
+        Err(error @ Error::Duplicate { .. }) => {
+            println!("a second book with ISBN {} is rejected: {error}", copy.isbn);
+        }
         other => println!("unexpected: {other:?}"),
     }
     Ok(())
 }
 
 async fn query(books: &Collection<Book>) -> marula::Result<()> {
-    step(4, "query with filters that the compiler checks");
+    step(4, "query with typed filters");
     let b = Book::fields();
     let filter = b.genre().eq(Genre::Novel)
         & b.reviews().elem_match(|r| r.stars().eq(5))
@@ -112,12 +111,12 @@ async fn query(books: &Collection<Book>) -> marula::Result<()> {
                 .elem_match(|c| c.branch().eq("harbour") & c.count().gt(0))
         })
         .await?;
-    println!("{here} books can be had at the harbour branch");
+    println!("{here} books are available at the harbour branch");
     Ok(())
 }
 
 async fn update(books: &Collection<Book>) -> marula::Result<()> {
-    step(5, "update a nested array element");
+    step(5, "update an array element");
     let wanted = books
         .find(|b| {
             b.copies()
@@ -153,7 +152,7 @@ async fn update(books: &Collection<Book>) -> marula::Result<()> {
 }
 
 async fn page(books: &Collection<Book>) -> marula::Result<()> {
-    step(6, "read page by page, without offsets");
+    step(6, "read pages by keyset");
     let mut token = None;
     for number in 1..=3 {
         let page = books
@@ -170,11 +169,11 @@ async fn page(books: &Collection<Book>) -> marula::Result<()> {
     Ok(())
 }
 
-/// What has no typed form yet goes to the driver underneath, on the same collection.
+/// Aggregation pipelines have no typed form: the driver's collection runs them.
 async fn aggregate(books: &Collection<Book>) -> Result<(), Box<dyn std::error::Error>> {
     use marula::bson::doc;
 
-    step(7, "aggregate through the driver underneath");
+    step(7, "aggregate with the driver");
     let pipeline = [
         doc! { "$unwind": "$reviews" },
         doc! { "$group": { "_id": "$author", "stars": { "$avg": "$reviews.stars" }, "reviews": { "$sum": 1 } } },

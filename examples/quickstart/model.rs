@@ -1,4 +1,4 @@
-//! The model: a book of a library, with its copies and reviews inside.
+//! The model: a book of a library, with its copies and reviews as embedded documents.
 
 use marula::{
     Document, Embedded,
@@ -7,7 +7,7 @@ use marula::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// What kind of book it is.
+/// The genre of a book, stored as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Genre {
@@ -17,21 +17,21 @@ pub(crate) enum Genre {
     Mystery,
 }
 
-/// How many copies a branch has.
+/// The number of copies at a branch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 pub(crate) struct Copy {
     pub(crate) branch: String,
     pub(crate) count: i32,
 }
 
-/// What a reader thought.
+/// A review by a reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 pub(crate) struct Review {
     pub(crate) by: String,
     pub(crate) stars: i32,
 }
 
-/// A book. serde's names are the stored names; the indexes are declared where the fields are.
+/// A book. The stored names are serde's; the indexes are declared with the fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(

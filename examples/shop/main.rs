@@ -1,7 +1,7 @@
-//! The shop as a program: `cargo run --example shop`.
+//! The shop as an executable: `cargo run --example shop`.
 //!
-//! It listens on port 3000 or `PORT`, and stores in the deployment that `MONGODB_URI` names; without one it starts a
-//! server in this process, which keeps nothing.
+//! It listens on `PORT` (default: 3000) and connects to `MONGODB_URI`. If `MONGODB_URI` is not set, it starts an in-process
+//! server, which does not persist data.
 
 use std::env;
 use std::error::Error;
@@ -25,14 +25,16 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let port = match env::var("PORT") {
-        Ok(port) => port.parse().map_err(|_| format!("PORT is not a port: {port}"))?,
+        Ok(port) => port
+            .parse()
+            .map_err(|_| format!("PORT must be a number from 0 to 65535, found {port:?}"))?,
         Err(_) => 3000,
     };
     let (uri, server) = match env::var("MONGODB_URI") {
         Ok(uri) => (uri, None),
         Err(_) => {
             let server = TestServer::builder().start().await?;
-            println!("MONGODB_URI is not set: data is kept in memory.");
+            println!("MONGODB_URI is not set: using an in-process server, which does not persist data.");
             (server.uri(), Some(server))
         }
     };
@@ -57,7 +59,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
 fn usage(url: &str) {
     println!(
-        r#"The shop is open at {url}. Try:
+        r#"The shop listens at {url}. Examples:
 
   curl {url}/customers --json '{{"name": "Thandi", "email": "thandi@example.com", "address": {{"street": "Long Street 1", "city": "Cape Town", "country": "ZA"}}}}'
   curl '{url}/customers?email=THANDI@example.com'
@@ -66,13 +68,13 @@ fn usage(url: &str) {
   curl -X PATCH {url}/orders/ID/lines/tea --json '{{"quantity": 3}}'
   curl -X POST {url}/orders/ID/pay
 
-Ctrl-C closes it."#
+Press Ctrl-C to stop it."#
     );
 }
 
 async fn interrupted() {
     if let Err(error) = tokio::signal::ctrl_c().await {
-        eprintln!("shop: cannot wait for Ctrl-C, so kill the process to stop it: {error}");
+        eprintln!("shop: cannot listen for Ctrl-C; kill the process to stop it: {error}");
         std::future::pending::<()>().await;
     }
 }

@@ -1,8 +1,13 @@
-//! What the runnable examples share with their tests: see `quickstart.rs` and `shop`.
+//! The web backend of the example `shop`, as a library that the example and its tests use.
 
 pub mod shop;
 
-/// The code of the README, so that it keeps compiling.
+/// Compiles the code in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The code of the README of `marula`.
+#[cfg(doctest)]
+#[doc = include_str!("../../odm/README.md")]
+pub struct OdmReadme;

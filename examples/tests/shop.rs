@@ -1,4 +1,4 @@
-//! The shop over HTTP: every route, and every status that it can answer with.
+//! The shop over HTTP: every route and every status it can return.
 
 mod http;
 
@@ -74,8 +74,8 @@ async fn customers_are_created_and_found() {
     customer(&app, "sipho@example.com").await;
     let found = app.get("/customers?email=tHANDI@example.com").await;
     assert_eq!(found.body["items"], json!([expected]));
-    let nobody = app.get("/customers?email=nobody@example.com").await;
-    assert_eq!((nobody.status, &nobody.body["items"]), (200, &json!([])));
+    let unknown = app.get("/customers?email=unknown@example.com").await;
+    assert_eq!((unknown.status, &unknown.body["items"]), (200, &json!([])));
 
     let first = app.get("/customers?limit=1").await;
     assert_eq!(first.body["items"], json!([expected]));
@@ -87,7 +87,7 @@ async fn customers_are_created_and_found() {
 }
 
 #[tokio::test]
-async fn a_taken_address_is_a_conflict_that_names_the_index() {
+async fn a_duplicate_email_address_is_a_conflict_that_names_the_index() {
     let Some(app) = App::start().await else { return };
     customer(&app, "thandi@example.com").await;
     let taken = app.post("/customers", &new_customer("THANDI@example.com")).await;
@@ -97,14 +97,14 @@ async fn a_taken_address_is_a_conflict_that_names_the_index() {
     if app.server.is_some() || taken.body.get("fields").is_some() {
         assert_eq!(taken.body["fields"], json!(["email"]));
     } else {
-        eprintln!("not checked: the deployment sends no pattern of the index");
+        eprintln!("not checked: the deployment sends no keyPattern");
     }
     assert!(!taken.text().contains("thandi"), "{taken:?}");
     app.stop().await;
 }
 
 #[tokio::test]
-async fn invalid_customers_are_refused_with_every_problem() {
+async fn invalid_customers_are_rejected_with_all_invalid_fields() {
     let Some(app) = App::start().await else { return };
     let mut wrong = new_customer("not an address");
     wrong["name"] = json!(" ");
@@ -120,10 +120,14 @@ async fn invalid_customers_are_refused_with_every_problem() {
     assert_eq!(
         app.send("POST", "/customers", Some("{")).await.status,
         400,
-        "no JSON"
+        "not JSON"
     );
-    assert_eq!(app.get("/customers/7").await.status, 400, "no UUID");
-    assert_eq!(app.get("/customers?mail=x").await.status, 400, "no such filter");
+    assert_eq!(app.get("/customers/7").await.status, 400, "not a UUID");
+    assert_eq!(
+        app.get("/customers?mail=x").await.status,
+        400,
+        "unknown parameter"
+    );
     let missing = app.get(&format!("/customers/{}", Uuid::nil())).await;
     assert_eq!(
         (missing.status, &missing.body["code"]),
@@ -133,7 +137,7 @@ async fn invalid_customers_are_refused_with_every_problem() {
 }
 
 #[tokio::test]
-async fn orders_are_created_for_customers_that_exist() {
+async fn orders_are_created_for_existing_customers() {
     let Some(app) = App::start().await else { return };
     let thandi = customer(&app, "thandi@example.com").await;
     let mut new = new_order(&thandi, &["tea", "cup"]);
@@ -148,20 +152,20 @@ async fn orders_are_created_for_customers_that_exist() {
     let shown = app.get(&format!("/orders/{}", made.id())).await;
     assert_eq!((shown.status, &shown.body), (200, &made.body));
 
-    let nobody = app
+    let unknown = app
         .post("/orders", &new_order(&Uuid::nil().to_string(), &["tea"]))
         .await;
-    assert_eq!((nobody.status, nobody.problems()), (422, vec!["customerId"]));
+    assert_eq!((unknown.status, unknown.problems()), (422, vec!["customerId"]));
     let twice = app.post("/orders", &new_order(&thandi, &["tea", "tea"])).await;
     assert_eq!((twice.status, twice.problems()), (422, vec!["lines[1].sku"]));
     let empty = app.post("/orders", &new_order(&thandi, &[])).await;
     assert_eq!((empty.status, empty.problems()), (422, vec!["lines"]));
-    let mut odd = new_order(&thandi, &["tea"]);
-    odd["lines"][0]["quantity"] = json!(0);
-    odd["lines"][0]["priceCents"] = json!(-1);
-    let odd = app.post("/orders", &odd).await;
+    let mut invalid = new_order(&thandi, &["tea"]);
+    invalid["lines"][0]["quantity"] = json!(0);
+    invalid["lines"][0]["priceCents"] = json!(-1);
+    let invalid = app.post("/orders", &invalid).await;
     assert_eq!(
-        (odd.status, odd.problems()),
+        (invalid.status, invalid.problems()),
         (422, vec!["lines[0].quantity", "lines[0].priceCents"])
     );
     app.stop().await;
@@ -187,7 +191,7 @@ async fn orders_are_listed_by_filters() {
         ids.sort();
         ids
     };
-    // Ids of version 7 sort in the order they were made.
+    // UUIDv7 ids sort in creation order.
     assert_eq!(listed(String::new()).await, [&*tea, &*both, &*other]);
     assert_eq!(listed(format!("customer={thandi}")).await, [&*tea, &*both]);
     assert_eq!(listed("status=open".to_owned()).await, [&*both, &*other]);
@@ -244,7 +248,7 @@ async fn pages_visit_every_order_once_in_both_directions() {
 }
 
 #[tokio::test]
-async fn a_line_is_changed_and_no_other() {
+async fn only_the_selected_line_is_changed() {
     let Some(app) = App::start().await else { return };
     let thandi = customer(&app, "thandi@example.com").await;
     let id = order(&app, &thandi, &["cup", "green tea", "pot"]).await;
@@ -267,7 +271,7 @@ async fn a_line_is_changed_and_no_other() {
         .await;
     assert_eq!(
         (no_line.status, &no_line.body["message"]),
-        (404, &json!("there is no such line"))
+        (404, &json!("the line does not exist"))
     );
     let no_order = app
         .patch(
@@ -277,7 +281,7 @@ async fn a_line_is_changed_and_no_other() {
         .await;
     assert_eq!(
         (no_order.status, &no_order.body["message"]),
-        (404, &json!("there is no such order"))
+        (404, &json!("the order does not exist"))
     );
     for quantity in [json!(0), json!(1001), json!(-1), json!("2")] {
         let refused = app.patch(&line, &json!({ "quantity": quantity })).await;
@@ -290,7 +294,7 @@ async fn a_line_is_changed_and_no_other() {
 }
 
 #[tokio::test]
-async fn of_many_who_pay_at_once_one_succeeds() {
+async fn one_of_several_concurrent_payments_succeeds() {
     let Some(app) = App::start().await else { return };
     let thandi = customer(&app, "thandi@example.com").await;
     let path = format!("/orders/{}/pay", order(&app, &thandi, &["tea"]).await);
@@ -315,7 +319,7 @@ async fn of_many_who_pay_at_once_one_succeeds() {
 }
 
 #[tokio::test]
-async fn deleted_orders_are_gone() {
+async fn deleted_orders_are_not_found() {
     let Some(app) = App::start().await else { return };
     let thandi = customer(&app, "thandi@example.com").await;
     let path = format!("/orders/{}", order(&app, &thandi, &["tea"]).await);
@@ -327,7 +331,7 @@ async fn deleted_orders_are_gone() {
 }
 
 #[tokio::test]
-async fn unknown_routes_and_methods_answer_in_json() {
+async fn unknown_routes_and_methods_return_json() {
     let Some(app) = App::start().await else { return };
     let route = app.get("/baskets").await;
     assert_eq!((route.status, &route.body["code"]), (404, &json!("not_found")));
@@ -337,7 +341,7 @@ async fn unknown_routes_and_methods_answer_in_json() {
 }
 
 #[tokio::test]
-async fn what_is_our_fault_tells_nothing() {
+async fn internal_errors_reveal_no_details() {
     let Some(app) = App::start().await else { return };
     let thandi = customer(&app, "thandi@example.com").await;
     let id = order(&app, &thandi, &["tea"]).await;
@@ -359,7 +363,7 @@ async fn what_is_our_fault_tells_nothing() {
 }
 
 #[tokio::test]
-async fn failures_of_the_server_have_a_status_by_their_code() {
+async fn server_errors_map_to_a_status_by_their_code() {
     let Some(app) = App::start().await else { return };
     let admin = app.client.driver().database("admin");
     // MaxTimeMSExpired, DocumentValidationFailure, Unauthorized.
@@ -393,8 +397,8 @@ async fn failures_of_the_server_have_a_status_by_their_code() {
 }
 
 #[tokio::test]
-async fn a_database_out_of_reach_is_told_to_be_tried_again() {
-    // Takes connections and never answers.
+async fn an_unreachable_database_is_a_503_with_retry_after() {
+    // Accepts connections and never replies.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let client = marula::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=50"))

@@ -1,6 +1,6 @@
 //! The renaming rules of serde's `rename_all`.
 
-/// A rule, by serde's name for it.
+/// A rule of serde.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// No `rename_all`.
@@ -28,7 +28,7 @@ const RULES: [(&str, Rule); 8] = [
 ];
 
 impl Rule {
-    /// The rule of that name; serde itself reports unknown ones.
+    /// The rule of this name. Serde reports unknown ones.
     pub(crate) fn parse(name: &str) -> Rule {
         RULES
             .iter()
@@ -63,7 +63,7 @@ impl Rule {
     }
 }
 
-/// `customer_id` as `CustomerId`.
+/// Converts `customer_id` to `CustomerId`.
 fn pascal(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut capital = true;
@@ -80,7 +80,7 @@ fn pascal(name: &str) -> String {
     out
 }
 
-/// `CustomerId` as `customer_id`; also the name of a variant's accessor.
+/// Converts `CustomerId` to `customer_id`, which is also the name of a variant's accessor.
 pub(crate) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for (i, c) in name.char_indices() {

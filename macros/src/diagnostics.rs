@@ -6,7 +6,7 @@ use std::fmt::Display;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// Collects errors until [`finish`](Sink::finish). Dropped without it, it panics: an error must not get lost.
+/// Collects errors until [`finish`](Sink::finish). Panics if dropped without it, since errors would be lost.
 pub(crate) struct Sink {
     errors: RefCell<Option<Vec<syn::Error>>>,
 }
@@ -28,12 +28,12 @@ impl Sink {
         self.push(syn::Error::new(span, message));
     }
 
-    /// An error whose underline covers all of the tokens.
+    /// An error with the span of all tokens.
     pub(crate) fn on(&self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// The value, or the error collected.
+    /// The value. An error is collected.
     pub(crate) fn ok<T>(&self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|e| self.push(e)).ok()
     }
@@ -53,7 +53,7 @@ impl Drop for Sink {
     }
 }
 
-/// `; did you mean …?` for the candidate that is close to what was written, else nothing.
+/// `; did you mean …?` with the candidate closest to the input, or an empty text.
 pub(crate) fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let limit = (written.chars().count() / 3).clamp(1, 3);
     candidates
@@ -64,7 +64,7 @@ pub(crate) fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item
         .map_or_else(String::new, |(_, c)| format!("; did you mean `{c}`?"))
 }
 
-/// The number of single-character edits, swaps of neighbours among them, between two words.
+/// The number of single-character edits, including transpositions, between two words (Damerau-Levenshtein distance).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

@@ -1,8 +1,8 @@
-//! The derive macros of marula: `Document` for the root of a collection's documents, `Embedded` for what is inside.
+//! The derive macros of marula: `Document` for the documents of a collection, `Embedded` for the types inside.
 //!
-//! Each goes through three steps: `parse` reads the attributes, `model` resolves every name and default and checks the
-//! combinations, `expand` writes the code. Errors of all steps are reported together, and the code is written
-//! nevertheless, so that one mistake gives one error.
+//! Each has three steps: `parse` reads the attributes, `model` resolves names and defaults and checks combinations, and `expand`
+//! generates code. Errors of all steps are reported together. Code is generated in spite of errors, so that one mistake causes one
+//! error.
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -14,7 +14,7 @@ mod model;
 mod parse;
 mod symbol;
 
-/// Makes a struct the root of the documents of a collection: implements `marula::Model`.
+/// Implements `marula::Model` for a struct: the documents of a collection.
 ///
 /// ```
 /// use marula::{Document, bson::DateTime};
@@ -32,11 +32,11 @@ mod symbol;
 /// }
 /// ```
 ///
-/// On the struct: `collection = "name"` (required); `index(…)`, as often as needed; `crate = path` where `marula` is
-/// known by another name. On fields: `id` or `id = uuid_v7 | uuid_v4 | object_id | manual`; `index`; `unique`; `opaque`
-/// for a field without typed paths; `as = Type` for a field that is stored as another type is.
+/// On the struct: `collection = "name"` (required); `index(…)`, as often as needed; `crate = path` if `marula` is
+/// imported under another name. On fields: `id` or `id = uuid_v7 | uuid_v4 | object_id | manual`; `index`; `unique`; `opaque`
+/// for a field without typed paths; `as = Type` for a field that is stored in the form of another type.
 ///
-/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` names what is stored:
+/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` states the stored type:
 ///
 /// ```
 /// use marula::{Document, bson};
@@ -68,29 +68,33 @@ mod symbol;
 /// ```
 ///
 /// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize` writes text. A derive
-/// sees only the name of a type. So a type alias of such a date is not recognised and is stored as text, and a type of another
-/// crate with the name of one (`NaiveDate`, `Zoned`, `DateTime<T>`) is refused: give it `as = Type` in place of `opaque`.
+/// has only the name of a type: a type alias of such a date is not recognised and is stored as text, and a type of another crate with
+/// the same name (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
 ///
 /// An index lists its keys, `-` for descending, and its options: `unique`, `sparse`, `hidden`, `name = "…"`,
-/// `was = "…"`, `ttl = "30d"`, `collation(locale = "en", strength = 2)`, `partial(status == Status::Open && total > 0)`.
+/// `renamed_from = "…"`, `ttl = "30d"`, `collation(locale = "en", strength = 2)`, `partial(status == Status::Open && total > 0)`.
 /// Special keys are `text(title, weight = 10)`, `geo(place)`, `hashed(tenant)`, `wildcard(attrs)` and `wildcard`.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), true)
 }
 
-/// Gives a struct or an enum inside a document its typed paths: implements `marula::Field`, and `marula::Embedded` when
-/// it is stored as a document.
+/// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and `marula::Embedded` if it is stored as
+/// a document.
 ///
 /// On the type: `crate = path`. On fields: `opaque` and `as = Type`, as for `Document`. Enums follow their serde
-/// representation. A variant with fields has an accessor; filters on its fields ask for the variant too, and updates of them
-/// change only values that are this variant. Every variant of an enum with data has an `is_…()` filter.
+/// representation. A variant with fields has an accessor; filters on its fields match this variant only, and updates of them
+/// change only values of this variant. Every variant of an enum with data has an `is_…()` filter.
 ///
-/// Nothing in a stored value shows that it is a variant without a tag (`untagged`, `other`): such a variant has no `is_…()`
+/// A variant without a tag (`untagged`, `other`) cannot be recognised in a stored value: it has no `is_…()`
 /// filter, and filters on its fields and updates of them fail with `InvalidFilter` and `InvalidUpdate`. Sorts and indexes can
 /// use its fields, which they share with other variants that store the same names.
 ///
 /// An enum of unit variants is one value: `status().eq(Status::Open)`.
+///
+/// A `uuid::Uuid` in a variant of an enum with `tag` or `untagged`, or in a flattened struct, is a compile error: serde buffers such
+/// fields in a form that it does not read. Use `marula::bson::Uuid`, or `#[serde(with = "marula::bson::uuid_as_binary")]` with
+/// `#[document(as = Uuid)]`.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)

@@ -9,18 +9,18 @@ pub(crate) const FIELD: [&str; 5] = ["id", "index", "unique", "opaque", "as"];
 /// Options of `index(…)` that take a value or a list.
 pub(crate) const INDEX_VALUES: [&str; 7] = [
     "name",
-    "was",
+    "renamed_from",
     "ttl",
     "language",
     "language_override",
     "collation",
     "partial",
 ];
-/// Keys of `index(…)` that are written as a call.
+/// Keys of `index(…)` with the syntax of a call.
 pub(crate) const INDEX_KEYS: [&str; 4] = ["text", "geo", "hashed", "wildcard"];
 /// Sources of ids.
 pub(crate) const ID_SOURCES: [&str; 4] = ["uuid_v7", "uuid_v4", "object_id", "manual"];
-/// Options of `collation(…)`, with the names that the server knows them by.
+/// Options of `collation(…)` with their names in commands.
 pub(crate) const COLLATION: [(&str, &str); 9] = [
     ("locale", "locale"),
     ("strength", "strength"),
@@ -32,7 +32,7 @@ pub(crate) const COLLATION: [(&str, &str); 9] = [
     ("normalization", "normalization"),
     ("backwards", "backwards"),
 ];
-/// Types of which a field is an array, by their last path segment.
+/// Array types, by their last path segment.
 pub(crate) const ARRAYS: [&str; 6] = [
     "Vec",
     "VecDeque",

@@ -1,3 +1,3 @@
-//! The BSON vocabulary and codec of the driver, under one name for the whole crate.
+//! Re-exports the BSON types and the codec of the driver.
 
 pub use marula_driver::bson::*;

@@ -1,4 +1,4 @@
-//! Handles: a client of a deployment, its databases, and the collections of models.
+//! Handles to a deployment and its databases, and through them to the collections of models.
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
@@ -7,52 +7,52 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::schema::Schema;
 
-/// Connects to the deployment that a connection string names. See [`Client::connect`].
+/// Creates a client from a connection string. See [`Client::connect`].
 ///
 /// # Errors
-/// A malformed connection string, or an option that is not supported.
+/// Returns an error for a malformed connection string and for an unsupported option.
 pub async fn connect(uri: impl AsRef<str>) -> Result<Client> {
     Client::connect(uri).await
 }
 
-/// A client of one deployment. Make one and share it: cloning is cheap, and all clones use the same connections.
+/// A client of one deployment. Create one and share it: cloning is cheap, and all clones use the same connection pools.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: driver::Client,
 }
 
 impl Client {
-    /// A client of the deployment that a connection string names. Servers are contacted in the background.
+    /// Creates a client from a connection string. Connections are established in the background.
     ///
     /// # Errors
-    /// A malformed connection string, or an option that is not supported.
+    /// Returns an error for a malformed connection string and for an unsupported option.
     pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
         Ok(Self::new(driver::Client::connect(uri).await?))
     }
 
-    /// A client with these options. Must be called within a tokio runtime.
+    /// Creates a client from options. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// Options that contradict one another, or that are not supported.
+    /// Returns an error for conflicting and for unsupported options.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
         Ok(Self::new(driver::Client::with_options(options)?))
     }
 
-    /// The typed view of a client of the driver.
+    /// Wraps a client of the driver.
     #[must_use]
     pub fn new(client: driver::Client) -> Self {
         Client { inner: client }
     }
 
-    /// The driver's client.
+    /// The client of the driver.
     #[must_use]
     pub fn driver(&self) -> &driver::Client {
         &self.inner
     }
 
-    /// What the connection string holds that was ignored or is deprecated, one sentence each: misspelt options, values of the
-    /// wrong form. Empty without a connection string. With the feature `tracing` each is also logged at level warn when the
-    /// client is made.
+    /// Warnings about the connection string, one sentence each: unknown options and invalid values, which are ignored, and
+    /// deprecated options. Empty for a client that was created without a connection string. With the feature `tracing` each
+    /// warning is also logged at level warn when the client is created.
     ///
     /// ```no_run
     /// # async fn run() -> marula::Result<()> {
@@ -67,56 +67,56 @@ impl Client {
         self.inner.warnings()
     }
 
-    /// A database of the deployment.
+    /// A handle to a database. Nothing is sent.
     #[must_use]
     pub fn database(&self, name: &str) -> Database {
         Database::new(self.inner.database(name))
     }
 
-    /// The database that the connection string names, if it names one.
+    /// The default database of the connection string (`mongodb://host/database`), if it has one.
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
         self.inner.default_database().map(Database::new)
     }
 
-    /// Ends the client for all its clones: connections are closed, and later calls fail.
+    /// Shuts down the client and all its clones: connections are closed, and later operations fail.
     pub async fn shutdown(&self) {
         self.inner.shutdown().await;
     }
 }
 
-/// A database. Cloning is cheap.
+/// A handle to a database. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Database {
     inner: driver::Database,
 }
 
 impl Database {
-    /// The typed view of a database of the driver.
+    /// Wraps a database of the driver.
     #[must_use]
     pub fn new(database: driver::Database) -> Self {
         Database { inner: database }
     }
 
-    /// The driver's database.
+    /// The database of the driver.
     #[must_use]
     pub fn driver(&self) -> &driver::Database {
         &self.inner
     }
 
-    /// The name.
+    /// The name of the database.
     #[must_use]
     pub fn name(&self) -> &str {
         self.inner.name()
     }
 
-    /// The collection of a model, by the name that the model declares; see [`Collection::named`] for another.
+    /// A handle to the collection of a model. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
     #[must_use]
     pub fn collection<D: Model>(&self) -> Collection<D> {
         Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))
     }
 
-    /// The schema of this database: register models, make a plan, apply it.
+    /// The schema of the database: register models, make a plan, apply it.
     pub fn schema(&self) -> Schema {
         Schema::new(self.inner.clone())
     }

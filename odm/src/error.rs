@@ -1,4 +1,4 @@
-//! The errors of the ODM: what was wrong, at which path, with the driver's error as source.
+//! The errors of the ODM. An error names the path that it concerns; an error of the driver is its source.
 
 use std::fmt;
 
@@ -12,22 +12,22 @@ mod value;
 pub use schema::SchemaError;
 pub use value::ValueError;
 
-/// The result of an ODM call.
+/// The result of an ODM call, with [`Error`] as the default error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an ODM call failed. Cheap to clone.
+/// The error of an ODM call. Cheap to clone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The driver reports an error: the server, the network, a time limit.
+    /// An error of the driver: from the server, from the network, or a timeout.
     Driver(driver::Error),
-    /// A unique index refused a write.
+    /// A write violates a unique index (`E11000 duplicate key error`).
     Duplicate {
-        /// The name of the index, if the server's message tells it.
+        /// The name of the index, if the server's message contains it.
         index: Option<String>,
-        /// The fields of the index, if the server sent them.
+        /// The key pattern of the index, if the server's reply contains it.
         key: Option<Box<Document>>,
-        /// The driver's error, with all that the server said.
+        /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
     /// A stored document does not have the form of its model.
@@ -36,68 +36,67 @@ pub enum Error {
         collection: String,
         /// The `_id` of the document, if it has one.
         id: Option<Box<Bson>>,
-        /// The field at fault, as in `lines[2].sku`; empty when it is the document as a whole.
+        /// The path of the invalid field, such as `lines[2].sku`; empty for the document as a whole.
         path: String,
-        /// What is wrong with it.
+        /// The error of the codec.
         source: DecodeError,
     },
-    /// A write needs an id that neither the call nor the model gives: an upsert of a model whose ids the application makes,
-    /// a document whose id is `None` where it must be known. Nothing was sent.
+    /// A write needs an id that neither the call nor the model provides: an upsert of a model whose ids are set by the
+    /// application, or a document whose id is `None` where it must be set. Nothing was sent.
     MissingId {
         /// `database.collection`.
         collection: String,
-        /// Why there is none, and what to do.
+        /// Why the id is missing, and what to do.
         reason: &'static str,
     },
-    /// No document matches where one was asked for.
+    /// No document matches, and the call requires one.
     NotFound {
         /// `database.collection`.
         collection: String,
     },
-    /// More than one document matches where one was asked for.
+    /// More than one document matches, and the call requires exactly one.
     MoreThanOne {
         /// `database.collection`.
         collection: String,
     },
-    /// A page token is not one that this query made: it was cut, made up, or belongs to another sort. Tokens come from
-    /// outside, so this is a mistake of the sender.
+    /// A page token was not issued by this query: it is truncated, forged, or belongs to another sort. A web application
+    /// that receives tokens from its clients should reply with a client error (4xx).
     InvalidPageToken,
-    /// A value in a filter, an update or a document has no BSON form.
+    /// A value in a filter, an update or a document cannot be encoded as BSON.
     Encode {
-        /// The dotted path of the field the value was meant for; empty for a whole document.
+        /// The dotted path of the field of the value; empty for a whole document.
         path: String,
-        /// What is wrong with the value.
+        /// The reason.
         source: ValueError,
     },
-    /// A filter has no meaning for the server.
+    /// A filter that the server would reject, or a filter without conditions in a write.
     InvalidFilter {
-        /// The dotted path at fault; empty when it is the filter as a whole.
+        /// The dotted path that is invalid; empty for the filter as a whole.
         path: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// An update would be refused by the server, or would do something else than it says.
+    /// An update that the server would reject, or that would change other values than those it names.
     InvalidUpdate {
-        /// The dotted path at fault; empty when it is the update as a whole.
+        /// The dotted path that is invalid; empty for the update as a whole.
         path: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A call was given arguments that make no sense: a page of no documents, a page sorted by a field that a document
-    /// does not have.
+    /// An invalid argument: a page size of 0, or a page sorted by a field that a document does not have.
     InvalidArgument {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A sort was asked for by a name that is not in the list of allowed names. Names come from outside, so this is a mistake
-    /// of the sender.
+    /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web application that receives
+    /// names from its clients should reply with a client error (4xx).
     UnknownSort {
-        /// The name, cut to 64 characters.
+        /// The name, truncated to 64 characters.
         name: String,
-        /// The names that are allowed.
+        /// The allowed names.
         allowed: Vec<String>,
     },
-    /// Index declarations contradict one another or what the server has.
+    /// Index declarations are invalid, or conflict with one another or with existing indexes.
     Schema(SchemaError),
 }
 
@@ -129,18 +128,18 @@ impl Error {
         }
     }
 
-    /// The driver's error, if it is the cause: its code, labels and server reply.
+    /// The error of the driver that caused this one, if any: its code, labels and server reply.
     #[must_use]
     pub fn driver(&self) -> Option<&driver::Error> {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
-            | Error::Schema(SchemaError::Raced { source: e, .. }) => Some(e),
+            | Error::Schema(SchemaError::ConcurrentChange { source: e, .. }) => Some(e),
             _ => None,
         }
     }
 
-    /// Whether the deployment could not serve the call at the moment, so that the same call may well succeed later; see
+    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later; see
     /// [`driver::Error::is_unavailable`].
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
@@ -176,7 +175,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "document {id} of {collection} cannot be read at {}: ",
-                    Place(path, "its top level")
+                    Location(path, "its top level")
                 )?;
                 f.write_str(source.message())
             }
@@ -184,21 +183,29 @@ impl fmt::Display for Error {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
             }
             Error::UnknownSort { name, allowed } => {
-                write!(f, "cannot sort by {name:?}; the names are {}", allowed.join(", "))
+                write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::MoreThanOne { collection } => {
                 write!(f, "more than one document of {collection} matches")
             }
-            Error::InvalidPageToken => f.write_str("the page token is not one of this query"),
+            Error::InvalidPageToken => f.write_str("the page token was not issued by this query"),
             Error::Encode { path, source } => {
-                write!(f, "cannot encode {}: {source}", Place(path, "the document"))
+                write!(f, "cannot encode {}: {source}", Location(path, "the document"))
             }
             Error::InvalidFilter { path, reason } => {
-                write!(f, "invalid filter at {}: {reason}", Place(path, "its top level"))
+                write!(
+                    f,
+                    "invalid filter at {}: {reason}",
+                    Location(path, "its top level")
+                )
             }
             Error::InvalidUpdate { path, reason } => {
-                write!(f, "invalid update at {}: {reason}", Place(path, "its top level"))
+                write!(
+                    f,
+                    "invalid update at {}: {reason}",
+                    Location(path, "its top level")
+                )
             }
             Error::InvalidArgument { reason } => write!(f, "invalid argument: {reason}"),
             Error::Schema(e) => write!(f, "schema: {e}"),
@@ -209,7 +216,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Where the text of an error is a part of this error's own text, the chain goes on behind it.
+            // `Display` of these variants contains the text of their source, so the chain continues with the source's source.
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } => Some(source),
             Error::Decode { source, .. } => source.source(),
@@ -226,10 +233,10 @@ impl From<SchemaError> for Error {
     }
 }
 
-/// A path in backticks, or a phrase where the path is empty.
-struct Place<'a>(&'a str, &'static str);
+/// A path in backticks, or a phrase if the path is empty.
+struct Location<'a>(&'a str, &'static str);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             f.write_str(self.1)

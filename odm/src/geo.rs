@@ -24,7 +24,7 @@ macro_rules! shapes {
             }
 
             impl $name {
-                /// The shape with these coordinates.
+                /// A shape from its coordinates.
                 #[must_use]
                 pub fn new(coordinates: $coordinates) -> Self {
                     $name { coordinates }
@@ -40,7 +40,7 @@ macro_rules! shapes {
             geo_field!($name: |v| Geometry::$name(v).into_document());
         )*
 
-        /// Any shape.
+        /// Any of the GeoJSON geometries.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum Geometry {
@@ -48,7 +48,7 @@ macro_rules! shapes {
         }
 
         impl Geometry {
-            /// The shape as a GeoJSON document.
+            /// The geometry as a GeoJSON document.
             #[must_use]
             pub fn into_document(self) -> Document {
                 match self {
@@ -95,19 +95,19 @@ macro_rules! geo_field {
 shapes! {
     /// One position.
     Point(Position);
-    /// Two positions or more.
+    /// A line through two or more positions.
     LineString(Vec<Position>);
-    /// Closed rings, the outer one first.
+    /// Closed rings, the exterior one first.
     Polygon(Vec<Vec<Position>>);
     /// Several positions.
     MultiPoint(Vec<Position>);
-    /// Several lines.
+    /// Several line strings.
     MultiLineString(Vec<Vec<Position>>);
     /// Several polygons.
     MultiPolygon(Vec<Vec<Vec<Position>>>);
 }
 
-/// Coordinates of any depth as BSON arrays.
+/// Encodes coordinates of any depth as BSON arrays.
 fn nested<T: Coordinates>(coordinates: T) -> Bson {
     coordinates.into_bson()
 }

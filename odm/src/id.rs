@@ -1,31 +1,31 @@
-//! Where ids come from: `Order::new_id()` makes one by the source that the model declares.
+//! Sources of ids: `Order::new_id()` generates one by the source that the model declares.
 
 use crate::bson::{ObjectId, Uuid as BsonUuid};
 
-/// A way to make ids of type `I`.
+/// A source of ids of type `I`.
 #[diagnostic::on_unimplemented(
     message = "ids of type `{I}` are not made by `{Self}`",
     label = "no source of ids of this type",
     note = "use a `uuid::Uuid` or an `ObjectId`, or `#[document(id = manual)]` and give ids yourself"
 )]
 pub trait IdSource<I> {
-    /// A new id.
+    /// Generates an id.
     fn new_id() -> I;
 }
 
-/// The default: ObjectIds as they are, UUIDs of version 7.
+/// The default: ObjectIds, and UUIDs of version 7.
 #[derive(Debug)]
 pub struct Auto(());
 /// `id = object_id`.
 #[derive(Debug)]
 pub struct ObjectIds(());
-/// `id = uuid_v7`: ordered by time, so that an index on them grows at its end.
+/// `id = uuid_v7`: ordered by time, so that inserts into an index are at its end.
 #[derive(Debug)]
 pub struct UuidV7(());
 /// `id = uuid_v4`: random.
 #[derive(Debug)]
 pub struct UuidV4(());
-/// `id = manual`: the application gives every id.
+/// `id = manual`: the application sets every id.
 #[derive(Debug)]
 pub struct Manual(());
 
@@ -36,7 +36,7 @@ macro_rules! sources {
                 $new
             }
         }
-        /// For documents whose id is made when they are inserted: `id: Option<…>`.
+        /// For documents whose id is generated when they are inserted: `id: Option<…>`.
         impl IdSource<Option<$id>> for $source {
             fn new_id() -> Option<$id> {
                 Some(<Self as IdSource<$id>>::new_id())

@@ -1,8 +1,8 @@
-//! How filters, updates and plans show documents: relaxed Extended JSON, UUIDs as text.
+//! Formats documents for the `Display` of filters, updates and plans: relaxed Extended JSON, with UUIDs as text.
 
 use crate::bson::{ExtendedJson, JsonSource};
 
-/// The value or document for `Display`.
+/// Formats a value or a document as relaxed Extended JSON.
 pub(crate) fn relaxed<'a>(value: impl Into<JsonSource<'a>>) -> ExtendedJson<'a> {
     ExtendedJson::relaxed(value).uuids_as_text()
 }

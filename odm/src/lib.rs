@@ -1,8 +1,8 @@
 //! A typed object-document mapper for MongoDB: queries, updates and indexes checked by the compiler.
 //!
-//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: its documents live in a collection, have an
-//! id, and have typed paths that follow the names serde writes. What is inside derives
-//! [`Embedded`](derive@Embedded). Filters, updates and sorts are made of the paths:
+//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the documents of a collection, has
+//! an id, and has typed paths with the names that serde writes. The types of its fields derive
+//! [`Embedded`](derive@Embedded). Filters, updates and sorts are built from the paths:
 //!
 //! ```
 //! use marula::prelude::*;
@@ -32,7 +32,7 @@
 //! );
 //! ```
 //!
-//! Calls take closures over the paths; see [`Collection`] for all of them:
+//! The methods of [`Collection`] take closures over the paths:
 //!
 //! ```no_run
 //! # use marula::prelude::*;
@@ -50,9 +50,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an array that names no
-//! element) is one compile error, at its place. What is not typed yet is a step away: [`Filter::raw`],
-//! [`Update::raw`], [`Collection::driver`], and the [`driver`] itself.
+//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an array that selects no
+//! element) is a compile error at the place where it is made. For everything that has no typed form there are
+//! [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and the [`driver`] crate.
 
 pub mod bson;
 mod client;

@@ -1,4 +1,4 @@
-//! What `#[derive(Document)]` gives to a struct: a collection, an id, typed fields, declared indexes.
+//! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared indexes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use crate::path::{Path, Read};
 use crate::stored::Stored;
 use crate::value::serialized;
 
-/// The accessors of the fields of `D`.
+/// The field accessors of `D`, as [`Model::fields`] returns them.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
 
 /// A struct that is stored as the documents of a collection. Implemented by `#[derive(Document)]`.
@@ -23,17 +23,18 @@ pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
 pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The type of `_id`.
     type Id: Serialize + Send + Sync;
-    /// What makes ids; see [`crate::id`].
+    /// The source of new ids; see [`crate::id`].
     type IdSource;
-    /// The name of the type, for messages.
+    /// The name of the struct, used in error messages.
     const NAME: &'static str;
-    /// The name of the collection, unless a handle names another.
+    /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another one.
     const COLLECTION: &'static str;
 
     /// The id of this document.
     fn id(&self) -> &Self::Id;
 
-    /// A new id as BSON, if [`IdSource`](Model::IdSource) makes ids of this type: for an upsert or an insert without an id.
+    /// Generates an id as BSON for an upsert or an insert without an id. `None` if [`IdSource`](Model::IdSource) generates no ids
+    /// of this type.
     #[doc(hidden)]
     #[must_use]
     fn generated_id() -> Option<Result<Bson, ValueError>> {
@@ -56,7 +57,7 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
         Self::nav(Path::root())
     }
 
-    /// A new id, for a document that is about to be made.
+    /// Generates an id for a new document.
     #[must_use]
     fn new_id() -> Self::Id
     where
@@ -66,7 +67,7 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     }
 }
 
-/// The id of a document as BSON.
+/// The id of a document, encoded as BSON.
 pub(crate) fn id_value<D: Model>(document: &D) -> Result<Bson, ValueError> {
     serialized(&Stored::part(document, document.id()))
 }

@@ -1,4 +1,4 @@
-//! The traits whose methods make filters, updates and sorts: `use marula::prelude::*;`.
+//! The traits whose methods build filters, updates and sorts: `use marula::prelude::*;`.
 
 pub use crate::filter::FilterOps;
 pub use crate::model::Model;

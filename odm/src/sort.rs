@@ -1,4 +1,4 @@
-//! Sorts: tuples of `.asc()` and `.desc()`, keys without their types, and sorts by names from outside.
+//! Sorts: typed keys, type-erased keys, and an allow list of sorts that requests select by name.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::path::marker::{KeysetKey, Readable};
 use crate::path::{AsPath, Read, Types};
 
-/// One key of a sort, with the root, the type and the mode of its path.
+/// One sort key, with the root, the type and the mode of its path.
 pub struct SortKey<R, T, M = Read> {
     path: String,
     direction: Bson,
@@ -26,7 +26,7 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T, M> SortKey<R, T, M> {
-    /// The key without the type of its field, so that keys of different fields can stand in one `match` or `Vec`.
+    /// Erases the type of the field, so that keys of different fields can be used in one `match` or `Vec`.
     ///
     /// ```
     /// # use marula::{Document, Sort, prelude::*};
@@ -51,7 +51,7 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T: KeysetKey> SortKey<R, T, Read> {
-    /// The key without the type of its field, as one of the keys of a [keyset](crate::collection::Find::keyset) page.
+    /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
         KeysetSort(self.erased())
@@ -70,15 +70,14 @@ impl<R, T: KeysetKey> From<SortKey<R, T, Read>> for KeysetSort<R> {
     }
 }
 
-/// One key of a sort of documents of type `R`, whatever the type of its field: [`SortKey::erased`]. A `Vec` of them is a sort.
+/// A type-erased sort key of documents of type `R`, from [`SortKey::erased`]. A `Vec` of them is a sort.
 pub struct Sort<R> {
     path: String,
     direction: Bson,
     root: Types<R>,
 }
 
-/// One key of a keyset page of documents of type `R`, whatever the type of its field: [`SortKey::erased_keyset`]. A `Vec` of
-/// them is a keyset sort.
+/// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of them is a keyset sort.
 pub struct KeysetSort<R>(Sort<R>);
 
 impl<R> Clone for Sort<R> {
@@ -112,13 +111,13 @@ impl<R> fmt::Debug for KeysetSort<R> {
     }
 }
 
-/// A direction of a sort, for [`SortOps::by`].
+/// The direction of a sort key, for [`SortOps::by`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The least first.
+    /// Smallest value first (`1`).
     #[default]
     Ascending,
-    /// The greatest first.
+    /// Greatest value first (`-1`).
     Descending,
 }
 
@@ -131,9 +130,10 @@ impl From<Direction> for Bson {
     }
 }
 
-/// A key without a type that can be given a direction: [`Sort`] and [`KeysetSort`].
+/// A type-erased key whose direction can be set: [`Sort`] and [`KeysetSort`].
 pub trait ErasedKey: Clone + sealed::Sealed {
-    /// The same key in a direction. A sort by [`text_score`](SortKey::text_score) has one direction only and stays as it is.
+    /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one direction only and is returned
+    /// unchanged.
     #[must_use]
     fn by(self, direction: Direction) -> Self;
 }
@@ -159,8 +159,8 @@ impl<R> ErasedKey for KeysetSort<R> {
     }
 }
 
-/// The sorts that a request may ask for by name. Other names are refused, so that no request sorts by a field without an index
-/// or by one that it must not know of.
+/// An allow list of the sort keys that a request may select by name. Other names are rejected, so that a request cannot sort
+/// by a field without an index or by a field that is not exposed.
 ///
 /// ```
 /// # use marula::{Document, Error, Sort, SortNames, prelude::*};
@@ -187,20 +187,20 @@ impl<K> Default for SortNames<K> {
 }
 
 impl<K: ErasedKey> SortNames<K> {
-    /// No names yet.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Allows a name, for a key. The direction of the key does not count. Of a name that comes twice the first counts.
+    /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the first key applies.
     #[must_use]
     pub fn allow(mut self, name: impl Into<String>, key: impl Into<K>) -> Self {
         self.names.push((name.into(), key.into()));
         self
     }
 
-    /// The key of a name, in a direction.
+    /// The key of a name, with a direction.
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for a name that is not allowed.
@@ -214,8 +214,8 @@ impl<K: ErasedKey> SortNames<K> {
         }
     }
 
-    /// The keys of a list of names with commas between, as in `-created,number`; `-` before a name for descending. An empty
-    /// list has no keys.
+    /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means descending. An empty string
+    /// gives no keys.
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for the first name that is not allowed.
@@ -231,14 +231,14 @@ impl<K: ErasedKey> SortNames<K> {
 }
 
 impl<R> SortKey<R, f64> {
-    /// The score of a `$text` search, best first.
+    /// The score of a `$text` search, highest first.
     #[must_use]
     pub fn text_score() -> Self {
         Self::new("score", doc! { "$meta": "textScore" })
     }
 }
 
-/// Directions of a sort.
+/// Sort keys from paths.
 pub trait SortOps: AsPath {
     /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
@@ -256,7 +256,7 @@ pub trait SortOps: AsPath {
         SortKey::new(self.raw().dotted(), -1)
     }
 
-    /// In a direction that is a value.
+    /// In a direction that is chosen at run time.
     fn by(&self, direction: Direction) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -273,17 +273,17 @@ impl<A: AsPath> SortOps for A {}
     label = "expected `.asc()` or `.desc()` of a field, or a tuple of these"
 )]
 pub trait IntoSort<R> {
-    /// The sort document. Of a key that comes twice the first counts, as in SQL.
+    /// The sort document. If a key occurs twice, the first one applies.
     fn into_sort(self) -> Document;
 }
 
-/// A sort by keys that are always present, so that a page can begin where the last one ended.
+/// A sort by keys that are always present, so that a page can start after the last document of the page before it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a keyset sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of fields that are always present",
-    note = "`$gt: null` matches nothing outside null, and an array has many keys: both lose rows between pages; so does a field \
-            inside of an `Option`, an enum variant, a map or an element of an array",
-    note = "keys whose fields are chosen at run time are `KeysetSort`s: `.erased_keyset()` instead of `.erased()`"
+    note = "a field in an `Option`, an enum variant, a map or an array is not present in every document, or has several values: \
+            pages sorted by it would skip documents",
+    note = "for keys that are chosen at run time use `KeysetSort`: call `.erased_keyset()` instead of `.erased()`"
 )]
 pub trait IntoKeyset<R>: IntoSort<R> {}
 

@@ -1,14 +1,14 @@
-//! Models on their way to the driver: what is written is what their `Serialize` says, with a shorter way for ids and dates.
+//! Models as they are passed to the driver.
 //!
-//! Crate bson shows ObjectIds and DateTimes to serde as text. The derives know which fields hold them, so a model can hint at
-//! their bytes; [`hinted`] says how that stays true whatever `Serialize` does.
+//! A model is written by its own `Serialize`. Crate bson serializes ObjectIds and DateTimes as text. The derives know the fields of
+//! these types, so their bytes are sent to the encoder first; see [`raw_ids`].
 
 use serde::{Serialize, Serializer};
 
-use crate::bson::hinted::{self, Hinting, Hints};
+use crate::bson::raw_ids::{self, RawIdVisitor, RawIds};
 use crate::path::field::Field;
 
-/// A model, or a part of it, to be written by the driver.
+/// A model, or a part of it, that the driver writes.
 #[derive(Debug)]
 pub(crate) struct Stored<'a, D, T = D> {
     model: &'a D,
@@ -16,7 +16,7 @@ pub(crate) struct Stored<'a, D, T = D> {
 }
 
 impl<'a, D> Stored<'a, D> {
-    /// All of a model.
+    /// A whole model.
     #[inline]
     pub(crate) fn new(model: &'a D) -> Self {
         Self::part(model, model)
@@ -31,16 +31,16 @@ impl<'a, D, T> Stored<'a, D, T> {
     }
 }
 
-impl<D: Field, T> Hinting for Stored<'_, D, T> {
+impl<D: Field, T> RawIds for Stored<'_, D, T> {
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
-        self.model.hint(hints);
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+        self.model.raw_ids(visitor);
     }
 }
 
 impl<D: Field, T: Serialize> Serialize for Stored<'_, D, T> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        hinted::serialize(self, self.part, serializer)
+        raw_ids::serialize(self, self.part, serializer)
     }
 }

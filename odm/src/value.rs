@@ -10,7 +10,7 @@ use crate::bson::{
 use crate::error::ValueError;
 use crate::path::field::Opaque;
 
-/// A value that can be used for a field of type `T`, in the same stored form as the field itself.
+/// A value for a field of type `T`, in the stored form of the field.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be used for a field of type `{T}`",
     label = "expected a value convertible to `{T}`"
@@ -50,7 +50,7 @@ macro_rules! scalars {
     )* };
 }
 
-/// One width per Rust type, the same as the codec stores: up to 32 signed bits as Int32, more as Int64.
+/// One width per Rust type, as in the codec: `i32` and smaller types are Int32, larger ones Int64.
 fn int64(v: impl TryInto<i64>) -> Result<Bson, ValueError> {
     match v.try_into() {
         Ok(v) => Ok(Bson::Int64(v)),
@@ -86,7 +86,7 @@ scalars! {
 
 macro_rules! widened {
     ($($t:ty)*) => { $(
-        /// Every value of the type is exact as a double.
+        /// Every value of the type is exact as a Double.
         impl IntoValue<f64> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 Ok(Bson::Double(self.into()))
@@ -99,7 +99,7 @@ macro_rules! widened {
         }
     )* };
 }
-// Not so `i32` for `i64`: with a second integer type a literal such as `5_000_000_000` would be taken for an `i32`.
+// Not `i32` for `i64`: with two integer types the literal `5_000_000_000` would be inferred as `i32`.
 widened! { i8 i16 i32 u8 u16 u32 }
 
 macro_rules! strings {
@@ -206,7 +206,7 @@ fn map<K: Into<String>, T, V: IntoValue<T>>(
     for (key, value) in entries {
         let key = key.into();
         if key.contains('\0') {
-            return Err(ValueError::new("a map key holds a NUL character"));
+            return Err(ValueError::new("a map key contains a NUL character"));
         }
         document.insert(key, value.into_value()?);
     }
@@ -225,7 +225,7 @@ impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String,
     }
 }
 
-/// Any serde value for a field of the same type; the derives of embedded types call it.
+/// Encodes a value for a field of the same type. Called by the derives of embedded types.
 #[doc(hidden)]
 pub fn serialized<T: serde::Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
     to_bson(value).map_err(ValueError::from)

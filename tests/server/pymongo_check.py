@@ -1,9 +1,13 @@
-"""Checks the test server with a client that nobody here wrote: pymongo.
+"""Checks the test server with an independent driver: pymongo.
 
 Usage: pymongo_check.py URI
 
-Runs operations, compares each with the documented behaviour of MongoDB, prints "N passed, N failed", and exits with 1
-if a check failed. A connection string with a user checks logging in too; one with a client's certificate checks logging in by certificate. Needs pymongo 4.x. The database `pymongo_check` is dropped first and last.
+Runs operations and compares each result with the documented behaviour of MongoDB. Prints
+"N passed, N failed" and exits with 1 if a check failed.
+
+Authentication is checked if the connection string has a user name, X.509 authentication if it has
+`tlsCertificateKeyFile`. Requires pymongo 4.x. The database `pymongo_check` is dropped at the start
+and at the end.
 """
 
 import datetime
@@ -197,13 +201,13 @@ def indexes(db):
     check("compound key", listed["ab"]["key"], [("a", 1), ("b", -1)])
     check("text weights", dict(listed["t_text"]["weights"]), {"t": 10})
     check("ttl", listed["at_1"]["expireAfterSeconds"], 60)
-    check("same again", c.create_index([("email", 1)], unique=True), "email_1")
-    check_error("other options", 85, lambda: c.create_index([("email", 1)], name="other", unique=True))
-    check_error("other key", 86, lambda: c.create_index([("x", 1)], name="email_1"))
+    check("identical index", c.create_index([("email", 1)], unique=True), "email_1")
+    check_error("same key, other options", 85, lambda: c.create_index([("email", 1)], name="other", unique=True))
+    check_error("same name, other key", 86, lambda: c.create_index([("x", 1)], name="email_1"))
     check_error("bad direction", 67, lambda: c.create_index([("x", 0)]))
     db.duplicates.insert_many([{"v": 1}, {"v": 1}])
     check_error("existing duplicates", 11000, lambda: db.duplicates.create_index("v", unique=True))
-    check("nothing left behind", list(db.duplicates.index_information()), ["_id_"])
+    check("failed index is removed", list(db.duplicates.index_information()), ["_id_"])
     check("hint", len(list(c.find({"email": "a"}).hint("email_1"))), 1)
     check_error("bad hint", 2, lambda: list(c.find({}).hint("none")))
     db.command("collMod", "indexed", index={"name": "at_1", "expireAfterSeconds": 5})
@@ -214,7 +218,7 @@ def indexes(db):
     c.create_index("ci", unique=True, collation=Collation("en", strength=2))
     c.insert_one({"_id": 10, "email": "x", "ci": "A"})
     check_error("collation unique", 11000, lambda: c.insert_one({"_id": 11, "email": "y", "ci": "a"}))
-    error = check_error("list indexes of nothing", 26, lambda: db.command("listIndexes", "none"))
+    error = check_error("list indexes of an absent collection", 26, lambda: db.command("listIndexes", "none"))
     check("code name", error.details["codeName"], "NamespaceNotFound")
 
 
@@ -229,7 +233,7 @@ def administration(client, db):
     check_error("create again", 48, lambda: db.command("create", "checked", capped=True, size=100))
     db.checked.rename("renamed")
     check("renamed", "renamed" in db.list_collection_names(), True)
-    check_error("rename nothing", 26, lambda: db.checked.rename("x"))
+    check_error("rename an absent collection", 26, lambda: db.checked.rename("x"))
     check("databases", db.name in client.list_database_names(), True)
     check("server version", client.server_info()["version"].count("."), 2)
     error = check_error("unknown command", 59, lambda: db.command("nonsense"))
@@ -269,19 +273,19 @@ def sessions(client, db):
         check("members", len(client.nodes), 3)
 
 
-def logins(client, uri):
-    """Users and their mechanisms, on a server that wants some."""
+def authentication(client, uri):
+    """Users and SCRAM mechanisms, on a server with access control."""
     admin = client.admin
     parts = urllib.parse.urlsplit(uri)
     hosts = parts.netloc.rpartition("@")[2]
 
-    def log_in(user, password, mechanism=None):
+    def authenticate(user, password, mechanism=None):
         options = {"authMechanism": mechanism} if mechanism else {}
         other = pymongo.MongoClient(
             f"mongodb://{hosts}/?{parts.query}", username=user, password=password,
             serverSelectionTimeoutMS=10_000, **options)
         try:
-            return list(other.pymongo_check.logins.find())
+            return list(other.pymongo_check.users.find())
         finally:
             other.close()
 
@@ -291,41 +295,41 @@ def logins(client, uri):
         listed = admin.command("usersInfo", user)["users"]
         check(f"{user}'s mechanisms", listed[0]["mechanisms"], mechanisms)
         for mechanism in [None, *mechanisms]:
-            check(f"{user} by {mechanism}", log_in(user, "p:@/\u00adX", mechanism), [])
-        check_error(f"{user}'s wrong password", 18, lambda user=user: log_in(user, "wrong"))
-    check("a prepared password", log_in("check256", "p:@/X"), [])
-    check_error("an unprepared password", 18, lambda: log_in("check1", "p:@/X"))
-    check_error("a mechanism that the user lacks", 18, lambda: log_in("check1", "p:@/\u00adX", both[1]))
-    check_error("an unknown user", 18, lambda: log_in("nobody", "x"))
+            check(f"{user} by {mechanism}", authenticate(user, "p:@/\u00adX", mechanism), [])
+        check_error(f"{user}'s wrong password", 18, lambda user=user: authenticate(user, "wrong"))
+    check("a password normalised by SASLprep", authenticate("check256", "p:@/X"), [])
+    check_error("SCRAM-SHA-1 without SASLprep", 18, lambda: authenticate("check1", "p:@/X"))
+    check_error("a mechanism without credentials", 18, lambda: authenticate("check1", "p:@/\u00adX", both[1]))
+    check_error("an unknown user", 18, lambda: authenticate("absent", "x"))
     anonymous = pymongo.MongoClient(f"mongodb://{hosts}/?{parts.query}", serverSelectionTimeoutMS=10_000)
-    check_error("nobody", 13, lambda: list(anonymous.pymongo_check.logins.find()))
+    check_error("unauthenticated", 13, lambda: list(anonymous.pymongo_check.users.find()))
     anonymous.close()
     for user in ("check1", "check256", "checkBoth"):
         admin.command("dropUser", user)
-    check_error("a dropped user", 18, lambda: log_in("check1", "p:@/\u00adX"))
+    check_error("a dropped user", 18, lambda: authenticate("check1", "p:@/\u00adX"))
 
 
-def certificates(client, uri):
-    """Users who log in by certificate, on a server that encrypts."""
+def x509(client, uri):
+    """X.509 authentication, on a server with TLS."""
     subject = "CN=client,OU=tests,O=Marula"
     parts = urllib.parse.urlsplit(uri)
     uri = f"mongodb://{parts.netloc.rpartition('@')[2]}/?{parts.query}"
 
-    def log_in(**options):
+    def authenticate(**options):
         other = pymongo.MongoClient(uri, authMechanism="MONGODB-X509", serverSelectionTimeoutMS=10_000, **options)
         try:
             return other.admin.command("connectionStatus")["authInfo"]["authenticatedUsers"]
         finally:
             other.close()
 
-    check_error("a certificate of nobody", 18, log_in)
+    check_error("a certificate without a user", 18, authenticate)
     client["$external"].command("createUser", subject, roles=[])
     owner = [{"user": subject, "db": "$external"}]
-    check("a certificate", log_in(), owner)
-    check("a certificate with its name", log_in(username=subject), owner)
-    check_error("a certificate with another name", 18, lambda: log_in(username="CN=somebody"))
+    check("a certificate", authenticate(), owner)
+    check("a certificate with its subject as user name", authenticate(username=subject), owner)
+    check_error("a certificate with another user name", 18, lambda: authenticate(username="CN=other"))
     client["$external"].command("dropUser", subject)
-    check_error("a certificate of a dropped user", 18, log_in)
+    check_error("a certificate of a dropped user", 18, authenticate)
 
 
 def main():
@@ -340,9 +344,9 @@ def main():
     administration(client, db)
     sessions(client, db)
     if "@" in sys.argv[1]:
-        logins(client, sys.argv[1])
+        authentication(client, sys.argv[1])
     if "tlsCertificateKeyFile" in sys.argv[1]:
-        certificates(client, sys.argv[1])
+        x509(client, sys.argv[1])
     client.drop_database(db.name)
     check("dropped database", db.name in client.list_database_names(), False)
     client.close()

@@ -67,8 +67,8 @@ impl Client {
     /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
     ///
     /// Other runtimes may use the client too, as long as this one runs. Once it has ended, operations fail. A
-    /// current-thread runtime that stands still, because nothing blocks on it, answers nobody: operations then wait for
-    /// `serverSelectionTimeoutMS` or `socketTimeoutMS`, and one that needs a new connection waits until it runs again.
+    /// current-thread runtime that nothing blocks on makes no progress: operations then wait for `serverSelectionTimeoutMS` or
+    /// `socketTimeoutMS`, and one that needs a new connection waits until the runtime runs again.
     ///
     /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. Files that the `tls…` options name are
     /// read here, once for all connections. While the deployment is sharded, or is not known to be anything else, the
@@ -147,7 +147,7 @@ impl Client {
             .map(|name| self.database(name))
     }
 
-    /// Appends what a library that wraps the driver says of itself to what servers are told when a connection is made.
+    /// Appends the name, version and platform of a library that wraps the driver to the client metadata of the handshake.
     ///
     /// The parts follow those given before, with `|` between; a part that is empty or not given leaves its field as it is.
     /// What was appended before, with all three parts the same, is not appended again. Connections that exist stay as they
@@ -181,8 +181,8 @@ impl Client {
     /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or [`ErrorKind::Pool`](crate::ErrorKind::Pool); those that were
     /// sent already can be awaited to their end.
     ///
-    /// Servers get 2 s to end the sessions; a busy or silent one keeps nobody longer. A dropped shutdown leaves the client
-    /// open, and can be repeated.
+    /// `endSessions` is limited to 2 s, however slow the server is. If the future is dropped, the client stays open, and
+    /// `shutdown` can be called again.
     pub async fn shutdown(&self) {
         end_sessions(self.executor(), self.executor().drain_sessions()).await;
         self.executor().topology().close();
@@ -203,8 +203,8 @@ impl Drop for ClientInner {
 }
 
 /// Sends `endSessions` for these sessions: to the primary if there is one, otherwise to a secondary, as the Driver Sessions
-/// specification demands. Servers forget sessions by themselves, so errors are ignored, there is no waiting for a server, and
-/// all ends after [`END_SESSIONS_LIMIT`].
+/// specification demands. Sessions expire on the server anyway, so errors are ignored, no server is waited for, and all ends after
+/// [`END_SESSIONS_LIMIT`].
 async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
     let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
     let all = async {

@@ -1,4 +1,4 @@
-//! Whole values between serde types, documents, raw documents and single BSON values.
+//! Conversions between serde types, documents, raw documents and single BSON values.
 
 use std::any::Any;
 
@@ -10,13 +10,13 @@ use super::raw_reader::RawElements;
 use super::{Bson, Document, RawDocument, RawDocumentBuf};
 use super::{append, append_bson, append_document, append_element, de, decode_document, tree};
 
-/// Room for a small document: a filter, a command, so that its buffer need not grow several times.
+/// Initial capacity for a document such as a filter or a command, in bytes.
 const USUAL: usize = 64;
 
 /// Encodes `value` as one document.
 ///
 /// # Errors
-/// When the value is no document, or holds something BSON cannot state.
+/// If the value is not a document, or contains a value that BSON cannot represent.
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut bytes = Vec::with_capacity(USUAL);
     append(value, &mut bytes)?;
@@ -26,7 +26,7 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> 
 /// Encodes `value` as one raw document.
 ///
 /// # Errors
-/// When the value is no document, or holds something BSON cannot state.
+/// If the value is not a document, or contains a value that BSON cannot represent.
 pub fn to_raw_document<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, EncodeError> {
     raw_document(to_vec(value)?)
 }
@@ -39,7 +39,7 @@ fn raw_document(bytes: Vec<u8>) -> Result<RawDocumentBuf, EncodeError> {
 /// Converts `value` to a document.
 ///
 /// # Errors
-/// When the value is no document, or holds something BSON cannot state.
+/// If the value is not a document, or contains a value that BSON cannot represent.
 pub fn to_document<T: Serialize + ?Sized>(value: &T) -> Result<Document, EncodeError> {
     decode_document(&to_vec(value)?).map_err(|error| malformed_raw(&error))
 }
@@ -47,7 +47,7 @@ pub fn to_document<T: Serialize + ?Sized>(value: &T) -> Result<Document, EncodeE
 /// Converts `value`, which need not be a document, to a BSON value.
 ///
 /// # Errors
-/// When the value holds something BSON cannot state.
+/// If the value contains one that BSON cannot represent.
 pub fn to_bson<T: Serialize + ?Sized>(value: &T) -> Result<Bson, EncodeError> {
     let mut bytes = vec![0; 4];
     append_element("", value, &mut bytes).map_err(EncodeError::without_first_key)?;
@@ -56,7 +56,7 @@ pub fn to_bson<T: Serialize + ?Sized>(value: &T) -> Result<Bson, EncodeError> {
     tree::value(element.value, &document).map_err(|error| malformed_raw(&error))
 }
 
-/// Ends a document whose length is still to be written into its first four bytes.
+/// Ends a document and writes its length into its first four bytes.
 fn close(mut bytes: Vec<u8>) -> Result<Vec<u8>, EncodeError> {
     bytes.push(0);
     let len = super::limits::length(bytes.len())?;
@@ -72,7 +72,7 @@ fn first_element(document: &[u8]) -> Result<super::RawElement<'_>, DecodeError> 
         .ok_or_else(|| DecodeError::new("the value is missing"))
 }
 
-/// Only a raw document that was malformed before it was encoded leads here.
+/// The cause is a malformed raw document inside the encoded value.
 #[cold]
 fn malformed_raw(error: &DecodeError) -> EncodeError {
     EncodeError::new(format!("a raw document within the value is malformed: {error}"))
@@ -80,12 +80,11 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 
 /// Decodes one document into a type that borrows nothing.
 ///
-/// As [`from_slice`](super::from_slice), but [`Document`] and [`RawDocumentBuf`] are recognised and
-/// built directly. That is faster, and exact where crate bson's reader of documents is not: there a
-/// document with a key like `$oid` or `$date` is taken for Extended JSON.
+/// [`from_slice`](super::from_slice), with a direct implementation for [`Document`] and [`RawDocumentBuf`]. It is faster, and
+/// exact: crate bson deserializes a document with a key such as `$oid` or `$date` as Extended JSON.
 ///
 /// # Errors
-/// When the bytes are malformed, or do not have the form of `T`.
+/// If the bytes are malformed, or do not have the form of `T`.
 #[inline]
 pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T, DecodeError> {
     let mut slot: Option<T> = None;
@@ -105,7 +104,7 @@ pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T
 /// Converts a document into a type.
 ///
 /// # Errors
-/// When the document does not have the form of `T`, or cannot be stated as BSON.
+/// If the document does not have the form of `T`, or cannot be represented as BSON.
 pub fn from_document<T: DeserializeOwned>(document: &Document) -> Result<T, DecodeError> {
     let mut bytes = Vec::new();
     append_document(document, &mut bytes).map_err(|error| unencodable(&error))?;
@@ -115,7 +114,7 @@ pub fn from_document<T: DeserializeOwned>(document: &Document) -> Result<T, Deco
 /// Converts a BSON value into a type.
 ///
 /// # Errors
-/// When the value does not have the form of `T`, or cannot be stated as BSON.
+/// If the value does not have the form of `T`, or cannot be represented as BSON.
 pub fn from_bson<T: DeserializeOwned>(value: &Bson) -> Result<T, DecodeError> {
     let mut bytes = vec![0; 4];
     append_bson("", value, &mut bytes).map_err(|error| unencodable(&error))?;
@@ -126,20 +125,20 @@ pub fn from_bson<T: DeserializeOwned>(value: &Bson) -> Result<T, DecodeError> {
 
 #[cold]
 fn unencodable(error: &EncodeError) -> DecodeError {
-    DecodeError::new(format!("the value cannot be stated as BSON: {error}"))
+    DecodeError::new(format!("the value cannot be represented as BSON: {error}"))
 }
 
-/// What can be given where a document is wanted: a filter, an update, a sort order, a command.
+/// Arguments that are documents: filters, updates, sort orders, commands.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a document",
     note = "documents are `Document`, `RawDocumentBuf` and references to them; \
             convert other types with `to_document` or `to_raw_document`"
 )]
 pub trait IntoDocument {
-    /// The document as bytes.
+    /// Encodes the document.
     ///
     /// # Errors
-    /// When the document holds something BSON cannot state.
+    /// If the document contains a value that BSON cannot represent.
     fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError>;
 }
 

@@ -1,15 +1,17 @@
-//! DBRefs: the convention for documents that refer to other documents.
+//! DBRefs: the convention for references to documents.
+//!
+//! Specification: <https://github.com/mongodb/specifications/blob/master/source/dbref/dbref.md>.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::DecodeError;
 use super::{Bson, Document};
 
-/// A reference to a document by its collection, its `_id` and perhaps its database: an embedded
-/// document `{"$ref": …, "$id": …, "$db": …}`, perhaps with more fields.
+/// A reference to a document: an embedded document `{"$ref": collection, "$id": _id, "$db": database}`. The database and further
+/// fields are optional.
 ///
-/// A convention only: neither driver nor server follows it. As a field of a struct it reads such
-/// documents, their fields in any order, and writes them in the convention's.
+/// Neither the driver nor the server resolves references. As a field of a struct it is deserialized from fields in any order, and
+/// serialized in the order of the specification.
 ///
 /// ```
 /// use marula_driver::bson::{Bson, DbRef, doc};
@@ -24,14 +26,13 @@ use super::{Bson, Document};
 #[serde(try_from = "Document", into = "Document")]
 #[non_exhaustive]
 pub struct DbRef {
-    /// The collection of the document referred to.
+    /// Collection of the referenced document.
     pub collection: String,
-    /// The `_id` of the document referred to, of any type.
+    /// `_id` of the referenced document, of any type.
     pub id: Bson,
-    /// The database of the document referred to; without it, that of the reference.
+    /// Database of the referenced document. Default: that of the reference.
     pub database: Option<String>,
-    /// The fields that follow these, in their order. When written, fields named `$ref`, `$id` and `$db`
-    /// are left out.
+    /// Further fields, in their order. Fields named `$ref`, `$id` and `$db` are not serialized.
     pub extra: Document,
 }
 
@@ -46,7 +47,7 @@ impl DbRef {
         }
     }
 
-    /// Names the database.
+    /// Sets the database.
     #[must_use]
     pub fn with_database(mut self, database: impl Into<String>) -> Self {
         self.database = Some(database.into());
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
     use crate::bson::{ObjectId, append_document, doc, from_slice, to_vec};
 
-    /// Decodes explicitly and as a field of a struct, and writes both again.
+    /// Decodes explicitly and as a field of a struct, and encodes both.
     fn round_trip(document: Document) -> (DbRef, Vec<String>) {
         #[derive(Serialize, Deserialize)]
         struct Holder {

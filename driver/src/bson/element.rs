@@ -1,21 +1,20 @@
-//! Elements appended in one piece: type, key, and the value where it is of a fixed size.
+//! Appends elements: type, key, and a value of a fixed size.
 
-use super::scan;
+use super::validate;
 
-/// Room for the element that is put together before it is appended. Longer ones go out part by part.
+/// Maximum length of an element that is assembled on the stack. Longer ones are appended in parts.
 const PIECE: usize = 64;
 
-/// Appends an element whose key is known to hold no zero byte.
+/// Appends an element. The key must not contain a zero byte.
 ///
-/// It is always inlined because nearly every key is a literal: then the length of the piece is known, it stays in registers,
-/// and what is left is one check of the buffer's room and a few moves.
+/// Always inlined: nearly every key is a literal, so that its length is a constant and the element is assembled in registers.
 #[inline(always)]
 pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
     let key = key.as_bytes();
     let mut piece = [0; PIECE];
     let [first, rest @ ..] = &mut piece;
     *first = kind;
-    // The zero byte between key and value is there already.
+    // The zero byte after the key is part of the initial array.
     if let Some((key_place, rest)) = rest.split_at_mut_checked(key.len())
         && let [_, rest @ ..] = rest
         && let Some(value_place) = rest.first_chunk_mut()
@@ -28,21 +27,21 @@ pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &st
     }
 }
 
-/// Appends type and key where the key is known only at run time; false, with nothing appended, if it holds a zero byte.
+/// Appends type and key, for keys known at run time. Returns `false` and appends nothing if the key contains a zero byte.
 ///
-/// A key of up to 16 bytes is put together in registers, and more of it copied than there is: copies of a known size cost
-/// less than those of the right one.
+/// A key of up to 16 bytes is assembled in registers and copied with a constant length, then the surplus is truncated: a copy of
+/// constant length is cheaper.
 #[inline]
 pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
     let key = key.as_bytes();
     let Some(word) = short_word(key) else {
-        let whole = scan::find_zero(key).is_none();
+        let whole = validate::find_zero(key).is_none();
         if whole {
             append_parts(out, kind, key, &[]);
         }
         return whole;
     };
-    if scan::zero_of_word(word) != key.len() {
+    if validate::zero_of_word(word) != key.len() {
         return false;
     }
     let end = out.len() + key.len() + 2;
@@ -57,13 +56,13 @@ pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
     true
 }
 
-/// Up to 16 bytes as a number, the first the lowest.
+/// Up to 16 bytes as a little-endian integer.
 #[inline]
 fn short_word(bytes: &[u8]) -> Option<u128> {
     let shift = bytes.len() * 8;
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        // What the last eight bytes share with the first is shifted out.
+        // The overlap of the last eight bytes with the first is shifted out.
         let shared = 128_usize.checked_sub(shift)?;
         return Some(u128::from(first) | u128::from(last.unbounded_shr(u32::try_from(shared).ok()?)) << 64);
     }
@@ -80,7 +79,7 @@ fn short_word(bytes: &[u8]) -> Option<u128> {
     }
 }
 
-/// Appends an element part by part.
+/// Appends an element in parts.
 #[inline(never)]
 fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8], value: &[u8]) {
     out.reserve(key.len() + 2 + value.len());
@@ -90,10 +89,10 @@ fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8], value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// The keys of an array's elements in turn, as decimal digits that are counted up.
+/// The decimal key of the current array element, incremented digit by digit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
-    /// The digits from the first byte on, then zero bytes, always at least one.
+    /// The digits, then at least one zero byte.
     digits: [u8; Self::WIDTH],
     len: usize,
     index: usize,
@@ -102,7 +101,7 @@ pub(super) struct Counter {
 impl Counter {
     const WIDTH: usize = 8;
 
-    /// At index 0.
+    /// Starts at index 0.
     #[inline]
     pub(super) fn new() -> Self {
         let mut digits = [0; Self::WIDTH];
@@ -120,7 +119,7 @@ impl Counter {
         self.index
     }
 
-    /// Goes on to the next index.
+    /// Increments the index.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.index += 1;
@@ -146,7 +145,7 @@ impl Counter {
         if self.len >= Self::WIDTH {
             return append_parts(out, kind, super::IndexKey::new(self.index).as_bytes(), &[]);
         }
-        // All digits are copied, which costs less than copying the right number of them, and the surplus is cut off.
+        // All digits are copied and the surplus is truncated: a copy of constant length is cheaper.
         let start = out.len();
         let [a, b, c, d, e, f, g, h] = self.digits;
         out.extend_from_slice(&[kind, a, b, c, d, e, f, g, h]);

@@ -1,16 +1,16 @@
-//! What goes wrong while encoding or decoding, and where: the field's path and the byte offset.
+//! Errors of encoding and decoding, with the field's path and the byte offset.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::spec::ElementType;
 
-/// Longest part of one key that a path repeats; keys may come from untrusted bytes.
+/// Maximum length of one key in a path, in bytes. Keys may come from untrusted input.
 const MAX_KEY_IN_PATH: usize = 128;
 
-/// A value that cannot be written as BSON.
+/// A value that cannot be represented as BSON.
 ///
-/// The message names the field and the reason, never the value, which may be a secret.
+/// The message states the field and the reason, never the value, which may be confidential.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodeError {
@@ -46,7 +46,7 @@ impl EncodeError {
         self
     }
 
-    /// Takes the empty key of a helper document off the path.
+    /// Removes the empty key of a helper document from the path.
     #[cold]
     pub(crate) fn without_first_key(mut self) -> Self {
         if let Some(path) = self.inner.path.strip_prefix('.') {
@@ -55,13 +55,13 @@ impl EncodeError {
         self
     }
 
-    /// The field that failed, like `lines[2].sku`; empty when it is the whole value.
+    /// Path of the field, such as `lines[2].sku`. Empty if the error is about the whole value.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.inner.path
     }
 
-    /// What is wrong, without the path.
+    /// Reason, without the path.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.inner.message
@@ -89,29 +89,43 @@ impl serde::ser::Error for EncodeError {
     }
 }
 
-/// Bytes that are not BSON, or BSON that does not have the form of the type asked for.
+/// Bytes that are not BSON, or BSON that does not have the form of the requested type.
 ///
-/// The message names the field, the types and the byte offset, never the value, which may be a
-/// secret.
+/// The message states the field, the types and the byte offset, never the value, which may be confidential. A message that a
+/// type's own `Deserialize` formats is left out where that type had access to the whole value as a `Bson` or in serde's buffer
+/// for tagged enums and flattened fields; error types and literals are kept.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
-    // `None` is the silent error of an attempt whose failure is expected and thrown away.
-    inner: Option<Box<DecodeDetails>>,
+    inner: Box<DecodeDetails>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 struct DecodeDetails {
     path: String,
     message: Cow<'static, str>,
+    text: Text,
     found: Option<Found>,
     offset: Option<usize>,
 }
 
-/// The type a reader met: what serde calls it, until the element it was read from is known.
+/// The origin of a message, which decides whether it may contain a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// Made of types, names and literals.
+    Constant,
+    /// Formatted by a type's own `Deserialize`.
+    Formatted,
+    /// What a type's own `Deserialize` expects.
+    Expectation,
+}
+
+/// The type a reader found: the name in the serde data model, until the element it was read from is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Serde(&'static str),
+    /// The name in the serde data model of a value in serde's buffer, whose element is not known.
+    Buffered(&'static str),
     Element(ElementType),
 }
 
@@ -120,18 +134,14 @@ impl DecodeError {
     pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
         Self {
-            inner: Some(Box::new(DecodeDetails {
+            inner: Box::new(DecodeDetails {
                 path: String::new(),
                 message,
+                text: Text::Constant,
                 found: None,
                 offset: None,
-            })),
+            }),
         }
-    }
-
-    /// An error that carries nothing and costs nothing.
-    pub(crate) fn silent() -> Self {
-        Self { inner: None }
     }
 
     #[cold]
@@ -142,27 +152,53 @@ impl DecodeError {
     #[cold]
     pub(crate) fn found(message: Cow<'static, str>, found: Found) -> Self {
         let mut error = Self::new(message);
-        if let Some(inner) = &mut error.inner {
-            inner.found = Some(found);
-        }
+        error.inner.found = Some(found);
         error
     }
 
     #[cold]
     pub(crate) fn malformed(message: &'static str, offset: usize) -> Self {
         let mut error = Self::new(message);
-        if let Some(inner) = &mut error.inner {
-            inner.offset = Some(offset);
-        }
+        error.inner.offset = Some(offset);
         error
     }
 
-    /// States the element the error came from, unless an inner element is already named.
+    #[cold]
+    pub(crate) fn with_text(mut self, text: Text) -> Self {
+        self.inner.text = text;
+        self
+    }
+
+    /// The origin of the message, as long as the error is not located.
+    pub(crate) fn text(&self) -> Text {
+        match self.inner.offset {
+            Some(_) => Text::Constant,
+            None => self.inner.text,
+        }
+    }
+
+    /// Marks that the error is about a value in serde's buffer.
+    #[cold]
+    pub(crate) fn in_buffer(mut self) -> Self {
+        if let Some(Found::Serde(name)) = self.inner.found {
+            self.inner.found = Some(Found::Buffered(name));
+        }
+        self
+    }
+
+    /// Replaces a message that may contain the value.
+    #[cold]
+    pub(crate) fn without_text(mut self, found: ElementType) -> Self {
+        self.inner.message = "expected another type or value".into();
+        self.inner.found = Some(Found::Element(found));
+        self
+    }
+
+    /// Adds the element that the error is about, unless an inner element is in it already.
     #[cold]
     pub(crate) fn locate(mut self, kind: ElementType, offset: usize) -> Self {
-        if let Some(inner) = &mut self.inner
-            && inner.offset.is_none()
-        {
+        let inner = &mut self.inner;
+        if inner.offset.is_none() {
             inner.offset = Some(offset);
             if let Some(Found::Serde(name)) = inner.found
                 && serde_names(kind).contains(&name)
@@ -173,12 +209,10 @@ impl DecodeError {
         self
     }
 
-    /// Moves an offset that counts from a part of the input to the whole input.
+    /// Converts an offset in a part of the input, which starts at `base`, to one in the whole input.
     #[cold]
     pub(crate) fn rebase(mut self, base: usize) -> Self {
-        if let Some(inner) = &mut self.inner
-            && let Some(offset) = &mut inner.offset
-        {
+        if let Some(offset) = &mut self.inner.offset {
             *offset += base;
         }
         self
@@ -186,38 +220,32 @@ impl DecodeError {
 
     #[cold]
     pub(crate) fn in_field(mut self, key: &str) -> Self {
-        if let Some(inner) = &mut self.inner {
-            prepend_key(&mut inner.path, key);
-        }
+        prepend_key(&mut self.inner.path, key);
         self
     }
 
     #[cold]
     pub(crate) fn at_index(mut self, index: usize) -> Self {
-        if let Some(inner) = &mut self.inner {
-            prepend_index(&mut inner.path, index);
-        }
+        prepend_index(&mut self.inner.path, index);
         self
     }
 
-    /// The field that failed, like `lines[2].sku`; empty when it is the whole document.
+    /// Path of the field, such as `lines[2].sku`. Empty if the error is about the whole document.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.inner.as_ref().map_or("", |inner| &inner.path)
+        &self.inner.path
     }
 
-    /// What is wrong, without path, type found and offset.
+    /// Reason, without path, type found and offset.
     #[must_use]
     pub fn message(&self) -> &str {
-        self.inner
-            .as_ref()
-            .map_or("the value has another form", |inner| &inner.message)
+        &self.inner.message
     }
 
-    /// Where in the input the failing element's value starts, where that is known.
+    /// Offset in the input of the first byte of the element's value, if known.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
-        self.inner.as_ref().and_then(|inner| inner.offset)
+        self.inner.offset
     }
 }
 
@@ -225,13 +253,12 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_path(f, self.path())?;
         f.write_str(self.message())?;
-        let Some(inner) = &self.inner else { return Ok(()) };
-        match inner.found {
-            Some(Found::Serde(name)) => write!(f, ", found {name}")?,
+        match self.inner.found {
+            Some(Found::Serde(name) | Found::Buffered(name)) => write!(f, ", found {name}")?,
             Some(Found::Element(kind)) => write!(f, ", found {}", kind_name(kind))?,
             None => {}
         }
-        match inner.offset {
+        match self.inner.offset {
             Some(offset) => write!(f, " at byte {offset}"),
             None => Ok(()),
         }
@@ -273,7 +300,7 @@ pub(crate) fn kind_name(kind: ElementType) -> &'static str {
     }
 }
 
-/// The serde data model's names for what an element of this type is shown as.
+/// The serde data model's names of the types that an element is deserialized as.
 fn serde_names(kind: ElementType) -> &'static [&'static str] {
     match kind {
         ElementType::Int32 | ElementType::Int64 => &["an integer"],
@@ -352,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn the_element_replaces_serdes_word_only_when_it_fits() {
+    fn the_element_type_replaces_the_serde_type_if_they_correspond() {
         let error = DecodeError::found("expected a string".into(), Found::Serde("an integer"));
         let fits = error.clone().locate(ElementType::Int32, 81).in_field("sku");
         assert_eq!(fits.to_string(), "sku: expected a string, found Int32 at byte 81");

@@ -1,15 +1,15 @@
-//! Reading elements straight from a document's bytes, without serde and without allocation.
+//! Iterates over the elements of an encoded document, without serde and without allocation.
 
 use super::error::{DecodeError, kind_name};
 use super::oid::ObjectId;
 use super::raw_value::{RawValue, other_len, split_cstring, usual_len, value_len};
-use super::scan;
 use super::spec::ElementType;
+use super::validate;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
-/// Iterates over the elements of one document or array given as bytes.
+/// Iterates over the elements of one encoded document or array.
 ///
-/// Every length is checked against the bytes that are there, so malformed input ends in an error.
+/// Every length is checked against the remaining bytes. Malformed input is an error.
 /// After an error the iterator is finished.
 ///
 /// ```
@@ -24,26 +24,26 @@ use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RawElements<'de> {
-    /// What is left of the body, which excludes the length and the terminator.
+    /// The rest of the body: without the length and the terminator.
     rest: &'de [u8],
-    /// Length of the whole document, from which offsets follow.
+    /// Length of the whole document, for offsets.
     total: usize,
 }
 
 /// One element: its key and its value.
 #[derive(Clone, Copy, Debug)]
 pub struct RawElement<'de> {
-    /// The element's name; in an array its decimal index.
+    /// The key; in an array the decimal index.
     pub key: &'de str,
-    /// The element's value.
+    /// The value.
     pub value: RawValue<'de>,
 }
 
 impl<'de> RawElements<'de> {
-    /// Checks the outer form of `document`: its stated length and its terminator.
+    /// Validates length and terminator of `document`.
     ///
     /// # Errors
-    /// When the length stated is not the length given, or the last byte is not zero.
+    /// If the stated length differs from the number of bytes, or the last byte is not zero.
     #[inline]
     pub fn new(document: &'de [u8]) -> Result<Self, DecodeError> {
         let Some((header, body)) = document.split_first_chunk::<4>() else {
@@ -70,7 +70,7 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// Elements that follow one another without a document around them; offsets count from the first.
+    /// Elements without length and terminator of a document. Offsets count from the first element.
     #[inline]
     pub(crate) fn unframed(elements: &'de [u8]) -> Self {
         Self {
@@ -79,20 +79,20 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// Where the next element starts, counted from the start of the document.
+    /// Offset of the next element in the document.
     #[inline]
     #[must_use]
     pub fn offset(&self) -> usize {
         self.total - 1 - self.rest.len()
     }
 
-    /// The bytes of the elements that are left.
+    /// The bytes of the remaining elements.
     #[inline]
     pub(super) fn rest(&self) -> &'de [u8] {
         self.rest
     }
 
-    /// Whether all elements are read.
+    /// Whether all elements have been read.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -102,7 +102,7 @@ impl<'de> RawElements<'de> {
     /// The next element, or `None` at the end.
     ///
     /// # Errors
-    /// When the element's type, key or length is malformed.
+    /// If the element's type, key or length is malformed.
     #[inline]
     pub fn next_element(&mut self) -> Result<Option<RawElement<'de>>, DecodeError> {
         let mut next = *self;
@@ -114,32 +114,31 @@ impl<'de> RawElements<'de> {
         Ok(element)
     }
 
-    /// `None` at the end and when the element is malformed; nothing but these bytes says which.
+    /// `None` at the end and if the element is malformed; [`element_error`](Self::element_error) on a copy distinguishes them.
     #[inline(always)]
     pub(super) fn take_element(&mut self) -> Option<RawElement<'de>> {
         let (kind, key) = self.take_key()?;
-        let key = scan::utf8(key)?;
+        let key = validate::utf8(key)?;
         let value = RawValue::new(kind, self.take_value(kind)?);
         Some(RawElement { key, value })
     }
 
-    /// Why there is no next element; nothing is left then.
+    /// The error of a malformed element. Ends the iteration.
     #[cold]
     pub(super) fn element_error(&mut self) -> DecodeError {
         let mut failed = *self;
         self.rest = &[];
         match failed.take_key() {
             None => failed.key_error(),
-            Some((_, key)) if scan::utf8(key).is_none() => failed.key_encoding_error(),
+            Some((_, key)) if validate::utf8(key).is_none() => failed.key_encoding_error(),
             Some((kind, _)) => failed.value_error(kind),
         }
     }
 
-    /// Type and key of the next element, whose value must be taken next. The key is not validated: in arrays nobody
-    /// looks at it.
+    /// Type and key of the next element. Its value must be read next. The key is not validated, since the keys of arrays are
+    /// not used.
     ///
-    /// Key and value are taken apart for the deserializer, which uses each where it is found:
-    /// carrying both around together costs more than reading them.
+    /// Separate calls for key and value are cheaper for the deserializer than returning both at once.
     #[inline]
     pub(super) fn next_key_bytes(&mut self) -> Result<Option<(ElementType, &'de [u8])>, DecodeError> {
         match self.take_key() {
@@ -148,31 +147,31 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// Type and value of the next element, if `name` is short and its key, and its type a usual one; otherwise nothing is
-    /// read, nor is it where the element is malformed.
+    /// Type and value of the next element, if its key is `name`, which is short, and its type is a common one. Otherwise, and if the
+    /// element is malformed, nothing is read.
     #[inline]
     pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let rest = scan::strip_short_key(after_tag, name)?;
-        let kind = scan::element_type(tag)?;
+        let rest = validate::strip_short_key(after_tag, name)?;
+        let kind = validate::element_type(tag)?;
         let (value, rest) = rest.split_at_checked(usual_len(kind, rest)?)?;
         self.rest = rest;
         Some((kind, value))
     }
 
-    /// Type and key, `None` at the end and when they are malformed.
+    /// Type and key. `None` at the end and if they are malformed.
     ///
-    /// This and [`take_value`](Self::take_value) know of no errors, so that what they return fits into registers.
+    /// This and [`take_value`](Self::take_value) return no errors, so that their results fit into registers.
     #[inline]
     fn take_key(&mut self) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let kind = scan::element_type(tag)?;
+        let kind = validate::element_type(tag)?;
         let (key, rest) = split_cstring(after_tag)?;
         self.rest = rest;
         Some((kind, key))
     }
 
-    /// The bytes of the value whose key was taken.
+    /// The bytes of the value whose key was read last.
     #[inline]
     pub(super) fn next_value(&mut self, kind: ElementType) -> Result<&'de [u8], DecodeError> {
         match self.take_value(kind) {
@@ -189,10 +188,10 @@ impl<'de> RawElements<'de> {
         Some(bytes)
     }
 
-    /// The next element's value, its key not validated.
+    /// The value of the next element. Its key is not validated.
     ///
     /// # Errors
-    /// As for [`next_element`](Self::next_element), after which these elements are of no more use.
+    /// Those of [`next_element`](Self::next_element). The iteration cannot be continued.
     #[inline]
     pub(crate) fn next_item(&mut self) -> Result<Option<RawValue<'de>>, DecodeError> {
         match self.next_key_bytes()? {
@@ -201,8 +200,7 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// As [`next_item`](Self::next_item), but `None` also when the element is malformed; then these elements are of no more
-    /// use.
+    /// [`next_item`](Self::next_item), with `None` for a malformed element too. The iteration cannot be continued then.
     #[inline]
     pub(crate) fn take_item(&mut self) -> Option<RawValue<'de>> {
         let (kind, _) = self.take_key()?;
@@ -213,7 +211,7 @@ impl<'de> RawElements<'de> {
     fn key_error(&self) -> DecodeError {
         self.malformed(match self.rest.first() {
             Some(0) => "bytes follow the document's terminating zero byte",
-            Some(tag) if scan::element_type(*tag).is_none() => "the element has an unknown type",
+            Some(tag) if validate::element_type(*tag).is_none() => "the element has an unknown type",
             _ => "the element's key has no end",
         })
     }
@@ -226,7 +224,7 @@ impl<'de> RawElements<'de> {
         })
     }
 
-    /// That the key read last is not UTF-8.
+    /// The error for a key that is not UTF-8.
     #[cold]
     pub(super) fn key_encoding_error(&self) -> DecodeError {
         self.malformed("the element's key is not UTF-8")
@@ -250,7 +248,7 @@ impl<'de> Iterator for RawElements<'de> {
 /// The first element of `document` with this key.
 ///
 /// # Errors
-/// When the document is malformed before or at the element.
+/// If the document is malformed before or at the element.
 pub fn find_element<'de>(document: &'de [u8], key: &str) -> Result<Option<RawElement<'de>>, DecodeError> {
     let mut elements = RawElements::new(document)?;
     while let Some(element) = elements.next_element()? {
@@ -263,13 +261,13 @@ pub fn find_element<'de>(document: &'de [u8], key: &str) -> Result<Option<RawEle
 
 macro_rules! delegate {
     ($($name:ident -> $out:ty;)*) => {
-        /// The getters of [`RawValue`], whose errors here name the key.
+        /// The getters of [`RawValue`], with the key in their errors.
         impl<'de> RawElement<'de> {
             $(
                 #[doc = concat!("See [`RawValue::", stringify!($name), "`].")]
                 ///
                 /// # Errors
-                /// As there, with the element's key as the path.
+                /// Those of the getter, with the key as path.
                 #[inline]
                 pub fn $name(&self) -> Result<$out, DecodeError> {
                     self.value.$name().map_err(|error| error.in_field(self.key))
@@ -305,7 +303,7 @@ impl RawElement<'_> {
         self.value.kind()
     }
 
-    /// The name of the value's BSON type, as messages spell it.
+    /// The name of the value's BSON type in messages.
     #[must_use]
     pub fn kind_name(&self) -> &'static str {
         kind_name(self.value.kind())

@@ -1,11 +1,11 @@
-//! One value as its type and bytes, with getters that check what they read.
+//! One encoded value: its type and bytes, with getters that validate.
 
 use super::error::DecodeError;
 use super::limits::MIN_DOCUMENT;
 use super::oid::ObjectId;
 use super::raw_reader::RawElements;
-use super::scan;
 use super::spec::{BinarySubtype, ElementType};
+use super::validate;
 use super::{DateTime, Decimal128, RawBinaryRef, RawDocument, Timestamp};
 
 /// The type and the bytes of one value.
@@ -15,10 +15,10 @@ pub struct RawValue<'de> {
     bytes: &'de [u8],
 }
 
-/// Splits off the bytes before the next zero byte, which is dropped.
+/// Splits at the first zero byte, which is in neither part.
 #[inline]
 pub(crate) fn split_cstring(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    match bytes.split_at_checked(scan::find_zero(bytes)?)? {
+    match bytes.split_at_checked(validate::find_zero(bytes)?)? {
         (text, [0, rest @ ..]) => Some((text, rest)),
         _ => None,
     }
@@ -29,7 +29,7 @@ fn read_len(bytes: &[u8]) -> Option<usize> {
     usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()
 }
 
-/// How many bytes of `rest` the value takes; the caller checks that they are there. `None` if its length is malformed.
+/// Length of a value at the start of `rest`. The caller checks that `rest` is long enough. `None` if the length is malformed.
 #[inline]
 pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     match usual_len(kind, rest) {
@@ -38,21 +38,21 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// As [`value_len`], but `None` for the types that are rare, too. Calls nothing.
+/// [`value_len`] for common types; `None` for the others too. Calls no other function.
 #[inline]
 pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     let rule = usize::from(*LENGTHS.get(kind as usize)?);
     if rule < STATED {
         return Some(rule);
     }
-    // A negative length is a larger one than any document's.
+    // A negative length becomes larger than any document.
     let stated = u32::from_le_bytes(*rest.first_chunk()?);
     let len = usize::try_from(stated).ok()?.checked_add(rule - STATED)?;
     (rule != UNUSUAL && len >= MIN_DOCUMENT).then_some(len)
 }
 
-/// Rules for the lengths of values by their types: below [`STATED`] the length itself, from there on what comes to the
-/// length that the value states. Strings, binary data and documents all take [`MIN_DOCUMENT`] bytes at least.
+/// Length of values by type: constants below [`STATED`]; above it, the bytes to add to the length that the value states. Strings,
+/// binary data and documents have at least [`MIN_DOCUMENT`] bytes.
 const LENGTHS: [u8; 256] = lengths();
 
 const STATED: usize = 0x80;
@@ -86,7 +86,7 @@ const fn lengths() -> [u8; 256] {
     table
 }
 
-/// The lengths that [`usual_len`] does not know, and why it knows none.
+/// Lengths of the types that [`usual_len`] does not cover.
 #[cold]
 #[inline(never)]
 pub(super) fn other_len(kind: ElementType, rest: &[u8]) -> Result<usize, &'static str> {
@@ -130,7 +130,7 @@ fn string_len(rest: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// The bytes of a length-prefixed, zero-terminated string that fills `bytes`: they were split off by that length.
+/// The content of a length-prefixed, zero-terminated string. `bytes` was split off by that length.
 #[inline]
 fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     match bytes {
@@ -143,7 +143,7 @@ fn string_body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 
 #[inline]
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
-    scan::utf8(bytes).ok_or_else(|| DecodeError::new("the string is not UTF-8"))
+    validate::utf8(bytes).ok_or_else(|| DecodeError::new("the string is not UTF-8"))
 }
 
 macro_rules! fixed {
@@ -153,7 +153,7 @@ macro_rules! fixed {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// When the value is of another type.
+                /// If the value is of another type.
                 #[inline]
                 pub fn $name(&self) -> Result<$out, DecodeError> {
                     match (self.kind, self.bytes.first_chunk()) {
@@ -167,19 +167,19 @@ macro_rules! fixed {
 }
 
 fixed! {
-    /// An Int32, exactly.
+    /// The value of an Int32.
     i32(Int32, "an Int32") -> i32 = i32::from_le_bytes;
-    /// An Int64, exactly.
+    /// The value of an Int64.
     i64(Int64, "an Int64") -> i64 = i64::from_le_bytes;
-    /// A Double, exactly.
+    /// The value of a Double.
     f64(Double, "a Double") -> f64 = f64::from_le_bytes;
-    /// A point in time.
+    /// The value of a DateTime.
     date_time(DateTime, "a DateTime") -> DateTime = |b| DateTime::from_millis(i64::from_le_bytes(b));
-    /// A timestamp of the replication protocol.
+    /// The value of a Timestamp, which is internal to replication.
     timestamp(Timestamp, "a Timestamp") -> Timestamp = timestamp_from;
-    /// An object id.
+    /// The value of an ObjectId.
     object_id(ObjectId, "an ObjectId") -> ObjectId = ObjectId::from_bytes;
-    /// A decimal number.
+    /// The value of a Decimal128.
     decimal128(Decimal128, "a Decimal128") -> Decimal128 = Decimal128::from_bytes;
 }
 
@@ -194,13 +194,13 @@ fn timestamp_from(bytes: [u8; 8]) -> Timestamp {
 }
 
 impl<'de> RawValue<'de> {
-    /// A value whose length is checked already.
+    /// Makes a value. The caller has checked its length.
     #[inline]
     pub(super) fn new(kind: ElementType, bytes: &'de [u8]) -> Self {
         Self { kind, bytes }
     }
 
-    /// A whole document as a value; the reader checks its form.
+    /// A whole document as a value, not validated.
     pub(crate) fn of_document(bytes: &'de [u8]) -> Self {
         Self {
             kind: ElementType::EmbeddedDocument,
@@ -215,7 +215,7 @@ impl<'de> RawValue<'de> {
         self.kind
     }
 
-    /// The value's bytes as they stand in the document.
+    /// The encoded value.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'de [u8] {
@@ -228,15 +228,15 @@ impl<'de> RawValue<'de> {
         self.kind == ElementType::Null
     }
 
-    /// The value as a tree.
+    /// Decodes the value into a tree.
     pub(crate) fn to_bson(self) -> Result<super::Bson, DecodeError> {
         super::tree::value(self, self.bytes)
     }
 
-    /// An Int32, an Int64, or a Double without a fraction: what servers send as a count.
+    /// The value of an Int32, an Int64, or a Double without a fraction: servers send counts as any of them.
     ///
     /// # Errors
-    /// When the value is of another type or not a whole number.
+    /// If the value is of another type or has a fraction.
     pub fn int(&self) -> Result<i64, DecodeError> {
         match self.kind {
             ElementType::Int32 => self.i32().map(i64::from),
@@ -248,7 +248,7 @@ impl<'de> RawValue<'de> {
         }
     }
 
-    /// Whether the value counts as true where servers send 1, 1.0 or true, as in `ok`.
+    /// Whether the value is true or a number other than zero, as servers state `ok`.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
         match self.kind {
@@ -260,10 +260,10 @@ impl<'de> RawValue<'de> {
         }
     }
 
-    /// A Boolean.
+    /// The value of a Boolean.
     ///
     /// # Errors
-    /// When the value is of another type, or its byte is neither 0 nor 1.
+    /// If the value is of another type, or its byte is neither 0 nor 1.
     #[inline]
     pub fn bool(&self) -> Result<bool, DecodeError> {
         match (self.kind, self.bytes) {
@@ -274,10 +274,10 @@ impl<'de> RawValue<'de> {
         }
     }
 
-    /// A String.
+    /// The value of a String.
     ///
     /// # Errors
-    /// When the value is of another type, is not terminated, or is not UTF-8.
+    /// If the value is of another type, is not terminated, or is not UTF-8.
     #[inline]
     pub fn str(&self) -> Result<&'de str, DecodeError> {
         match self.kind {
@@ -286,16 +286,16 @@ impl<'de> RawValue<'de> {
         }
     }
 
-    /// The unvalidated text of a String, JavaScriptCode or Symbol.
+    /// The text of a String, JavaScriptCode or Symbol, not validated.
     #[inline]
     pub(crate) fn text(&self) -> Result<&'de [u8], DecodeError> {
         string_body(self.bytes)
     }
 
-    /// A document.
+    /// The value of a document.
     ///
     /// # Errors
-    /// When the value is of another type, or its outer form is malformed.
+    /// If the value is of another type, or its length or terminator is malformed.
     pub fn document(&self) -> Result<&'de RawDocument, DecodeError> {
         match self.kind {
             ElementType::EmbeddedDocument => RawDocument::from_bytes(self.bytes)
@@ -307,7 +307,7 @@ impl<'de> RawValue<'de> {
     /// The elements of a document.
     ///
     /// # Errors
-    /// When the value is of another type, or its outer form is malformed.
+    /// If the value is of another type, or its length or terminator is malformed.
     pub fn elements(&self) -> Result<RawElements<'de>, DecodeError> {
         match self.kind {
             ElementType::EmbeddedDocument => RawElements::new(self.bytes),
@@ -318,7 +318,7 @@ impl<'de> RawValue<'de> {
     /// The elements of an array.
     ///
     /// # Errors
-    /// When the value is of another type, or its outer form is malformed.
+    /// If the value is of another type, or its length or terminator is malformed.
     pub fn array(&self) -> Result<RawElements<'de>, DecodeError> {
         match self.kind {
             ElementType::Array => RawElements::new(self.bytes),
@@ -326,10 +326,10 @@ impl<'de> RawValue<'de> {
         }
     }
 
-    /// Binary data; the inner length of the old subtype 2 is checked and left out.
+    /// The value of a Binary. The inner length of subtype 2 is validated and removed.
     ///
     /// # Errors
-    /// When the value is of another type, or its inner length is wrong.
+    /// If the value is of another type, or its inner length is wrong.
     pub fn binary(&self) -> Result<RawBinaryRef<'de>, DecodeError> {
         let (ElementType::Binary, Some((subtype, data))) =
             (self.kind, self.bytes.get(4..).and_then(<[u8]>::split_first))
@@ -350,7 +350,7 @@ impl<'de> RawValue<'de> {
     /// Pattern and options of a regular expression.
     ///
     /// # Errors
-    /// When the value is of another type or not UTF-8.
+    /// If the value is of another type or not UTF-8.
     pub fn regex(&self) -> Result<(&'de str, &'de str), DecodeError> {
         if self.kind != ElementType::RegularExpression {
             return Err(DecodeError::mismatch("a regular expression", self.kind));
@@ -385,7 +385,7 @@ impl<'de> RawValue<'de> {
     }
 }
 
-/// A Double as an integer when it has no fraction and fits.
+/// A Double as an integer, if it has no fraction and is in range.
 pub(crate) fn integral(number: f64) -> Option<i64> {
     // 2^63 itself does not fit, -2^63 does; NaN fails both comparisons.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);

@@ -1,4 +1,6 @@
-//! Vectors: dense lists of numbers in Binary subtype 9, as vector search stores them.
+//! Vectors: dense arrays of numbers in Binary subtype 9, for vector search.
+//!
+//! Specification: <https://github.com/mongodb/specifications/blob/master/source/bson-binary-vector/bson-binary-vector.md>.
 
 use std::fmt;
 
@@ -23,42 +25,41 @@ const FLOAT32: u8 = 0x27;
 /// # Ok::<(), marula_driver::bson::VectorError>(())
 /// ```
 ///
-/// Two vectors are equal when their bytes are, so that a NaN equals itself and 0.0 is not -0.0.
+/// Two vectors are equal if their bytes are equal: a NaN equals itself, and 0.0 differs from -0.0.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Vector {
-    /// Signed bytes.
+    /// 8-bit signed integers (dtype INT8).
     Int8(Vec<i8>),
-    /// Floating-point numbers of single precision.
+    /// 32-bit floating-point numbers (dtype FLOAT32).
     Float32(Vec<f32>),
-    /// Bits, eight to a byte.
+    /// Bits, eight per byte (dtype PACKED_BIT).
     PackedBit(PackedBits),
 }
 
-/// The bits of a [`Vector::PackedBit`]: bytes, each with its most significant bit first, and how many
-/// bits of the last byte are unused.
+/// The bits of a [`Vector::PackedBit`]: bytes with the most significant bit first, and the padding, the number of unused bits in the
+/// last byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PackedBits {
     bytes: Vec<u8>,
     padding: u8,
 }
 
-/// Binary data that is no [`Vector`], or bits that make none.
+/// Binary data that is not a [`Vector`], or invalid packed bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// The Binary has another subtype than 9; this one.
+    /// The Binary has this subtype instead of 9.
     Subtype(u8),
-    /// The data lacks the two bytes of its header.
+    /// The data is shorter than its two bytes of metadata.
     Header,
-    /// The data states a type of elements that is not known; this one.
+    /// The data has this unknown dtype.
     ElementType(u8),
-    /// Bits are stated to be unused where none can be: more than 7, of another type than packed bits,
-    /// or without a byte that holds them.
+    /// Invalid padding: more than 7, of another dtype than PACKED_BIT, or without a byte.
     Padding(u8),
-    /// Bits of the last byte that are stated to be unused are set.
+    /// Unused bits of the last byte are not zero.
     UnusedBits,
-    /// The data of 32-bit numbers is not a multiple of 4 bytes long; this long.
+    /// The data of a FLOAT32 vector has this length, which is not a multiple of 4.
     Length(usize),
 }
 
@@ -78,11 +79,11 @@ impl fmt::Display for VectorError {
 impl std::error::Error for VectorError {}
 
 impl PackedBits {
-    /// Takes bytes of eight bits each, of which the lowest `padding` bits of the last are unused.
+    /// Makes packed bits. The lowest `padding` bits of the last byte are unused.
     ///
     /// # Errors
-    /// [`VectorError::Padding`] when more than 7 bits are unused, or some without a byte;
-    /// [`VectorError::UnusedBits`] when an unused bit is set.
+    /// [`VectorError::Padding`] if more than 7 bits are unused, or `bytes` is empty and `padding` is not zero;
+    /// [`VectorError::UnusedBits`] if an unused bit is not zero.
     pub fn new(bytes: Vec<u8>, padding: u8) -> Result<Self, VectorError> {
         let last = bytes.last().copied();
         if padding > 7 || (padding > 0 && last.is_none()) {
@@ -94,19 +95,19 @@ impl PackedBits {
         Ok(Self { bytes, padding })
     }
 
-    /// The bytes, the unused bits of the last being zero.
+    /// The bytes. The unused bits of the last byte are zero.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many low bits of the last byte are unused.
+    /// Number of unused low bits in the last byte.
     #[must_use]
     pub fn padding(&self) -> u8 {
         self.padding
     }
 
-    /// How many bits there are.
+    /// Number of bits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() * 8 - usize::from(self.padding)
@@ -146,7 +147,7 @@ impl FromIterator<bool> for PackedBits {
 }
 
 impl Vector {
-    /// Reads the data of a Binary of subtype 9.
+    /// Decodes the data of a Binary of subtype 9.
     ///
     /// # Errors
     /// Every [`VectorError`] but [`VectorError::Subtype`].
@@ -170,7 +171,7 @@ impl Vector {
         }
     }
 
-    /// The data of the Binary that holds the vector.
+    /// Encodes the data of a Binary of subtype 9.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -193,7 +194,7 @@ impl Vector {
         }
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {

@@ -1,19 +1,19 @@
-//! Documents by hand, straight into a buffer: what commands are built with.
+//! Writes documents field by field into a buffer: for commands.
 
 use serde::Serialize;
 
+use super::capacity;
 use super::element::append_fixed;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
-use super::roomy;
 use super::spec::{BinarySubtype, ElementType};
 use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_bson, append_element};
 
 /// Appends documents to a buffer, field by field and without allocating.
 ///
-/// The first error is kept and given by [`finish`](Self::finish), so that fields need no `?` each;
-/// the buffer is then cut back to where the writer began.
+/// The first error is kept and returned by [`finish`](Self::finish), so that the methods need no `?`. The buffer is then truncated to
+/// its length before the writer.
 ///
 /// ```
 /// use marula_driver::bson::{DocumentWriter, doc, decode_document};
@@ -34,14 +34,14 @@ use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, appe
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "an error shows only when the writer is finished"]
+#[must_use = "errors are returned by `finish`"]
 pub struct DocumentWriter<'o> {
     out: &'o mut Vec<u8>,
     start: usize,
     error: Option<EncodeError>,
 }
 
-/// Where a document begins whose length is written when it ends.
+/// Start of a document whose length is written when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a document that is begun must be ended"]
 pub struct Position(usize);
@@ -58,10 +58,10 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// Ends writing.
+    /// Finishes the writer.
     ///
     /// # Errors
-    /// The first error met, after which the buffer is as it was before the writer.
+    /// The first error. The buffer then has the same content as before the writer.
     #[inline]
     pub fn finish(self) -> Result<(), EncodeError> {
         match self.error {
@@ -73,7 +73,7 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// Begins a document that stands alone.
+    /// Begins a document outside of a field.
     #[inline]
     pub fn begin(&mut self) -> Position {
         let start = self.out.len();
@@ -88,7 +88,7 @@ impl<'o> DocumentWriter<'o> {
         Position(self.out.len() - 4)
     }
 
-    /// Begins an array in a field; [`IndexKey`](super::IndexKey) gives its elements' keys.
+    /// Begins an array in a field. The keys of its elements are [`IndexKey`](super::IndexKey)s.
     #[inline]
     pub fn begin_array(&mut self, key: &str) -> Position {
         self.fixed(key, ElementType::Array, [0; 4]);
@@ -102,7 +102,7 @@ impl<'o> DocumentWriter<'o> {
         self.patch(position, self.out.len() - position.0);
     }
 
-    /// Where the buffer ends now.
+    /// Length of the buffer.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -177,7 +177,7 @@ impl<'o> DocumentWriter<'o> {
         self.fixed(key, ElementType::Decimal128, value.bytes());
     }
 
-    /// Binary data; the old subtype 2 gets its inner length.
+    /// A Binary. The inner length of subtype 2 is added.
     pub fn binary(&mut self, key: &str, subtype: BinarySubtype, bytes: &[u8]) {
         self.key(key, ElementType::Binary);
         let inner = if subtype == BinarySubtype::BinaryOld { 4 } else { 0 };
@@ -186,7 +186,7 @@ impl<'o> DocumentWriter<'o> {
         if inner != 0 {
             self.length(bytes.len());
         }
-        roomy::append(self.out, bytes);
+        capacity::append(self.out, bytes);
     }
 
     /// A regular expression.
@@ -201,21 +201,21 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// A document that is there as bytes.
+    /// A raw document.
     #[inline]
     pub fn document(&mut self, key: &str, value: &RawDocument) {
         self.key(key, ElementType::EmbeddedDocument);
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
     }
 
-    /// An array that is there as bytes.
+    /// A raw array.
     #[inline]
     pub fn array(&mut self, key: &str, value: &RawArray) {
         self.key(key, ElementType::Array);
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
     }
 
-    /// A tree's value.
+    /// A value of any type.
     pub fn bson(&mut self, key: &str, value: &super::Bson) {
         if let Err(error) = append_bson(key, value, self.out) {
             self.error.get_or_insert(error);
@@ -230,7 +230,7 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// Any serde value that is a document, standing alone as after [`begin`](Self::begin).
+    /// Any serde value that is a document, outside of a field.
     #[inline]
     pub fn serialize_document<T: Serialize + ?Sized>(&mut self, value: &T) {
         if let Err(error) = append(value, self.out) {
@@ -238,7 +238,7 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// All elements of a document, as fields of the one being written.
+    /// The elements of a document, as fields of the current one.
     #[inline]
     pub fn elements_of(&mut self, document: &RawDocument) {
         if let [_, _, _, _, elements @ .., _] = document.as_bytes() {
@@ -246,16 +246,16 @@ impl<'o> DocumentWriter<'o> {
         }
     }
 
-    /// Text of any of the types that are laid out like a String.
+    /// Text of one of the types encoded as a String.
     #[inline]
     fn text(&mut self, key: &str, kind: ElementType, value: &str) {
         let len = self.checked_length(value.len() + 1);
         self.fixed(key, kind, len.to_le_bytes());
-        roomy::append(self.out, value.as_bytes());
+        capacity::append(self.out, value.as_bytes());
         self.out.push(0);
     }
 
-    /// A value of a type that has no bytes.
+    /// A value of a type without content, such as MinKey.
     #[inline]
     fn empty(&mut self, key: &str, kind: ElementType) {
         self.key(key, kind);
@@ -270,7 +270,7 @@ impl<'o> DocumentWriter<'o> {
     #[inline]
     fn fixed<const N: usize>(&mut self, key: &str, kind: ElementType, bytes: [u8; N]) {
         if key.as_bytes().contains(&0) {
-            self.fail(EncodeError::new("the key holds a zero byte"));
+            self.fail(EncodeError::new("the key contains a zero byte"));
         }
         append_fixed(self.out, kind as u8, key, bytes);
     }
@@ -286,7 +286,7 @@ impl<'o> DocumentWriter<'o> {
         self.out.extend_from_slice(&len.to_le_bytes());
     }
 
-    /// The length, any when it is an error: then nothing of the output stays.
+    /// The length, or zero after recording an error, which discards the output.
     #[inline]
     fn checked_length(&mut self, len: usize) -> i32 {
         match length(len) {

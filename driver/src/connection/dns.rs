@@ -1,4 +1,4 @@
-//! What the driver asks DNS for, whoever answers.
+//! DNS lookups of the driver, independent of the implementation.
 
 use std::{fmt, net::IpAddr, pin::Pin};
 
@@ -6,21 +6,14 @@ use tokio::net::lookup_host;
 
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// Why DNS gave no records.
+/// Why a lookup has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupError {
-    /// There are none, says an answer.
+    /// The answer is that there are no records.
     NoRecords(String),
-    /// There is no answer.
+    /// No answer was received.
     Failed(String),
-    /// The driver was built without the means to ask.
-    #[cfg_attr(
-        all(feature = "dns", not(feature = "internals")),
-        expect(
-            dead_code,
-            reason = "returned by the resolver of a build without the feature `dns`"
-        )
-    )]
+    /// The build or the platform does not support the lookup.
     Unavailable(String),
 }
 
@@ -32,37 +25,38 @@ impl fmt::Display for LookupError {
     }
 }
 
-/// A lookup under way. Dropping it gives it up.
+/// A lookup in progress. Dropping it cancels the lookup.
 pub type Lookup<'a, T> = Pin<Box<dyn Future<Output = Result<Vec<T>, LookupError>> + Send + 'a>>;
 
-/// Asks DNS.
+/// Looks up DNS records.
 pub trait DnsLookup: fmt::Debug + Send + Sync {
-    /// The SRV records of a name, which is complete: no search domain is to be tried.
+    /// The SRV records of a fully qualified name: search domains do not apply.
     fn srv<'a>(&'a self, name: &'a str) -> Lookup<'a, SrvRecord>;
 
-    /// The TXT records of a name, which is complete.
+    /// The TXT records of a fully qualified name.
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord>;
 
-    /// The addresses of a host, in the order of preference, of both address families: those of DNS, and whatever else the system
-    /// looks into. At least one, or an error. Never asked for `localhost`, nor for what is an address already.
+    /// The IPv4 and IPv6 addresses of a host in the order of preference, from DNS and the other sources of the system. At least one,
+    /// or an error. Not called for `localhost` and IP addresses.
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(ask_system(host))
     }
 }
 
-/// The addresses by the system's own resolver, which blocks one of tokio's threads.
+/// Looks up addresses by the system's resolver, which blocks a thread of tokio.
 pub(super) async fn ask_system(host: &str) -> Result<Vec<IpAddr>, LookupError> {
     match lookup_host((host, 0)).await {
         Ok(found) => {
             let addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
-            match addresses.is_empty() {
-                true => Err(LookupError::NoRecords(format!(
+            if addresses.is_empty() {
+                Err(LookupError::NoRecords(format!(
                     "the system knows no address of {host}"
-                ))),
-                false => Ok(addresses),
+                )))
+            } else {
+                Ok(addresses)
             }
         }
-        // The system does not tell apart whether there is no such name or no answer.
+        // The system does not distinguish an unknown name from a missing answer.
         Err(error) => Err(LookupError::Failed(format!(
             "the system knows no address of {host}: {error}"
         ))),

@@ -1,9 +1,9 @@
-//! In place of `resolver` where the driver is built without the feature `dns`.
+//! Replaces `resolver` in builds without the feature `dns`.
 
 use super::dns::{DnsLookup, Lookup, LookupError};
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// Asks nobody for SRV and TXT records, and the system alone for addresses.
+/// Fails to look up SRV and TXT records; looks up addresses by the system.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {}
 

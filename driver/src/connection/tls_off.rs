@@ -1,4 +1,4 @@
-//! In place of `tls` where the driver is built without the feature `rustls`.
+//! Replaces `tls` in builds without the feature `rustls`.
 
 use std::{
     convert::Infallible,
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::{Error, Result, ServerAddress, options::TlsOptions, types::deadline::Deadline};
 
-/// Cannot be had.
+/// Has no values.
 #[derive(Clone, Debug)]
 pub struct TlsConfig(Infallible);
 
@@ -29,7 +29,7 @@ impl TlsConfig {
     }
 }
 
-/// Cannot be had.
+/// Has no values.
 #[derive(Debug)]
 pub(super) struct TlsStream(Infallible);
 

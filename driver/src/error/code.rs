@@ -1,4 +1,4 @@
-//! Error codes of the server, by the names that the server gives them.
+//! Error codes of the server, with the names that the server gives them.
 //!
 //! <https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml>
 

@@ -84,7 +84,7 @@ impl Batch {
     /// As [`current`](Self::current), checked for its outer frame.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
         RawDocument::from_bytes(self.current())
-            .map_err(|e| Error::invalid_reply(format!("a cursor's document is no BSON: {e}")))
+            .map_err(|e| Error::invalid_reply(format!("a cursor's document is not BSON: {e}")))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -99,7 +99,7 @@ impl Batch {
     }
 }
 
-/// An error if there is something left that is no element.
+/// An error if the rest of the batch is not an element.
 #[cold]
 fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
     elements.next_item()?;
@@ -135,7 +135,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
                 // Without the array's length and terminator, the elements are left.
                 let end = offset + elements.offset();
                 let array = array_bytes(value);
-                // Whoever walks over the elements sees the frame no more.
+                // Checked here, since the batch does not hold the frame.
                 array.map(RawElements::new).transpose()?;
                 batch = array.map(|array| end - array.len() + 4..end - 1);
             }

@@ -2,7 +2,7 @@
 //! server allow. All writes that send statements use it, whether they send one or many.
 //!
 //! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
-//! [Bulk API](https://github.com/mongodb/specifications/blob/master/source/driver-bulk-update.md) ("Splitting into batches"),
+//! [Write Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md) ("Request Size Limits"),
 //! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
 use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
@@ -105,7 +105,7 @@ pub(crate) struct WriteOutcome {
     /// `nModified`
     pub(crate) n_modified: u64,
     /// The `_id` of each document that an upsert inserted, with the position of its statement.
-    pub(crate) upserted: Vec<(usize, Bson)>,
+    pub(crate) upserted: Box<[(usize, Bson)]>,
     /// An error of kind [`ErrorKind::BulkWrite`] when statements or the write concern failed. Its indexes are positions.
     pub(crate) error: Option<Error>,
 }
@@ -221,7 +221,7 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             .position(usize::try_from(index).unwrap_or_default())
     }
 
-    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Vec<(usize, Bson)>> {
+    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Box<[(usize, Bson)]>> {
         #[derive(serde::Deserialize)]
         struct Upserted {
             index: i64,
@@ -229,7 +229,7 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             id: Bson,
         }
         let Some(array) = reply.upserted() else {
-            return Ok(Vec::new());
+            return Ok(Box::default());
         };
         RawElements::new(array)?
             .map(|element| {
@@ -260,7 +260,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
+        let has_hint = || (0..self.count).any(|index| self.statements.needs_4_4(index));
         check_hint(has_hint, self.write_concern, server)?;
         command.str(S::KIND.command(), &self.namespace.collection);
         self.statements.write_options(command, server);
@@ -345,10 +345,14 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 }
 
-/// Refuses a hint in an unacknowledged write that a server before 4.4 would refuse without a reply (CRUD specification, "Hint",
-/// of `delete` and `findAndModify`).
-pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
-    if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
+/// Refuses the hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4. They do not support it, and their
+/// error would not be received.
+pub(crate) fn check_hint(
+    has_hint: impl FnOnce() -> bool,
+    write_concern: &WriteConcern,
+    server: &HelloReply,
+) -> Result<()> {
+    if !write_concern.is_acknowledged() && !server.is_4_4() && has_hint() {
         return Err(Error::unsupported(
             "a hint on this unacknowledged write needs server 4.4",
         ));

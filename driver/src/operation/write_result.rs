@@ -1,4 +1,4 @@
-//! What writes return, and the errors that a reply with `ok: 1` can still carry.
+//! The results of writes, and the error in the reply to a `findAndModify` with `ok: 1`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InsertOneResult {
-    /// The document's `_id`: its own, or the ObjectId that the driver made since it had none.
+    /// The `_id` of the document. A document without `_id` got an ObjectId from the driver.
     pub inserted_id: Bson,
 }
 
@@ -21,7 +21,7 @@ pub struct InsertOneResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InsertManyResult {
-    /// The `_id` of each document, by its place in the call.
+    /// The `_id` of each document, by its position in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
 }
 
@@ -29,9 +29,9 @@ pub struct InsertManyResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct UpdateResult {
-    /// Documents that the filter matched; 0 after an upsert.
+    /// Number of documents that the filter matched; 0 after an upsert.
     pub matched_count: u64,
-    /// Documents that were changed.
+    /// Number of documents that were changed.
     pub modified_count: u64,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Bson>,
@@ -41,7 +41,7 @@ pub struct UpdateResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
-    /// Documents that were deleted.
+    /// Number of documents that were deleted.
     pub deleted_count: u64,
 }
 
@@ -49,21 +49,21 @@ pub struct DeleteResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct BulkWriteResult {
-    /// Documents that were inserted; those of upserts are not among them.
+    /// Number of documents that were inserted, without those of upserts.
     pub inserted_count: u64,
-    /// Documents that the filters of updates and replacements matched; upserts match nothing.
+    /// Number of documents that the filters of updates and replacements matched, without upserts.
     pub matched_count: u64,
-    /// Documents that were changed.
+    /// Number of documents that were changed.
     pub modified_count: u64,
-    /// Documents that were deleted.
+    /// Number of documents that were deleted.
     pub deleted_count: u64,
-    /// The `_id` of each document that was inserted, by the place of its model in the call.
+    /// The `_id` of each document that was inserted, by the position of its model in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
-    /// The `_id` of each document that an upsert inserted, by the place of its model in the call.
+    /// The `_id` of each document that an upsert inserted, by the position of its model in the call.
     pub upserted_ids: BTreeMap<usize, Bson>,
 }
 
-/// The error of a write of one statement, if its reply reports one.
+/// The error that the reply to a `findAndModify` with `ok: 1` reports, if any.
 pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Plain values that every layer shares: addresses, names, concerns, preferences, deadlines, secrets.
+//! Values that all layers use: addresses, namespaces, concerns, read preferences, deadlines,
+//! secrets.
 
 pub(crate) mod address;
 pub(crate) mod cancellation;
@@ -13,4 +14,5 @@ pub(crate) mod read_preference;
 pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;
+pub(crate) mod text;
 pub(crate) mod variables;

@@ -1,4 +1,4 @@
-//! Every failure as a status and a JSON body: what the client did wrong in full, what we did wrong not at all.
+//! Converts errors to a status and a JSON body. Client errors are described in full; details of server errors are only logged.
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -6,27 +6,27 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// The server's code for a document that the validator of its collection refuses.
+/// The server error code `DocumentValidationFailure`: the validator of the collection rejected the document.
 const DOCUMENT_VALIDATION_FAILURE: i32 = 121;
-/// How long clients should leave us alone when the database cannot be reached.
+/// Value of the `Retry-After` header when the database is unavailable.
 const RETRY_AFTER_SECONDS: &str = "5";
 
-/// Why a request failed.
+/// The error of a request.
 #[derive(Clone, Debug)]
 pub enum ApiError {
-    /// The request is well-formed, and its content makes no sense: 422.
+    /// The request is well-formed and its content is invalid: 422.
     Invalid(Vec<Problem>),
-    /// There is no such thing: 404.
+    /// The resource does not exist: 404.
     NotFound(&'static str),
-    /// The thing is not in a state that allows it: 409.
+    /// The state of the resource does not allow the request: 409.
     Conflict(&'static str),
-    /// The request cannot be read: the status and the text of the framework.
+    /// The request cannot be parsed: the status and the message of axum.
     Unreadable(StatusCode, String),
-    /// The database failed: the status depends on how.
+    /// An error of the database: the status depends on the error.
     Database(marula::Error),
 }
 
-/// What is wrong with a field.
+/// A field with an invalid value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Problem {
     field: String,
@@ -34,7 +34,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A field, and what is wrong with it.
+    /// A field and the reason why its value is invalid.
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Problem {
             field: field.into(),
@@ -43,7 +43,7 @@ impl Problem {
     }
 }
 
-/// So that handlers can use `?` on every call of the ODM.
+/// Allows handlers to use `?` on every call of the ODM.
 impl From<marula::Error> for ApiError {
     fn from(error: marula::Error) -> Self {
         ApiError::Database(error)
@@ -61,7 +61,7 @@ macro_rules! rejections {
 }
 rejections!(JsonRejection PathRejection QueryRejection);
 
-/// The JSON of every failure.
+/// The JSON body of every error.
 #[derive(Default, Serialize)]
 struct Body {
     code: &'static str,
@@ -88,12 +88,12 @@ impl IntoResponse for ApiError {
             ApiError::Invalid(problems) => {
                 let body = Body {
                     problems,
-                    ..body("invalid", "the request has values that cannot be")
+                    ..body("invalid", "the request contains invalid values")
                 };
                 (StatusCode::UNPROCESSABLE_ENTITY, body)
             }
             ApiError::NotFound(what) => {
-                let message = format!("there is no such {what}");
+                let message = format!("the {what} does not exist");
                 (StatusCode::NOT_FOUND, body("not_found", message))
             }
             ApiError::Conflict(why) => (StatusCode::CONFLICT, body("conflict", why)),
@@ -113,38 +113,38 @@ fn database(error: &marula::Error) -> (StatusCode, Body) {
     match error {
         marula::Error::NotFound { .. } => (
             StatusCode::NOT_FOUND,
-            body("not_found", "there is no such document"),
+            body("not_found", "the document does not exist"),
         ),
         marula::Error::Duplicate { index, key, .. } => {
             let fields = key.as_ref().map(|key| key.keys().cloned().collect());
             let body = Body {
                 index: index.clone(),
                 fields: fields.unwrap_or_default(),
-                ..body("duplicate", "another one has the same value")
+                ..body("duplicate", "a document with the same value exists")
             };
             (StatusCode::CONFLICT, body)
         }
         marula::Error::InvalidPageToken => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            body("invalid", "the cursor is not one of this list"),
+            body("invalid", "the cursor does not belong to this list"),
         ),
         marula::Error::Driver(cause) if cause.code() == Some(DOCUMENT_VALIDATION_FAILURE) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            body("invalid", "the document breaks the rules of its collection"),
+            body("invalid", "the document fails the validation of its collection"),
         ),
         marula::Error::Driver(cause) if cause.is_unavailable() || cause.is_timeout() => {
             eprintln!("shop: the database is unavailable: {error}");
             (
                 StatusCode::SERVICE_UNAVAILABLE,
-                body("unavailable", "try again in a moment"),
+                body("unavailable", "the service is temporarily unavailable"),
             )
         }
         _ => {
-            // The details may name collections, servers and stored values: they are for us.
+            // The details can contain names of collections and servers and stored values, so they are only logged.
             eprintln!("shop: {error}");
             (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                body("internal", "something went wrong on our side"),
+                body("internal", "internal error"),
             )
         }
     }

@@ -1,4 +1,4 @@
-//! axum's extractors, with [`ApiError`] as what they fail with.
+//! axum's extractors with [`ApiError`] as their rejection.
 
 use axum::extract::{self, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;

@@ -1,4 +1,4 @@
-//! The routes of customers.
+//! The handlers of `/customers`.
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use super::models::Customer;
 use super::requests::{CustomerQuery, NewCustomer, page_size};
 use super::responses::{CustomerView, Listed};
 
-/// `POST /customers`: 201 with the customer; 409 when the e-mail address is taken, as the unique index says.
+/// `POST /customers`: 201 with the customer; 409 if another customer has the e-mail address (unique index).
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -29,7 +29,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, location, Reply(CustomerView::from(customer))))
 }
 
-/// `GET /customers/{id}`
+/// `GET /customers/{id}`: 200 with the customer; 404 if it does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -38,7 +38,7 @@ pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Repl
     Ok(Reply(customer.ok_or(ApiError::NotFound("customer"))?.into()))
 }
 
-/// `GET /customers`: a page, the oldest customers first.
+/// `GET /customers`: a page of customers, oldest first.
 ///
 /// # Errors
 /// See [`ApiError`].

@@ -1,4 +1,4 @@
-//! The routes of orders.
+//! The handlers of `/orders`.
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use super::models::{Order, Status};
 use super::requests::{LineChange, NewOrder, OrderQuery, page_size};
 use super::responses::{Listed, OrderView};
 
-/// `POST /orders`: 201 with the order; 422 when there is no such customer.
+/// `POST /orders`: 201 with the order; 422 if the customer does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -26,7 +26,7 @@ pub async fn create(
 ) -> Result<impl IntoResponse, ApiError> {
     let order = new.into_model()?;
     if !shop.customers.exists(|c| c.id().eq(order.customer_id)).await? {
-        let problem = Problem::new("customerId", "there is no such customer");
+        let problem = Problem::new("customerId", "the customer does not exist");
         return Err(ApiError::Invalid(vec![problem]));
     }
     shop.orders.insert_one(&order).await?;
@@ -34,7 +34,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, location, Reply(OrderView::from(order))))
 }
 
-/// `GET /orders/{id}`
+/// `GET /orders/{id}`: 200 with the order; 404 if it does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -42,7 +42,7 @@ pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Repl
     Ok(Reply(find(&shop, id).await?.into()))
 }
 
-/// `GET /orders`: a page of the orders that meet all conditions of the query, the latest first.
+/// `GET /orders`: a page of the orders that match all parameters of the query, newest first.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -69,7 +69,7 @@ pub async fn list(
     Ok(Reply(page.into()))
 }
 
-/// `PATCH /orders/{id}/lines/{sku}`: sets the quantity of one line, in one atomic call; 409 when the order is not open.
+/// `PATCH /orders/{id}/lines/{sku}`: sets the quantity of one line, in one atomic update; 409 if the order is not open.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -95,7 +95,7 @@ pub async fn change_line(
     if let Some(order) = changed {
         return Ok(Reply(order.into()));
     }
-    // Nothing was changed. Which of the conditions did not hold?
+    // No order matched. Find out which condition failed.
     let order = find(&shop, id).await?;
     if order.lines.iter().any(|line| line.sku == sku) {
         Err(ApiError::Conflict("only an open order can be changed"))
@@ -104,7 +104,8 @@ pub async fn change_line(
     }
 }
 
-/// `POST /orders/{id}/pay`: from open to paid; of two that pay at the same time, one gets a 409.
+/// `POST /orders/{id}/pay`: changes the status from open to paid; 409 if the order is not open. Of concurrent requests, one
+/// succeeds.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -124,7 +125,7 @@ pub async fn pay(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Reply
     Err(ApiError::Conflict("the order is not open"))
 }
 
-/// `DELETE /orders/{id}`: 204.
+/// `DELETE /orders/{id}`: 204; 404 if it does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].

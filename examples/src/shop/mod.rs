@@ -1,9 +1,9 @@
-//! A small shop: an axum backend with two models.
+//! A small web shop: an axum backend with two models.
 //!
-//! - [`models`]: what is stored, and its indexes.
-//! - [`requests`], [`responses`]: the JSON of the API, and the checks of what comes in.
+//! - [`models`]: the stored documents and their indexes.
+//! - [`requests`], [`responses`]: the JSON of the API, and the validation of requests.
 //! - [`handlers_customers`], [`handlers_orders`]: one function for each route.
-//! - [`router`]: the routes. [`extract`], [`error`]: every failure as a status and a JSON body.
+//! - [`router`]: the routes. [`extract`], [`error`]: errors as a status and a JSON body.
 
 pub mod error;
 pub mod extract;
@@ -19,17 +19,17 @@ use marula::{Collection, Database};
 
 use models::{Customer, Order};
 
-/// What every handler gets: typed collections. Cloning is cheap, and all clones share one pool of connections.
+/// The state of the handlers: typed collections. Cloning is cheap, and all clones share the connection pools.
 #[derive(Clone, Debug)]
 pub struct Shop {
-    /// The customers.
+    /// The collection `customers`.
     pub customers: Collection<Customer>,
-    /// The orders.
+    /// The collection `orders`.
     pub orders: Collection<Order>,
 }
 
 impl Shop {
-    /// The shop of a database. Nothing is sent.
+    /// The collections of a database. Nothing is sent.
     #[must_use]
     pub fn new(db: &Database) -> Self {
         Shop {
@@ -39,12 +39,12 @@ impl Shop {
     }
 }
 
-/// Creates the indexes that the models declare and the database does not have, and tells what was planned.
+/// Creates the declared indexes that do not exist, and returns the plan that was applied.
 ///
-/// Any number of processes may do this at start-up, at the same time; when there is nothing to do it only reads.
+/// Several processes can call this concurrently at start-up. If all indexes exist, nothing is written.
 ///
 /// # Errors
-/// A declared index that differs from an existing one of its name; what the driver reports.
+/// A conflict of a declared index with an existing one; errors of the driver.
 pub async fn sync_indexes(db: &Database) -> marula::Result<SchemaPlan> {
     let plan = db
         .schema()

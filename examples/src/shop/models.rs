@@ -1,4 +1,4 @@
-//! What the shop stores: customers and orders.
+//! The stored documents: customers and orders.
 
 use marula::bson::DateTime;
 use marula::driver::options::Collation;
@@ -6,7 +6,7 @@ use marula::{Document, Embedded};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Somebody who orders. No two customers share an e-mail address, in whatever case it is written.
+/// A customer. E-mail addresses are unique, ignoring case.
 #[derive(Clone, Debug, Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(
@@ -14,20 +14,20 @@ use uuid::Uuid;
     index(email, unique, collation(locale = "en", strength = 2))
 )]
 pub struct Customer {
-    /// The id, ordered by the time it was made.
+    /// UUIDv7, so that ids are ordered by creation time.
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
     pub id: Uuid,
-    /// The name.
+    /// The name of the customer, 1 to 200 characters.
     pub name: String,
-    /// The e-mail address, as the customer writes it.
+    /// The e-mail address, in the case in which it was entered.
     pub email: String,
-    /// Where parcels go.
+    /// The delivery address.
     pub address: Address,
 }
 
 impl Customer {
-    /// How e-mail addresses compare. A query must name the collation of the index, or it cannot use the index.
+    /// The collation of e-mail addresses. A query must specify the collation of the index to use it.
     #[must_use]
     pub fn email_collation() -> Collation {
         Collation::new("en").with_strength(2)
@@ -59,33 +59,33 @@ pub struct Address {
     index(created_at, name = "open_orders", partial(status == Status::Open))
 )]
 pub struct Order {
-    /// The id, ordered by the time it was made.
+    /// UUIDv7, so that ids are ordered by creation time.
     #[serde(rename = "_id")]
     #[document(id = uuid_v7)]
     pub id: Uuid,
-    /// Whose order it is.
+    /// The id of the customer.
     pub customer_id: Uuid,
-    /// How far it is.
+    /// The state of the order.
     pub status: Status,
-    /// What is ordered: one line for each article.
+    /// The ordered articles, one line for each.
     pub lines: Vec<Line>,
-    /// When it was placed.
+    /// The time at which the order was placed.
     pub created_at: DateTime,
-    /// When it was paid.
+    /// The time at which the order was paid. `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<DateTime>,
-    /// What the customer wants us to know.
+    /// A note by the customer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// How far an order is.
+/// The state of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It can be changed and has to be paid.
+    /// Not paid; the order can be changed.
     Open,
-    /// It is paid, and fixed.
+    /// Paid; the order cannot be changed.
     Paid,
 }
 
@@ -93,10 +93,10 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Line {
-    /// The article.
+    /// The stock keeping unit of the article.
     pub sku: String,
-    /// How many.
+    /// Number of pieces, 1 to 1,000.
     pub quantity: u32,
-    /// What one costs, in cents.
+    /// Price of one piece, in cents.
     pub price_cents: i64,
 }

@@ -1,4 +1,4 @@
-//! What clients send, and the checks before it becomes a model.
+//! The JSON of requests, and its validation and conversion to models.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const MAX_PRICE_CENTS: i64 = 100_000_000;
 const PAGE: u32 = 20;
 const MAX_PAGE: u32 = 100;
 
-/// `POST /customers`
+/// The body of `POST /customers`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCustomer {
@@ -28,10 +28,10 @@ pub struct NewCustomer {
 }
 
 impl NewCustomer {
-    /// The customer to store.
+    /// Converts the request to a customer with a new id.
     ///
     /// # Errors
-    /// [`ApiError::Invalid`] with everything that is wrong.
+    /// [`ApiError::Invalid`] with all invalid fields.
     pub fn into_model(self) -> Result<Customer, ApiError> {
         let mut checks = Checks::default();
         checks.text("name", &self.name);
@@ -57,7 +57,7 @@ impl NewCustomer {
     }
 }
 
-/// `POST /orders`
+/// The body of `POST /orders`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewOrder {
@@ -67,16 +67,16 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
-    /// The order to store, open and placed now.
+    /// Converts the request to an open order with a new id.
     ///
     /// # Errors
-    /// [`ApiError::Invalid`] with everything that is wrong.
+    /// [`ApiError::Invalid`] with all invalid fields.
     pub fn into_model(self) -> Result<Order, ApiError> {
         let mut checks = Checks::default();
         checks.that(
             (1..=MAX_LINES).contains(&self.lines.len()),
             "lines",
-            format!("must be 1 to {MAX_LINES}"),
+            format!("must have 1 to {MAX_LINES} elements"),
         );
         let mut skus = HashSet::new();
         for (i, line) in self.lines.iter().enumerate().take(MAX_LINES) {
@@ -90,7 +90,7 @@ impl NewOrder {
             checks.that(
                 skus.insert(&line.sku),
                 &format!("lines[{i}].sku"),
-                "is in another line already",
+                "is the same as in another line",
             );
         }
         if let Some(note) = &self.note {
@@ -109,7 +109,7 @@ impl NewOrder {
     }
 }
 
-/// `PATCH /orders/{id}/lines/{sku}`
+/// The body of `PATCH /orders/{id}/lines/{sku}`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LineChange {
@@ -120,7 +120,7 @@ impl LineChange {
     /// The new quantity of the line.
     ///
     /// # Errors
-    /// [`ApiError::Invalid`] when there can be no such line.
+    /// [`ApiError::Invalid`] if it is out of range.
     pub fn quantity(self) -> Result<u32, ApiError> {
         let mut checks = Checks::default();
         checks.quantity("quantity", self.quantity);
@@ -129,38 +129,38 @@ impl LineChange {
     }
 }
 
-/// `GET /customers?email=…&limit=…&cursor=…`
+/// The query of `GET /customers?email=…&limit=…&cursor=…`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomerQuery {
-    /// Only the customer of this e-mail address.
+    /// Only the customer with this e-mail address.
     pub email: Option<String>,
-    /// The most customers on the page.
+    /// Maximum number of customers on the page. Default: 20.
     pub limit: Option<u32>,
-    /// A token of another page; none for the first.
+    /// The cursor of the page, from another page. Default: the first page.
     pub cursor: Option<String>,
 }
 
-/// `GET /orders?customer=…&status=…&sku=…&limit=…&cursor=…`
+/// The query of `GET /orders?customer=…&status=…&sku=…&limit=…&cursor=…`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderQuery {
     /// Only orders of this customer.
     pub customer: Option<Uuid>,
-    /// Only orders that are this far.
+    /// Only orders in this state.
     pub status: Option<Status>,
     /// Only orders with a line of this article.
     pub sku: Option<String>,
-    /// The most orders on the page.
+    /// Maximum number of orders on the page. Default: 20.
     pub limit: Option<u32>,
-    /// A token of another page; none for the first.
+    /// The cursor of the page, from another page. Default: the first page.
     pub cursor: Option<String>,
 }
 
 /// The size of a page, from the `limit` of a query.
 ///
 /// # Errors
-/// [`ApiError::Invalid`] when it is out of bounds.
+/// [`ApiError::Invalid`] if it is out of range.
 pub fn page_size(limit: Option<u32>) -> Result<u32, ApiError> {
     let size = limit.unwrap_or(PAGE);
     let mut checks = Checks::default();
@@ -173,7 +173,7 @@ pub fn page_size(limit: Option<u32>) -> Result<u32, ApiError> {
     Ok(size)
 }
 
-/// Collects all that is wrong, so that a client can mend it in one go.
+/// Collects all invalid fields of a request.
 #[derive(Default)]
 struct Checks(Vec<Problem>);
 
@@ -210,7 +210,7 @@ impl Checks {
     }
 }
 
-/// Whether it can be an address; whether it is one, only a mail to it can tell.
+/// Whether the text has the form of an e-mail address.
 fn is_email(text: &str) -> bool {
     let plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
     let parts = text.split_once('@');

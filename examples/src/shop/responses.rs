@@ -1,4 +1,4 @@
-//! What clients get: the models in plain JSON.
+//! The JSON of responses.
 
 use marula::bson::DateTime;
 use marula::collection::KeysetPage;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::models::{Address, Customer, Line, Order, Status};
 
-/// A customer.
+/// The JSON of a customer.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomerView {
@@ -28,7 +28,7 @@ impl From<Customer> for CustomerView {
     }
 }
 
-/// An order, with its total and its dates as RFC 3339 text.
+/// The JSON of an order: with its total, and with dates as RFC 3339 text.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderView {
@@ -58,12 +58,12 @@ impl From<Order> for OrderView {
     }
 }
 
-/// BSON dates reach further than RFC 3339: a date beyond the year 9999 has no text.
+/// The date as RFC 3339 text. `None` for dates after the year 9999, which RFC 3339 does not support.
 fn text(date: DateTime) -> Option<String> {
     date.try_to_rfc3339_string().ok()
 }
 
-/// A page of a list, with the cursors of its neighbours.
+/// A page of a list, with the cursors of the next and the previous page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed<T> {

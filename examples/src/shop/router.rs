@@ -1,4 +1,4 @@
-//! The routes of the shop, and serving them.
+//! The routes of the shop, and its HTTP server.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::error::ApiError;
 use super::{Shop, handlers_customers as customers, handlers_orders as orders};
 
-/// The application: give it to any server that runs tower services.
+/// The application as a tower service.
 pub fn router(shop: Shop) -> Router {
     Router::new()
         .route("/customers", get(customers::list).post(customers::create))
@@ -21,16 +21,16 @@ pub fn router(shop: Shop) -> Router {
         .route("/orders/{id}/pay", post(orders::pay))
         .fallback(async || ApiError::NotFound("route"))
         .method_not_allowed_fallback(async || {
-            let message = "the route does not take this method".to_owned();
+            let message = "the route does not support this method".to_owned();
             ApiError::Unreadable(StatusCode::METHOD_NOT_ALLOWED, message)
         })
         .with_state(shop)
 }
 
-/// Serves the shop until `stop` is over, then lets the requests that are under way finish.
+/// Serves the shop until `stop` completes, then waits for pending requests.
 ///
 /// # Errors
-/// What the listener reports.
+/// Errors of the listener.
 pub async fn serve(
     listener: TcpListener,
     shop: Shop,

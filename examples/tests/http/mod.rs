@@ -1,4 +1,4 @@
-//! The shop on a port of its own, and a client that speaks just enough HTTP to drive it.
+//! Runs the shop on a free port, with a minimal HTTP client.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-/// A shop that serves a database.
+/// A running HTTP server of the shop.
 pub(crate) struct Served {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
@@ -37,7 +37,7 @@ impl Served {
         }
     }
 
-    /// Stops as Ctrl-C does, and checks that it ends well.
+    /// Stops the server as Ctrl-C does, and checks that it returns without an error.
     pub(crate) async fn stop(self) {
         self.stop.send(()).expect("the shop runs");
         let served = self.served.await.expect("no panic");
@@ -71,11 +71,11 @@ impl Served {
     }
 }
 
-/// A shop with an empty database: in a server of its own, or in the deployment that `MONGODB_URI` names.
+/// A shop with an empty database, on an in-process server or on `MONGODB_URI`.
 pub(crate) struct App {
     pub(crate) db: Database,
     pub(crate) plan: SchemaPlan,
-    /// None in a deployment of others.
+    /// The in-process server; `None` with `MONGODB_URI`.
     pub(crate) server: Option<TestServer>,
     pub(crate) client: Client,
     shop: Served,
@@ -89,7 +89,7 @@ impl Deref for App {
 }
 
 impl App {
-    /// None, with the reason printed, when the deployment that `MONGODB_URI` names lacks what the indexes of the shop need.
+    /// `None`, with the reason printed, if `MONGODB_URI` does not support the indexes of the shop.
     pub(crate) async fn start() -> Option<Self> {
         let (server, uri) = match std::env::var("MONGODB_URI") {
             Ok(uri) => (None, uri),
@@ -104,7 +104,7 @@ impl App {
         let plan = match sync_indexes(&db).await {
             Ok(plan) => plan,
             Err(error) if server.is_none() && is_unsupported(&error) => {
-                eprintln!("skipped: the deployment lacks what the indexes need: {error}");
+                eprintln!("skipped: the deployment does not support the indexes: {error}");
                 client.shutdown().await;
                 return None;
             }
@@ -130,8 +130,8 @@ impl App {
     }
 }
 
-/// Whether a server says that it has no such command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or
-/// in words.
+/// Whether the server does not support a command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or a
+/// message that says so.
 fn is_unsupported(error: &marula::Error) -> bool {
     let text = error.to_string();
     matches!(
@@ -142,7 +142,7 @@ fn is_unsupported(error: &marula::Error) -> bool {
         || text.contains("not yet supported")
 }
 
-/// A response; its body is null when it has none.
+/// A response. An empty body is `Value::Null`.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -161,7 +161,7 @@ impl Reply {
             body: if body.is_empty() {
                 Value::Null
             } else {
-                serde_json::from_str(body).expect("a body of JSON")
+                serde_json::from_str(body).expect("a JSON body")
             },
             headers: headers.map(|(k, v)| (k.to_lowercase(), v.to_owned())).collect(),
         }
@@ -187,7 +187,7 @@ impl Reply {
         items.iter().map(id).collect()
     }
 
-    /// The fields that a refusal names.
+    /// The invalid fields that the response names.
     pub(crate) fn problems(&self) -> Vec<&str> {
         let problems = self.body["problems"].as_array().expect("problems");
         problems.iter().filter_map(|p| p["field"].as_str()).collect()

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::expand::at;
 use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
+use crate::expand::{at, buffered};
 use crate::model::{Content, Model, Place, Variant};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
@@ -13,7 +13,8 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
         ident, fields_ident, ..
     } = model;
     let type_ = accessors_type(model, fields_ident);
-    let traits = field_traits(model, &TokenStream::new());
+    let traits = field_traits(model, &buffered::constant_of_variants(variants));
+    let checks = buffered::check_variants(variants);
     let types = variants.iter().map(|v| content_type(model, v));
     let methods = variants.iter().map(|v| {
         let (content, is) = (content(ident, v), is(v));
@@ -21,6 +22,7 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
     });
     quote! {
         #type_
+        #checks
         #(#types)*
         impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
             #(#methods)*
@@ -47,12 +49,12 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
     }
 }
 
-/// The accessor of what is in a variant.
+/// The accessor of a variant's content.
 fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let path = match (&variant.place, &variant.content) {
         (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.0, #tag)),
-        // The content of a newtype variant is the outer document itself, which is more than the content's own value.
-        (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
+        // The content of a newtype variant is in the outer document, which has further fields.
+        (Place::Beside { tag_name, tag }, Content::Newtype { .. }) => {
             quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
         }
         (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.0, #tag_name, #tag)),
@@ -75,17 +77,17 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
             quote!(#ident<__R, <__M as __m::Mode>::Optional>),
             quote!(#ident(#path)),
         ),
-        Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
+        Content::Newtype { ty, .. } => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
     quote_spanned! {at(method.span())=>
-        /// What is in this variant. Filters on it ask for the variant too, and updates change only values that are this variant.
+        /// The content of this variant. Filters on it match this variant only, and updates change only values of this variant.
         pub fn #method(&self) -> #output {
             #body
         }
     }
 }
 
-/// The filter that asks for a variant.
+/// The filter that matches a variant.
 fn is(variant: &Variant) -> TokenStream {
     let method = &variant.is;
     let body = match (&variant.place, &variant.content) {

@@ -5,10 +5,10 @@ use quote::{quote, quote_spanned};
 use syn::Member;
 use syn::spanned::Spanned;
 
-use crate::expand::at;
+use crate::expand::{at, buffered};
 use crate::model::{Accessor, AccessorKind, Model};
 
-/// The accessors' type of a struct, and the traits that lead to it.
+/// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let Model {
         ident, fields_ident, ..
@@ -20,11 +20,14 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
             &[#(#names),*]
         }
     };
-    let hint = hint(&accessors.iter().filter_map(hinted).collect::<Vec<_>>());
-    let traits = field_traits(model, &quote!(#stored_names #hint));
+    let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
+    let read_from_bytes = buffered::constant(accessors);
+    let checks = buffered::check_flattened(accessors);
+    let traits = field_traits(model, &quote!(#read_from_bytes #stored_names #raw_ids));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
+        #checks
         impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
             #(#methods)*
         }
@@ -35,26 +38,26 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     }
 }
 
-/// A field that may hold ids or dates in their own form.
-fn hinted(accessor: &Accessor) -> Option<Member> {
+/// The field, if its value is stored by its own type and may contain ids or dates.
+fn stored_by_type(accessor: &Accessor) -> Option<Member> {
     match accessor.kind {
         AccessorKind::Typed | AccessorKind::Flat => Some(Member::Named(accessor.ident.clone())),
         AccessorKind::As(_) | AccessorKind::Opaque => None,
     }
 }
 
-/// The method that names the ids and dates of all fields.
-pub(super) fn hint(fields: &[Member]) -> TokenStream {
+/// The method that visits the ids and dates of all fields.
+pub(super) fn raw_ids(fields: &[Member]) -> TokenStream {
     quote! {
         #[inline]
-        fn hint<__H: __m::Hints>(&self, __hints: &mut __H) {
-            use __m::{Hinted as _, Unhinted as _};
-            #((&__m::Probe(&self.#fields)).hint(__hints);)*
+        fn raw_ids<'__a, __V: __m::RawIdVisitor<'__a>>(&'__a self, __visitor: &mut __V) {
+            use __m::{HasRawIds as _, NoRawIds as _};
+            #((&__m::Probe(&self.#fields)).raw_ids(__visitor);)*
         }
     }
 }
 
-/// The type that accessors are methods of: a path, with a name for messages.
+/// The type with the accessors as methods: a newtype of a path.
 pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
     let (owner, vis) = (&model.ident, &model.vis);
     quote! {
@@ -129,7 +132,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     }
 }
 
-/// The accessors of a type at a path of a mode: their type and how they are made, with errors at the type as it is written.
+/// Type and expression of the accessors of a type at a path, with the span of the type.
 pub(super) fn typed(ty: &syn::Type, path: &TokenStream, mode: &TokenStream) -> (TokenStream, TokenStream) {
     let output = quote_spanned!(at(ty.span())=> <#ty as __m::Field>::Nav<__R, #mode>);
     (

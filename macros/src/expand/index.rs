@@ -1,4 +1,4 @@
-//! Index declarations, written as calls on the model's own typed paths.
+//! Index declarations, generated as calls on the typed paths of the model.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -24,7 +24,7 @@ pub(super) fn declaration(index: &Index) -> TokenStream {
     }
     let texts = [
         (&index.name, quote!(name)),
-        (&index.was, quote!(was)),
+        (&index.renamed_from, quote!(renamed_from)),
         (&index.language, quote!(default_language)),
         (&index.language_override, quote!(language_override)),
     ];
@@ -65,8 +65,8 @@ fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
     }
 }
 
-/// `&__fields.address().city()`, each step through `inner`, so that no operator hides a field of the same name, and with
-/// the user's spans, so that a wrong segment is underlined.
+/// `&__fields.address().city()`. Each step goes through `inner`, so that an operator does not hide a field of the same name, and has
+/// the span of its segment, so that errors point to it.
 fn accessors(path: &FieldPath) -> TokenStream {
     let mut out = quote!(__fields);
     for segment in &path.segments {

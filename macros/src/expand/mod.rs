@@ -1,18 +1,19 @@
-//! From the resolved model to code. It cannot fail: after an error it writes what can still be written, so that code
-//! which uses the type gives no errors of its own.
+//! Generates code from the resolved model. Infallible: after an error it generates as much as possible, so that code that uses the
+//! type has no further errors.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 use crate::model::{Body, Model};
 
+mod buffered;
 mod enums;
 mod fields;
 mod index;
 mod root;
 mod values;
 
-/// A place for messages, without its hygiene: `self` is the same wherever it points.
+/// The location of a span for messages, with the hygiene of the call site.
 fn at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }
@@ -40,6 +41,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         )]
         const _: () = {
             use #krate::__private_v1 as __m;
+            use __m::NoTypedPaths as _;
             #field
             #rest
         };

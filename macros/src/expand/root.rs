@@ -29,7 +29,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
         ),
     };
     let id_methods = id.as_ref().map(|id| id_methods(id, &source));
-    // All at the name of the type, where the compiler then says once what is missing.
+    // All with the span of the type, where the compiler then reports a missing bound once.
     let model = quote_spanned! {at(ident.span())=>
         impl __m::Model for #owner {
             type Id = #id_type;
@@ -61,7 +61,7 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
         IdSource::Manual => quote!(__m::Manual),
     };
     let check = match source {
-        // Without a source named, a type that no id is made of is an error only where one is asked for.
+        // Without an explicit source, a type without one is an error only where an id is generated.
         IdSource::Auto | IdSource::Manual => TokenStream::new(),
         _ => quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
     };
@@ -73,16 +73,16 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
     )
 }
 
-/// The methods that fill in an id where a document would have none.
+/// The methods that generate an id for documents without one.
 fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
     let Id {
         ident, ty, recoded, ..
     } = id;
-    // A new id would have to go through the field's own codec.
+    // A generated id would bypass the field's own conversion.
     let generated = (!recoded).then(|| {
         quote! {
             fn generated_id() -> ::core::option::Option<::core::result::Result<__m::Bson, __m::ValueError>> {
-                use __m::{MakesIds as _, MakesNoIds as _};
+                use __m::{GeneratesIds as _, GeneratesNoIds as _};
                 (&__m::IdProbe::<#source, #ty>::new()).generate()
             }
         }

@@ -6,10 +6,10 @@ use syn::Ident;
 use syn::spanned::Spanned;
 
 use crate::expand::at;
-use crate::expand::fields::hint;
+use crate::expand::fields::raw_ids;
 use crate::model::Newtype;
 
-/// A newtype has the accessors and the operators of what it wraps, but takes only values of its own type.
+/// A newtype has the accessors and operators of its content, but values only of its own type.
 pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let Newtype { ty: inner, member } = newtype;
     let markers = [
@@ -26,20 +26,30 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         "HashedKey",
         "IndexKey",
     ];
-    // The higher-ranked bound keeps the compiler from refusing a bound that does not hold.
+    // With the higher-ranked bound, a bound that is not satisfied is not an error.
     let forwarded = markers.iter().map(|marker| {
         let marker = Ident::new(marker, ident.span());
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
-    let hint = member.as_ref().map(|member| hint(std::slice::from_ref(member)));
+    let raw_ids = member
+        .as_ref()
+        .map(|member| raw_ids(std::slice::from_ref(member)));
+    // Only if the value is stored in the form of its type.
+    let read_from_bytes = member.as_ref().map(|_| {
+        quote! {
+            const READ_FROM_BYTES: bool = <__m::Constants<#inner>>::READ_FROM_BYTES;
+            const HAS_FIELD_READ_FROM_BYTES: bool = <__m::Constants<#inner>>::HAS_FIELD_READ_FROM_BYTES;
+        }
+    });
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
+            #read_from_bytes
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }
-            #hint
+            #raw_ids
         }
         #(#forwarded)*
     }

@@ -2,7 +2,7 @@
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
-/// Types that are dates wherever they come from.
+/// Types that are dates in every crate.
 const DATES: [&str; 7] = [
     "NaiveDate",
     "NaiveDateTime",
@@ -19,8 +19,8 @@ const DATES_IN: [(&str, &[&str]); 3] = [
     ("jiff", &["Timestamp", "Date", "DateTime", "Time"]),
 ];
 
-/// The name of the date that a field of the type holds, itself or in an `Option`, an array or a box: a date whose `Serialize`
-/// writes text. Known by its name, because a derive sees no more.
+/// The name of a date whose `Serialize` writes text, if the type is one or contains one in an `Option`, an array or a box.
+/// Recognised by its name, since a derive has no type information.
 pub(super) fn stored_as_text(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => {
@@ -58,7 +58,7 @@ fn is_date(last: &PathSegment, before: &[&PathSegment]) -> bool {
     DATES.contains(&name.as_str()) || of_crate || of_chrono
 }
 
-/// What to do in place of `opaque`.
+/// The alternative to `opaque`, for messages.
 pub(super) fn advice(date: &str) -> String {
     format!(
         "`opaque` stores a `{date}` as text, which no date operator, no range and no TTL index reads as a date: convert it with \

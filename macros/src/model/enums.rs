@@ -1,4 +1,4 @@
-//! Enums: how serde represents them, and what that makes of each variant.
+//! Enums: the serde representation of each variant.
 
 use proc_macro2::Span;
 use syn::Ident;
@@ -57,14 +57,14 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
             content_name: content.value.clone(),
         },
     };
-    // A variant that takes all unknown tags has no tag that a filter could ask for.
+    // A variant for all unknown tags has no tag that a filter could match.
     let place = if variant.serde.other {
         Place::Untagged
     } else {
         place
     };
     let content = match &variant.shape {
-        // The whole content is in a form of its own.
+        // The form of the content is not known.
         _ if variant.serde.with.is_some() => Content::None,
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
@@ -82,8 +82,14 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {
-                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
-                super::AccessorKind::As(ty) => Content::Newtype(ty),
+                super::AccessorKind::Typed => Content::Newtype {
+                    ty: field.ty.clone(),
+                    stored_by_type: true,
+                },
+                super::AccessorKind::As(ty) => Content::Newtype {
+                    ty,
+                    stored_by_type: false,
+                },
                 _ => Content::None,
             },
             _ => Content::None,
@@ -98,7 +104,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     }
 }
 
-/// The identifier of a method; raw where the name is a keyword.
+/// The identifier of a method. Raw if the name is a keyword.
 fn method(name: &str, span: Span) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(_) => Ident::new(name, span),

@@ -30,8 +30,8 @@ pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor
     accessors
 }
 
-/// Refuses fields that serde does not write and asks for when it reads: no document could be read back. `default`: the type
-/// gives a default to each of its fields.
+/// Rejects fields that serde does not write but requires for reading, since documents could not be read back. `default`: whether the
+/// type has defaults for all fields.
 pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
     for field in fields {
         let serde = &field.serde;
@@ -128,7 +128,7 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
     AccessorKind::Typed
 }
 
-/// Refuses stored names that a dotted path cannot express.
+/// Rejects stored names that a dotted path cannot express.
 pub(super) fn check_name(name: &Name, sink: &Sink) {
     let value = &name.value;
     let reason = if value.is_empty() {

@@ -1,4 +1,4 @@
-//! Indexes: their first path segments resolved, their options checked against one another.
+//! Indexes: resolves their first path segments and checks the combinations of options.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -10,14 +10,14 @@ use crate::parse::index::{FieldPath, IndexAttribute, Key, KeyKind};
 use crate::parse::{Field, Parsed};
 use crate::symbol;
 
-/// An index whose declaration can be written out.
+/// An index without errors.
 pub(crate) struct Index {
     pub(crate) keys: Vec<Key>,
     pub(crate) unique: bool,
     pub(crate) sparse: bool,
     pub(crate) hidden: bool,
     pub(crate) name: Option<LitStr>,
-    pub(crate) was: Option<LitStr>,
+    pub(crate) renamed_from: Option<LitStr>,
     pub(crate) ttl: Option<u32>,
     pub(crate) language: Option<LitStr>,
     pub(crate) language_override: Option<LitStr>,
@@ -88,8 +88,8 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
         sparse: attribute.sparse.is_some(),
         hidden: attribute.hidden.is_some(),
         name: attribute.name.clone(),
-        was: attribute.was.clone(),
-        // On a compound index an error has been reported; a second one about the type of a key would not help.
+        renamed_from: attribute.renamed_from.clone(),
+        // For a compound index an error has been reported already.
         ttl: attribute
             .ttl
             .filter(|_| attribute.keys.len() == 1)
@@ -110,7 +110,7 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
     }
 }
 
-/// Whether the first segments of all keys are fields; what is below them the compiler checks.
+/// Whether the first segments of all keys are fields. The compiler checks further segments.
 fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
     let mut known = true;
     for path in attribute.keys.iter().filter_map(|k| k.path.as_ref()) {
@@ -119,7 +119,7 @@ fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &S
     known
 }
 
-/// Reports a path whose first segment is no stored field.
+/// Reports a path whose first segment is not a stored field.
 pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink: &Sink) -> bool {
     let Some(first) = path.segments.first() else {
         return false;
@@ -150,7 +150,7 @@ pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink:
     }
 }
 
-/// Combinations that no server accepts.
+/// Checks combinations that servers reject.
 fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let is = |kind: fn(&KeyKind) -> bool| index.keys.iter().find(|k| kind(&k.kind));
     let text = is(|k| matches!(k, KeyKind::Text { .. }));
@@ -224,7 +224,7 @@ fn check_twice(index: &IndexAttribute, sink: &Sink) {
     }
 }
 
-/// Two keys below different arrays of the root. Arrays further inside are found when the schema is planned.
+/// Finds keys in two arrays of the root (parallel arrays). Nested arrays are found when the schema is planned.
 fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let mut first: Option<&Ident> = None;
     for key in index.keys.iter().filter(|k| !matches!(k.kind, KeyKind::Wildcard)) {
@@ -247,7 +247,7 @@ fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     }
 }
 
-/// Whether the type is an array as it is written; aliases are not seen through.
+/// Whether the type is an array by its name. Type aliases are not resolved.
 fn is_array(ty: &Type) -> bool {
     match ty {
         Type::Array(_) => true,
@@ -265,7 +265,7 @@ fn is_array(ty: &Type) -> bool {
     }
 }
 
-/// What can be there once only in a collection.
+/// Checks indexes of which a collection can have only one.
 #[derive(Default)]
 struct Seen {
     text: Option<Span>,

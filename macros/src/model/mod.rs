@@ -1,4 +1,4 @@
-//! The derive's input with every name and default resolved, and every combination checked.
+//! The input of the derive with names and defaults resolved and combinations checked.
 
 use proc_macro2::Span;
 use syn::{Ident, Member, Type};
@@ -16,17 +16,17 @@ mod root;
 pub(crate) use index::Index;
 pub(crate) use partial::{Comparison, Partial};
 
-/// Everything that `expand` needs.
+/// The input of `expand`.
 pub(crate) struct Model {
     pub(crate) ident: Ident,
     pub(crate) vis: syn::Visibility,
-    /// False when there is no type to write code for.
+    /// Whether code can be generated for the type.
     pub(crate) usable: bool,
     pub(crate) krate: syn::Path,
     /// The name of the generated accessors.
     pub(crate) fields_ident: Ident,
     pub(crate) body: Body,
-    /// What `Document` adds.
+    /// The additions of `Document`.
     pub(crate) root: Option<Root>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Model {
 pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
-    /// Stored as what is inside.
+    /// Stored in the form of its content.
     Newtype(Newtype),
     /// Stored as one value without accessors: an enum of unit variants, a type with a conversion.
     Plain,
@@ -62,17 +62,17 @@ pub(crate) enum AccessorKind {
     Typed,
     /// No accessors, no typed values.
     Opaque,
-    /// Stored as a value of this type is.
+    /// Stored in the form of this type.
     As(Type),
-    /// Its fields stand among those of the outer document.
+    /// Its fields are fields of the outer document.
     Flat,
 }
 
 /// A type around a value.
 pub(crate) struct Newtype {
-    /// Whose paths and values it has.
+    /// The type whose paths it has.
     pub(crate) ty: Type,
-    /// Where the value is, if it is stored in its own form.
+    /// The field, if it is stored in the form of its type.
     pub(crate) member: Option<Member>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Variant {
     pub(crate) content: Content,
 }
 
-/// Where the content of a variant is, and how a filter asks for the variant.
+/// Where the content of a variant is stored, and how a filter matches the variant.
 pub(crate) enum Place {
     /// `{Tag: content}`, or `"Tag"` without content.
     Keyed { tag: String },
@@ -103,21 +103,25 @@ pub(crate) enum Place {
 }
 
 pub(crate) enum Content {
-    /// Nothing that has a path.
+    /// Content without paths.
     None,
-    /// Nothing at all: a unit variant.
+    /// No content: a unit variant.
     Unit,
     Fields {
         ident: Ident,
         accessors: Vec<Accessor>,
     },
-    Newtype(Type),
+    Newtype {
+        ty: Type,
+        /// Whether the value is stored in the form of its own type.
+        stored_by_type: bool,
+    },
 }
 
 /// The root of a collection's documents.
 pub(crate) struct Root {
     pub(crate) collection: String,
-    /// The id; none after an error.
+    /// The id. `None` after an error.
     pub(crate) id: Option<Id>,
     pub(crate) indexes: Vec<Index>,
 }
@@ -198,7 +202,7 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
     }
 }
 
-/// The identifier, changed if the input uses it.
+/// The identifier, modified if the input contains it.
 fn fresh(name: &str, taken: &[String]) -> Ident {
     let name = if taken.iter().any(|t| t == name) {
         format!("__{name}")

@@ -1,4 +1,4 @@
-//! The grammar of `partial(…)`: exactly the conditions that the server takes in a partial index.
+//! The grammar of `partial(…)`: the conditions that servers accept in a partial index.
 
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Ident, Member};
@@ -21,7 +21,7 @@ pub(crate) enum Partial {
         path: FieldPath,
         method: Ident,
     },
-    /// `type_is` and `is_in`, which take an argument as it is.
+    /// `type_is` and `is_in`, whose argument is any expression.
     Call {
         path: FieldPath,
         method: Ident,
@@ -40,7 +40,7 @@ pub(crate) enum Comparison {
 
 const ALLOWED: &str = "a partial index allows only `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)`, `is_in(…)`, joined by `&&` and `||`";
 
-/// The filter; none after an error.
+/// Parses the filter. `None` after an error.
 pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Partial> {
     match expr {
         Expr::Paren(e) => resolve(&e.expr, fields, sink),
@@ -107,7 +107,7 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
     }
 }
 
-/// The field that an expression names; none after an error.
+/// The field of an expression. `None` after an error.
 fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
     fn segments(expr: &Expr, out: &mut Vec<Ident>) -> bool {
         match expr {

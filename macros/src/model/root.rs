@@ -40,7 +40,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
             sink.on(&parsed.ident, "`Document` is for structs with named fields");
             (Vec::new(), None, Vec::<Index>::new())
         }
-        // An enum or a union; reported already.
+        // An enum or a union, reported already.
         parse::Body::Enum(_) | parse::Body::Empty => (Vec::new(), None, Vec::new()),
     };
     (
@@ -53,7 +53,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
     )
 }
 
-/// The field that is the id: the one that says so, else the one that is stored as `_id`.
+/// The id: the field with the attribute `id`, otherwise the one stored as `_id`.
 fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Option<Id> {
     let mut marked = named
         .iter()

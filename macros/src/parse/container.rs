@@ -60,7 +60,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
     out
 }
 
-/// What the server refuses as the name of a collection.
+/// The reason why servers reject the name of a collection.
 fn check_collection(name: &syn::LitStr, sink: &Sink) {
     let value = name.value();
     let reason = if value.is_empty() {
@@ -75,7 +75,7 @@ fn check_collection(name: &syn::LitStr, sink: &Sink) {
     sink.on(name, reason);
 }
 
-/// Reports `#[document(…)]` where it has no meaning.
+/// Reports `#[document(…)]` in a place where it has no effect.
 pub(super) fn refuse(attributes: &[Attribute], place: &str, sink: &Sink) {
     for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
         sink.on(attribute, format!("`#[document(…)]` has no meaning on {place}"));

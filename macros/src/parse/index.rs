@@ -15,7 +15,7 @@ pub(crate) struct FieldPath {
 }
 
 impl FieldPath {
-    /// The path as it was written.
+    /// The path as written.
     pub(crate) fn text(&self) -> String {
         self.segments
             .iter()
@@ -39,13 +39,13 @@ pub(crate) enum KeyKind {
 }
 
 pub(crate) struct Key {
-    /// The path; none for the wildcard over the whole document.
+    /// The path. `None` for the wildcard over the whole document.
     pub(crate) path: Option<FieldPath>,
     pub(crate) kind: KeyKind,
     pub(crate) span: Span,
 }
 
-/// A value in `collation(…)`, by the server's name of the option.
+/// An option of `collation(…)` with the server's name.
 pub(crate) struct CollationOption {
     pub(crate) name: &'static str,
     pub(crate) value: Lit,
@@ -59,7 +59,7 @@ pub(crate) struct IndexAttribute {
     pub(crate) sparse: Option<Span>,
     pub(crate) hidden: Option<Span>,
     pub(crate) name: Option<LitStr>,
-    pub(crate) was: Option<LitStr>,
+    pub(crate) renamed_from: Option<LitStr>,
     pub(crate) ttl: Option<(u32, Span)>,
     pub(crate) language: Option<LitStr>,
     pub(crate) language_override: Option<LitStr>,
@@ -77,7 +77,7 @@ impl IndexAttribute {
             sparse: None,
             hidden: None,
             name: None,
-            was: None,
+            renamed_from: None,
             ttl: None,
             language: None,
             language_override: None,
@@ -87,7 +87,7 @@ impl IndexAttribute {
     }
 }
 
-/// Parses what stands between the parentheses. None after an error that leaves no index.
+/// Parses the content of the parentheses. `None` after an error without a usable index.
 pub(super) fn parse(
     input: ParseStream<'_>,
     span: Span,
@@ -111,7 +111,7 @@ pub(super) fn parse(
     Ok(Some(index))
 }
 
-/// One key or option. False after an error, when a key may be missing.
+/// Parses one key or option. `false` after an error, since a key may be missing.
 fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<bool> {
     if input.peek(Token![-]) {
         let minus: Token![-] = input.parse()?;
@@ -161,7 +161,7 @@ fn item(input: ParseStream<'_>, index: &mut IndexAttribute, sink: &Sink) -> syn:
 fn value(input: ParseStream<'_>, option: &Ident, index: &mut IndexAttribute, sink: &Sink) -> syn::Result<()> {
     match option.to_string().as_str() {
         "name" => index.name = Some(not_empty(input.parse()?, sink)),
-        "was" => index.was = Some(not_empty(input.parse()?, sink)),
+        "renamed_from" => index.renamed_from = Some(not_empty(input.parse()?, sink)),
         "language" => index.language = Some(not_empty(input.parse()?, sink)),
         "language_override" => index.language_override = Some(not_empty(input.parse()?, sink)),
         "ttl" => {
@@ -313,7 +313,7 @@ fn rest(input: ParseStream<'_>, first: Ident) -> syn::Result<FieldPath> {
     Ok(FieldPath { segments })
 }
 
-/// `30d`, `12h`, `15m`, `90s`, `2w` as seconds.
+/// Converts `30d`, `12h`, `15m`, `90s` or `2w` to seconds.
 fn seconds(text: &str) -> Result<u32, &'static str> {
     const SHAPE: &str =
         "a duration is a whole number with a unit, such as \"30d\", \"12h\", \"15m\" or \"90s\"";

@@ -1,4 +1,4 @@
-//! From the derive's input to attributes with their spans, nothing resolved yet.
+//! Parses the input of the derive into attributes with spans.
 
 use proc_macro2::Span;
 use syn::{Data, DeriveInput, Fields, Ident, LitStr, Path, Type};
@@ -13,18 +13,18 @@ mod serde;
 pub(crate) use field::{FieldAttributes, IdSource};
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
-/// A type as it was written.
+/// A type as written.
 pub(crate) struct Parsed {
     pub(crate) ident: Ident,
     pub(crate) vis: syn::Visibility,
     /// Whether `Document` is derived, and not `Embedded`.
     pub(crate) root: bool,
-    /// False after an error that leaves no type to write code for.
+    /// `false` after an error for which no code can be generated.
     pub(crate) usable: bool,
     pub(crate) attributes: ContainerAttributes,
     pub(crate) serde: SerdeContainer,
     pub(crate) body: Body,
-    /// All identifiers in the input: names that generated types must not take.
+    /// All identifiers in the input, which generated types must not have.
     pub(crate) identifiers: Vec<String>,
 }
 
@@ -32,12 +32,12 @@ pub(crate) enum Body {
     Named(Vec<Field>),
     Tuple(Vec<Field>),
     Enum(Vec<Variant>),
-    /// A union, or nothing at all; an error has been reported if there is one.
+    /// A union or a unit struct. An error has been reported for a union.
     Empty,
 }
 
 pub(crate) struct Field {
-    /// The name; none in a tuple.
+    /// The name. `None` in a tuple.
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
     pub(crate) attributes: FieldAttributes,
@@ -63,7 +63,7 @@ pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
     pub(crate) krate: Option<Path>,
-    /// Whether an error was reported, after which a missing item says nothing.
+    /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }
 
@@ -183,7 +183,7 @@ fn identifiers(body: &Body) -> Vec<String> {
     out
 }
 
-/// The items of all `#[document(…)]` attributes, each handed to `item`. False after an error that ended one of them.
+/// Calls `item` for the items of all `#[document(…)]` attributes. `false` after a syntax error.
 fn document_items(
     attributes: &[syn::Attribute],
     sink: &Sink,
@@ -196,7 +196,7 @@ fn document_items(
     whole
 }
 
-/// Skips the value of an item that is of no interest, or that an error has been reported for.
+/// Skips the value of an item.
 fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
     if meta.input.peek(syn::Token![=]) {
         meta.value()?.parse::<syn::Expr>()?;

@@ -1,4 +1,4 @@
-//! `#[serde(…)]`: serde's attributes decide the stored names, so they are read here, and nothing else is.
+//! `#[serde(…)]`: the attributes that determine stored names and forms.
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
@@ -8,14 +8,14 @@ use crate::case::Rule;
 use crate::diagnostics::Sink;
 use crate::parse::{key, skip_value};
 
-/// A name that an attribute gives.
+/// A name in an attribute.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) value: String,
     pub(crate) span: Span,
 }
 
-/// What serde's attributes say on a type or a variant.
+/// Serde's attributes of a type or a variant.
 #[derive(Default)]
 pub(crate) struct SerdeContainer {
     pub(crate) rename_all: Rule,
@@ -26,11 +26,11 @@ pub(crate) struct SerdeContainer {
     pub(crate) transparent: bool,
     /// Each field that is not stored has a default.
     pub(crate) default: bool,
-    /// The attribute that puts another type's form in place of the fields: `from`, `into`, `try_from`.
+    /// The attribute that replaces the form by that of another type: `from`, `into`, `try_from`.
     pub(crate) conversion: Option<(String, Span)>,
 }
 
-/// What serde's attributes say on a field or a variant.
+/// Serde's attributes of a field or a variant.
 #[derive(Default)]
 pub(crate) struct SerdeField {
     pub(crate) rename: Option<Name>,
@@ -39,13 +39,13 @@ pub(crate) struct SerdeField {
     pub(crate) skipped: bool,
     /// Written but not read.
     pub(crate) unread: bool,
-    /// `skip_serializing`, where the attribute stands.
+    /// The span of `skip_serializing`.
     pub(crate) unwritten: Option<Span>,
-    /// Read where it is not stored: it has a default.
+    /// Has a default if it is not stored.
     pub(crate) default: bool,
     /// `with` or one of its halves.
     pub(crate) with: Option<(String, Span)>,
-    /// The variant that takes all unknown tags.
+    /// The variant for all unknown tags.
     pub(crate) other: bool,
     /// A variant without a tag in a tagged enum.
     pub(crate) untagged: bool,
@@ -53,7 +53,7 @@ pub(crate) struct SerdeField {
 
 fn items(attributes: &[Attribute], mut item: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
     for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
-        // What cannot be parsed serde itself reports; a second error would say the same.
+        // Serde reports attributes that cannot be parsed.
         attribute.parse_nested_meta(|meta| item(&meta)).ok();
     }
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
-use crate::bson::hinted::DOCUMENT_BYTES;
+use crate::bson::raw_ids::DOCUMENT_BYTES;
 use crate::bson::{Bson, DecodeError, RawDocument, from_raw, from_slice};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! From the driver's errors to those of the ODM, where it can say more.
+//! Conversion of driver errors: duplicate keys and encode errors have variants of their own.
 
 use crate::bson::{Document, RawDocument, from_raw};
 use crate::driver::{self, ErrorKind};
@@ -39,7 +39,7 @@ fn duplicate(e: driver::Error) -> Error {
     }
 }
 
-/// A find-and-modify reports a duplicate as the error of the command, with the pattern beside the code.
+/// `findAndModify` reports a duplicate key as a command error, with `keyPattern` beside `code`.
 fn key_pattern(reply: &RawDocument) -> Option<Document> {
     let pattern = reply.get_document("keyPattern").ok()?;
     from_raw::<Document>(pattern).ok()

@@ -1,4 +1,4 @@
-//! Errors of index declarations and of their comparison with the server.
+//! Errors of index declarations and of their comparison with existing indexes.
 
 use std::fmt;
 
@@ -6,46 +6,46 @@ use crate::bson::Document;
 use crate::driver;
 use crate::json::relaxed;
 
-/// Why a schema plan could not be made or applied.
+/// The reason why a schema plan cannot be made or applied.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// An index of that name, or on those keys, exists with other options.
+    /// An index with the same name or the same keys exists with other options.
     OptionsConflict {
         /// `database.collection`.
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The specification that exists, or that another model declares.
-        have: Box<Document>,
-        /// The specification that is declared.
-        want: Box<Document>,
+        /// The existing specification, or the one that another model declares.
+        existing: Box<Document>,
+        /// The declared specification.
+        declared: Box<Document>,
     },
-    /// An index of that name exists on other keys.
+    /// An index with the same name exists on other keys.
     KeySpecsConflict {
         /// `database.collection`.
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The specification that exists, or that another model declares.
-        have: Box<Document>,
-        /// The specification that is declared.
-        want: Box<Document>,
+        /// The existing specification, or the one that another model declares.
+        existing: Box<Document>,
+        /// The declared specification.
+        declared: Box<Document>,
     },
-    /// The server refused to create an index because of another one that was created since the plan was made.
-    Raced {
+    /// The server rejected an index because a conflicting one was created after the plan was made.
+    ConcurrentChange {
         /// `database.collection`.
         namespace: String,
-        /// The driver's error, with what the server says.
+        /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
-    /// A declaration that no server accepts.
+    /// A declaration that the server would reject.
     InvalidIndex {
         /// The model that declares it.
         model: &'static str,
         /// The name of the declared index.
         index: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
@@ -56,29 +56,29 @@ impl fmt::Display for SchemaError {
             SchemaError::OptionsConflict {
                 namespace,
                 index,
-                have,
-                want,
+                existing,
+                declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} differs in its options: have {}, want {}",
-                relaxed(&**have),
-                relaxed(&**want)
+                "index `{index}` of {namespace} differs in its options: existing {}, declared {}",
+                relaxed(&**existing),
+                relaxed(&**declared)
             ),
             SchemaError::KeySpecsConflict {
                 namespace,
                 index,
-                have,
-                want,
+                existing,
+                declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} is on other keys: have {}, want {}",
-                relaxed(&**have),
-                relaxed(&**want)
+                "index `{index}` of {namespace} has other keys: existing {}, declared {}",
+                relaxed(&**existing),
+                relaxed(&**declared)
             ),
-            SchemaError::Raced { namespace, source } => {
+            SchemaError::ConcurrentChange { namespace, source } => {
                 write!(
                     f,
-                    "an index of {namespace} was created differently since the plan was made: {source}"
+                    "a conflicting index of {namespace} was created after the plan was made: {source}"
                 )
             }
             SchemaError::InvalidIndex { model, index, reason } => {
@@ -91,8 +91,8 @@ impl fmt::Display for SchemaError {
 impl std::error::Error for SchemaError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Its text is a part of this error's own text already.
-            SchemaError::Raced { source, .. } => source.source(),
+            // `Display` contains the text of the source.
+            SchemaError::ConcurrentChange { source, .. } => source.source(),
             _ => None,
         }
     }

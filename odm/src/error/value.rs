@@ -1,10 +1,10 @@
-//! The error of a value without a BSON form.
+//! The error of a value that cannot be encoded as BSON.
 
 use std::fmt;
 
 use crate::bson::EncodeError;
 
-/// A Rust value that has no BSON form, such as a `u64` above `i64::MAX`.
+/// The error of a Rust value that cannot be encoded as BSON, such as a `u64` above `i64::MAX`.
 #[derive(Clone, Debug)]
 pub struct ValueError {
     message: String,
@@ -12,7 +12,7 @@ pub struct ValueError {
 }
 
 impl ValueError {
-    /// An error that says what is wrong with the value; put no value in it, messages end up in logs.
+    /// An error with a message. The message must not contain the value, because error messages are logged.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         ValueError {
@@ -39,7 +39,7 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its text is this error's own text already.
+        // `Display` is the text of the source.
         self.source.as_ref().and_then(std::error::Error::source)
     }
 }

@@ -1,9 +1,9 @@
-//! How filter documents are joined, and how conditions on array elements take their place.
+//! Combines filter documents, and converts conditions on array elements to `$elemMatch`, `$pull` and array filters.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 
-/// Conjunction: one flat document where keys do not clash, else `$and`.
+/// Conjunction: one document if the keys do not conflict, otherwise `$and`.
 pub(crate) fn and(mut a: Document, b: Document) -> Document {
     if a.is_empty() {
         return b;
@@ -22,8 +22,8 @@ pub(crate) fn and(mut a: Document, b: Document) -> Document {
     }
     for (key, value) in b {
         match (a.get_mut(&key), value) {
-            (Some(have), value) if *have == value => {}
-            (Some(Bson::Document(have)), Bson::Document(more)) => have.extend(more),
+            (Some(existing), value) if *existing == value => {}
+            (Some(Bson::Document(existing)), Bson::Document(more)) => existing.extend(more),
             (_, value) => {
                 a.insert(key, value);
             }
@@ -32,71 +32,71 @@ pub(crate) fn and(mut a: Document, b: Document) -> Document {
     a
 }
 
-/// Whether `key: value` can be added to a document that is a conjunction without changing what either means: a condition
-/// that is there already, an operator that the field does not have yet. Two different `$expr`, `$text` and the like never
-/// can: they hold no conditions on a field.
+/// Whether `key: value` can be added to the document `a` without changing the meaning of either: `a` has the same condition, or
+/// has no such operator on the field. Two different `$expr`, `$text` and other operators that are not on a field cannot be
+/// merged.
 fn mergeable(a: &Document, key: &str, value: &Bson) -> bool {
     match (a.get(key), value) {
         (None, _) => true,
-        (Some(have), value) if have == value => true,
+        (Some(existing), value) if existing == value => true,
         _ if key.starts_with('$') => false,
-        (Some(Bson::Document(have)), Bson::Document(more)) => {
-            operators(have)
-                && operators(more)
+        (Some(Bson::Document(existing)), Bson::Document(more)) => {
+            are_operators(existing)
+                && are_operators(more)
                 && more
                     .iter()
-                    .all(|(k, v)| have.get(k).is_none_or(|h| k == "$eq" && h == v))
+                    .all(|(k, v)| existing.get(k).is_none_or(|h| k == "$eq" && h == v))
         }
         _ => false,
     }
 }
 
-/// Whether every document matches, because there is no condition, or none that could fail.
-pub(super) fn matches_all(filter: &Document) -> bool {
+/// Whether every document matches, because there are no conditions, or all of them always match.
+pub(super) fn matches_everything(filter: &Document) -> bool {
     filter.iter().all(|(key, value)| match key.as_str() {
-        "$and" => parts(value).all(matches_all),
-        "$or" => parts(value).any(matches_all),
-        "$nor" => parts(value).all(matches_none),
+        "$and" => parts(value).all(matches_everything),
+        "$or" => parts(value).any(matches_everything),
+        "$nor" => parts(value).all(matches_nothing),
         "$comment" => true,
-        _ => value.as_document().is_some_and(never_fail),
+        _ => value.as_document().is_some_and(always_matches),
     })
 }
 
-/// Whether no document matches, because a condition can never hold.
-pub(super) fn matches_none(filter: &Document) -> bool {
+/// Whether no document matches, because a condition never matches.
+pub(super) fn matches_nothing(filter: &Document) -> bool {
     filter.iter().any(|(key, value)| match key.as_str() {
-        "$and" => parts(value).any(matches_none),
-        "$or" => parts(value).all(matches_none),
-        "$nor" => parts(value).any(matches_all),
-        _ => value.as_document().is_some_and(never_hold),
+        "$and" => parts(value).any(matches_nothing),
+        "$or" => parts(value).all(matches_nothing),
+        "$nor" => parts(value).any(matches_everything),
+        _ => value.as_document().is_some_and(never_matches),
     })
 }
 
-/// Whether every value fulfils the operators on a field, and a missing one does too.
-fn never_fail(condition: &Document) -> bool {
-    operators(condition)
+/// Whether the operators on a field match every value, and also a missing field.
+fn always_matches(condition: &Document) -> bool {
+    are_operators(condition)
         && condition
             .iter()
             .all(|(operator, operand)| match operator.as_str() {
-                "$not" => operand.as_document().is_some_and(never_hold),
-                operator => cannot_fail(operator, operand),
+                "$not" => operand.as_document().is_some_and(never_matches),
+                operator => is_always_true(operator, operand),
             })
 }
 
-/// Whether no value fulfils the operators on a field.
-fn never_hold(condition: &Document) -> bool {
-    operators(condition)
+/// Whether the operators on a field match no value.
+fn never_matches(condition: &Document) -> bool {
+    are_operators(condition)
         && condition
             .iter()
             .any(|(operator, operand)| match operator.as_str() {
                 "$in" => is_empty_array(operand),
-                "$not" => operand.as_document().is_some_and(never_fail),
+                "$not" => operand.as_document().is_some_and(always_matches),
                 _ => false,
             })
 }
 
-/// Whether every document fulfils a comparison: a field has none of no values.
-pub(super) fn cannot_fail(operator: &str, operand: &Bson) -> bool {
+/// Whether a comparison matches every document: `$nin` without values.
+pub(super) fn is_always_true(operator: &str, operand: &Bson) -> bool {
     operator == "$nin" && is_empty_array(operand)
 }
 
@@ -104,12 +104,12 @@ fn is_empty_array(value: &Bson) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// Whether a value is a document of operators, not a document to compare with.
-fn operators(d: &Document) -> bool {
+/// Whether a document consists of operators, as opposed to a document to compare with.
+fn are_operators(d: &Document) -> bool {
     !d.is_empty() && d.keys().all(|k| k.starts_with('$'))
 }
 
-/// Disjunction, flat for `a | b | c`.
+/// Disjunction. `a | b | c` is one `$or` of three.
 pub(super) fn or(mut a: Document, b: Document) -> Document {
     if a.len() == 1
         && let Ok(parts) = a.get_array_mut("$or")
@@ -125,10 +125,10 @@ pub(super) fn nor(a: Document) -> Document {
     doc! { "$nor": [a] }
 }
 
-/// The value that a filter requires a field to be equal to, in its conditions or in those of an `$and`.
+/// The value that a filter requires a field to be equal to, in its conditions or in an `$and`.
 pub(super) fn equality<'a>(filter: &'a Document, path: &str) -> Option<&'a Bson> {
     let own = filter.get(path).and_then(|value| match value {
-        Bson::Document(d) if operators(d) => d
+        Bson::Document(d) if are_operators(d) => d
             .get("$eq")
             .or_else(|| d.get_array("$in").ok().and_then(|values| only(values))),
         Bson::RegularExpression(_) => None,
@@ -137,7 +137,7 @@ pub(super) fn equality<'a>(filter: &'a Document, path: &str) -> Option<&'a Bson>
     own.or_else(|| parts(filter.get("$and")?).find_map(|part| equality(part, path)))
 }
 
-/// The value of an array of one.
+/// The value of an array with one element.
 pub(super) fn only(values: &[Bson]) -> Option<&Bson> {
     match values {
         [value] => Some(value),
@@ -157,7 +157,7 @@ fn parts(value: &Bson) -> impl Iterator<Item = &Document> {
         .filter_map(Bson::as_document)
 }
 
-/// Refuses conditions on the root document itself: the server has no form for them.
+/// Rejects conditions on the root document itself, which the server does not support.
 pub(super) fn check_placed(filter: &Document) -> Result<()> {
     for (key, value) in filter {
         if key.is_empty() {
@@ -170,13 +170,13 @@ pub(super) fn check_placed(filter: &Document) -> Result<()> {
     Ok(())
 }
 
-/// Why a condition on the root document cannot be sent.
+/// The error of a condition on the root document itself.
 pub(super) fn unplaced() -> Error {
-    Error::filter("", "a whole document cannot be compared; compare its fields")
+    Error::filter("", "the whole document cannot be compared; compare its fields")
 }
 
-/// A condition on one element as `$elemMatch` and `$pull` take it: operators for a plain element, a filter for a
-/// document.
+/// A condition on an array element in the form of `$elemMatch` and `$pull`: a filter if the element is a document, otherwise
+/// operators.
 pub(crate) fn element_condition(condition: Document) -> Result<Document> {
     let mut plain = Vec::new();
     let mut fields = Document::new();
@@ -186,7 +186,7 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
             ("$and", value) if parts(&value).any(|p| p.contains_key("")) => {
                 for part in parts(&value) {
                     let part = element_condition(part.clone())?;
-                    if operators(&part) && !part.keys().any(|k| is_logical(k)) {
+                    if are_operators(&part) && !part.keys().any(|k| is_logical(k)) {
                         plain.push(part);
                     } else {
                         fields = and(fields, part);
@@ -206,13 +206,13 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
         (false, true) => Ok(conjunction(plain)),
         (false, false) => Err(Error::filter(
             "",
-            "a condition on the whole element cannot stand beside conditions on its fields",
+            "a condition on the whole element cannot be combined with conditions on its fields",
         )),
     }
 }
 
-/// Several documents of operators as one. An operator that comes twice goes into a double `$not`, the only form that
-/// the server has for it.
+/// Merges documents of operators. An operator that occurs twice is wrapped in `$not: {$not: …}`, because the server has no `$and`
+/// for operators of one value.
 fn conjunction(all: Vec<Document>) -> Document {
     let mut merged = Document::new();
     let mut rest = Vec::new();
@@ -226,11 +226,11 @@ fn conjunction(all: Vec<Document>) -> Document {
     if rest.is_empty() {
         return merged;
     }
-    let twice = doc! { "$not": { "$not": conjunction(rest) } };
+    let negated_twice = doc! { "$not": { "$not": conjunction(rest) } };
     if merged.contains_key("$not") {
-        conjunction(vec![twice, merged])
+        conjunction(vec![negated_twice, merged])
     } else {
-        and_operators(merged, twice)
+        and_operators(merged, negated_twice)
     }
 }
 
@@ -239,7 +239,7 @@ fn and_operators(mut a: Document, b: Document) -> Document {
     a
 }
 
-/// A condition on one element as an array filter of the identifier `id`.
+/// A condition on an array element as an array filter with the identifier `id`.
 pub(crate) fn prefixed(condition: &Document, id: &str) -> Result<Document> {
     let mut filter = Document::new();
     for (key, value) in condition {
@@ -267,16 +267,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conjunctions_stay_flat_while_keys_do_not_clash() {
+    fn conjunctions_are_merged_if_keys_do_not_conflict() {
         let two = and(
             doc! { "a": { "$gte": 1 } },
             doc! { "a": { "$lt": 5 }, "b": { "$eq": 1 } },
         );
         assert_eq!(two, doc! { "a": { "$gte": 1, "$lt": 5 }, "b": { "$eq": 1 } });
-        let clash = and(two.clone(), doc! { "a": { "$gte": 2 } });
-        assert_eq!(clash, doc! { "$and": [two.clone(), { "a": { "$gte": 2 } }] });
+        let conflicting = and(two.clone(), doc! { "a": { "$gte": 2 } });
         assert_eq!(
-            and(clash, doc! { "c": { "$eq": 1 } })
+            conflicting,
+            doc! { "$and": [two.clone(), { "a": { "$gte": 2 } }] }
+        );
+        assert_eq!(
+            and(conflicting, doc! { "c": { "$eq": 1 } })
                 .get_array("$and")
                 .unwrap()
                 .len(),
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_cannot_fail_are_known() {
+    fn filters_that_match_every_document_are_recognised() {
         for filter in [
             doc! {},
             doc! { "$and": [{}, {}] },
@@ -319,7 +322,7 @@ mod tests {
             doc! { "$nor": [{ "a": { "$in": [] }, "b": 1 }] },
             doc! { "$or": [{ "a": 1 }, { "a": { "$nin": [] } }] },
         ] {
-            assert!(matches_all(&filter), "{filter:?}");
+            assert!(matches_everything(&filter), "{filter:?}");
         }
         for filter in [
             doc! { "a": 1 },
@@ -336,12 +339,12 @@ mod tests {
             doc! { "a": {} },
             doc! { "a": { "$eq": { "$nin": [] } } },
         ] {
-            assert!(!matches_all(&filter), "{filter:?}");
+            assert!(!matches_everything(&filter), "{filter:?}");
         }
     }
 
     #[test]
-    fn two_expressions_stay_apart() {
+    fn different_expressions_are_joined_by_and() {
         let (gt, lt) = (
             doc! { "$expr": { "$gt": ["$a", "$b"] } },
             doc! { "$expr": { "$lt": ["$a", "$c"] } },

@@ -1,5 +1,4 @@
-//! What a filter holds: comparisons of fields, which most filters consist of and which are written straight to bytes, or a
-//! document.
+//! The conditions of a filter: comparisons of fields, which are encoded without an intermediate document, or a document.
 
 use std::borrow::Cow;
 
@@ -9,15 +8,15 @@ use crate::bson::{Bson, Document, DocumentWriter, EncodeError, IntoDocument, Raw
 use crate::error::Result;
 use crate::filter::combine;
 
-/// Conditions that all must hold.
+/// Conditions that must all match.
 #[derive(Clone, Debug)]
 pub(crate) enum Conditions {
-    /// None, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write takes. No
-    /// combination of filters gives it.
+    /// No conditions, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write
+    /// accepts. No combination of filters returns it.
     Everything,
-    /// One for each of several fields, of which no two are the same.
+    /// Comparisons of distinct fields.
     Flat(Vec<Comparison>),
-    /// All others.
+    /// Any other conditions, as a filter document.
     Tree(Document),
 }
 
@@ -25,7 +24,7 @@ pub(crate) enum Conditions {
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(super) path: Cow<'static, str>,
-    /// None for `{path: value}`.
+    /// `None` for `{path: value}`.
     pub(super) operator: Option<&'static str>,
     pub(super) value: Bson,
 }
@@ -41,14 +40,14 @@ impl Comparison {
 }
 
 impl Conditions {
-    /// What every document fulfils.
+    /// No conditions: every document matches.
     pub(crate) fn none() -> Self {
         Self::Flat(Vec::new())
     }
 
     /// `{_id: id}`.
     pub(crate) fn id(id: Bson) -> Self {
-        // Read as operators and as a pattern where `$eq` does not say that they are values.
+        // Without `$eq` the server would interpret a document as operators and a regular expression as a pattern.
         let operator = match id {
             Bson::Document(_) | Bson::RegularExpression(_) => Some("$eq"),
             _ => None,
@@ -60,7 +59,7 @@ impl Conditions {
         }])
     }
 
-    /// A comparison of each of several paths, of which no two are the same.
+    /// Comparisons of distinct paths.
     pub(crate) fn comparisons(all: impl IntoIterator<Item = (String, &'static str, Bson)>) -> Self {
         let comparison = |(path, operator, value)| Comparison {
             path: Cow::Owned(path),
@@ -70,7 +69,7 @@ impl Conditions {
         Self::Flat(all.into_iter().map(comparison).collect())
     }
 
-    /// Whether there are none.
+    /// Whether there are no conditions.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Everything => true,
@@ -79,10 +78,10 @@ impl Conditions {
         }
     }
 
-    /// One of these or others.
+    /// Disjunction.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
-            // What every document fulfils needs no alternative, and must not look like a condition.
+            // Every document matches one of the two, so the result has no conditions.
             (Self::Everything, _) | (_, Self::Everything) => Self::none(),
             (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::none(),
             (nothing, other) | (other, nothing) if nothing.is_nothing() => other,
@@ -90,7 +89,7 @@ impl Conditions {
         }
     }
 
-    /// As a document.
+    /// The conditions as a filter document.
     pub(crate) fn into_tree(self) -> Document {
         match self {
             Self::Everything => Document::new(),
@@ -99,25 +98,24 @@ impl Conditions {
         }
     }
 
-    /// Whether every document fulfils them although they were not given as
-    /// [`Everything`](Conditions::Everything): a filter put together from no conditions, or from ones that cannot fail.
+    /// Whether every document matches although this is not [`Everything`](Conditions::Everything): there are no conditions, or
+    /// all of them always match.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
         match self {
             Self::Everything => false,
             Self::Flat(comparisons) => comparisons
                 .iter()
-                .all(|c| c.operator.is_some_and(|o| combine::cannot_fail(o, &c.value))),
-            Self::Tree(document) => combine::matches_all(document),
+                .all(|c| c.operator.is_some_and(|o| combine::is_always_true(o, &c.value))),
+            Self::Tree(document) => combine::matches_everything(document),
         }
     }
 
-    /// Whether they are a document of conditions that no document fulfils, such as
-    /// [`Filter::nothing`](crate::Filter::nothing).
+    /// Whether no document matches, such as for [`Filter::nothing`](crate::Filter::nothing).
     fn is_nothing(&self) -> bool {
-        matches!(self, Self::Tree(document) if combine::matches_none(document))
+        matches!(self, Self::Tree(document) if combine::matches_nothing(document))
     }
 
-    /// The value that they require a field to be equal to, if they do.
+    /// The value that a field must be equal to, if the conditions require one.
     pub(crate) fn equality(&self, path: &str) -> Option<&Bson> {
         match self {
             Self::Everything => None,
@@ -135,7 +133,7 @@ impl Conditions {
         }
     }
 
-    /// These and others.
+    /// Conjunction.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Everything, Self::Everything) => Self::none(),
@@ -148,7 +146,7 @@ impl Conditions {
         }
     }
 
-    /// Refuses conditions on the root document itself.
+    /// Rejects conditions on the root document itself.
     pub(crate) fn check_placed(&self) -> Result<()> {
         match self {
             Self::Flat(comparisons) if comparisons.iter().any(|c| c.path.is_empty()) => {
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_sent_as_the_same_bytes() {
+    fn both_forms_have_the_same_encoding() {
         let regex = Bson::RegularExpression(crate::bson::Regex {
             pattern: crate::bson::cstr!("a").into(),
             options: crate::bson::cstr!("i").into(),
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_comparisons_of_different_fields_stay_flat() {
+    fn comparisons_of_the_same_field_become_a_document() {
         let two = flat("a", "$gt", 1).and(flat("b", "$gt", 1));
         assert!(matches!(&two, Conditions::Flat(all) if all.len() == 2));
         let tree = two.and(flat("a", "$lt", 5)).into_tree();
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_document_can_hold_is_an_error() {
+    fn a_key_with_nul_is_an_error() {
         assert!(flat("a\0b", "$gt", 1).into_raw_document().is_err());
     }
 }

@@ -1,18 +1,18 @@
-//! Conditions inside arrays: those on an enum variant, on a range and on the elements of an array of arrays are placed on one
-//! element, by an `$elemMatch` that the path implies.
+//! Conditions inside arrays. Conditions on an enum variant, on a range and on the elements of an array of arrays must match the
+//! same element, so they are wrapped in an `$elemMatch`.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::filter::combine::{self, element_condition};
 use crate::path::{Implied, RawPath};
 
-/// Operators that the server evaluates at the top level of a query only.
+/// Operators that the server supports only at the top level of a query.
 const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 
-/// The filter of operators at a path, with the conditions of the variants that the path goes through.
+/// The filter for operators at a path, with conditions for the enum variants that the path goes through.
 ///
-/// A tag inside an array belongs to the same element as the field, so both go into one `$elemMatch` of the innermost array
-/// around the variant. `value_is_array`: the value at the path is an array itself.
+/// A tag inside an array must be in the same element as the field, so both are in one `$elemMatch` on the innermost array
+/// around the variant. `value_is_array` is whether the value at the path is an array itself.
 pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
     let implied = path
         .implied()
@@ -24,21 +24,21 @@ pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document)
     Placement::new(path, implied, value_is_array, 0).place(operators)
 }
 
-/// The filter of operators that one element of the innermost array of the path must fulfil together.
+/// The filter for operators that must all match the same element of the innermost array of the path.
 pub(super) fn on_one_element(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
     let implied = path.implied().iter().filter(|i| i.tag.is_some()).collect();
     Placement::new(path, implied, value_is_array, path.arrays().len()).place(operators)
 }
 
-/// Where the conditions of a path stand.
+/// The nesting of the conditions of a path.
 struct Placement<'a> {
     path: &'a RawPath,
     implied: Vec<&'a Implied>,
-    /// For each array of the path whether it has an `$elemMatch` of its own.
+    /// For each array level of the path whether it needs an `$elemMatch`.
     explicit: Vec<bool>,
-    /// How many of the arrays hold the one element that must fulfil all conditions together. In the arrays after them the
-    /// conditions hold as the server defines it for `{path: operators}`: each for an element of its own, and a negated one
-    /// for no element.
+    /// Number of outer array levels in which all conditions must match the same element. In the levels inside them the semantics
+    /// are those of `{path: operators}`: each condition can match a different element, and a negated condition matches if no
+    /// element matches the condition that it negates.
     together: usize,
 }
 
@@ -69,13 +69,15 @@ impl<'a> Placement<'a> {
         {
             return Err(Error::filter(
                 self.path.dotted(),
-                format!("`{operator}` cannot be applied to one element of an array"),
+                format!(
+                    "`{operator}` is not supported inside `$elemMatch`, which a condition on an array element needs"
+                ),
             ));
         }
         self.inside(0, operators)
     }
 
-    /// The conditions in the elements of the first arrays, or of the document for none.
+    /// The conditions inside the elements of the first `arrays` array levels; inside the document for 0.
     fn inside(&self, arrays: usize, operators: Document) -> Result<Document> {
         let mut explicit = self.explicit.iter().enumerate().skip(arrays);
         let mut filter = match explicit.find(|(_, explicit)| **explicit) {
@@ -112,7 +114,7 @@ impl<'a> Placement<'a> {
         Ok(filter)
     }
 
-    /// A key as a path in the elements of the first arrays.
+    /// A key relative to the elements of the first `arrays` array levels.
     fn relative(&self, key: &str, arrays: usize) -> String {
         match arrays.checked_sub(1) {
             None => key.to_owned(),
@@ -122,7 +124,7 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Each operator without its negation, and whether it had one.
+    /// Splits the operators: each one without its negation, and whether it was negated.
     fn positive(&self, operators: Document) -> Result<Vec<(bool, Document)>> {
         if !operators.keys().next().is_some_and(|key| key.starts_with('$')) {
             return Ok(vec![(false, operators)]);
@@ -139,8 +141,8 @@ impl<'a> Placement<'a> {
                     _ => {
                         return Err(Error::filter(
                             self.path.dotted(),
-                            "`$not` of several operators has no form for the elements of an array of arrays; negate each, or \
-                             use `!` on the filter",
+                            "`$not` of several operators is not supported for the elements of an array of arrays; negate each, \
+                             or use `!` on the filter",
                         ));
                     }
                 },
@@ -158,14 +160,14 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// Whether the operators hold for an array where they hold for one of its elements: a single one that negates nothing.
+/// Whether the operators match an array if they match one of its elements: a single operator that is not a negation.
 fn is_simple(operators: &Document) -> bool {
     let mut names = operators.keys().filter(|name| *name != "$options");
     let negates = |name: &String| matches!(name.as_str(), "$ne" | "$nin" | "$not");
     names.next().is_some_and(|name| !negates(name)) && names.next().is_none()
 }
 
-/// Whether a field that is not there fulfils the operators, as `$ne` and `$exists: false` do.
+/// Whether the operators match a missing field, as `$ne` and `$exists: false` do.
 fn matches_missing(operators: &Document) -> bool {
     !operators.iter().any(|(operator, value)| match operator.as_str() {
         "$eq" | "$gt" | "$gte" | "$lt" | "$lte" => *value != Bson::Null,
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_that_a_missing_field_fulfils_are_known() {
+    fn operators_that_match_a_missing_field_are_recognised() {
         for operators in [
             doc! { "$ne": 1 },
             doc! { "$nin": [1] },

@@ -1,4 +1,4 @@
-//! Typed filters: conditions on the fields of one model, joined by `&`, `|` and `!`.
+//! Typed filters: conditions on the fields of a model, combined with `&`, `|` and `!`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -28,17 +28,17 @@ pub use pattern::Pattern;
 pub use text::TextSearch;
 pub use types::BsonType;
 
-/// Why there is no condition inside a variant that is stored without a tag.
-const UNTAGGED: &str = "the variants of this enum are stored without a tag, so nothing shows which one a value is, and the condition \
-                        would match other variants too; compare the whole value, or use `Filter::raw(..)`";
+/// The reason why a condition inside a variant of an untagged enum is rejected.
+const UNTAGGED: &str = "the enum is untagged, so a stored value does not show which variant it is, and the condition would also \
+                        match other variants; compare the whole value, or use `Filter::raw(..)`";
 
-/// The key under which a condition on the element itself stands until it is placed; no stored name holds a NUL.
+/// The key of an error message in a document that [`Filter::into_carrier`] returns. A stored name cannot contain NUL.
 const INVALID: &str = "\0invalid";
 
 /// A condition on documents of type `R`.
 ///
-/// Made by the operators of [`FilterOps`]; `Display` prints what will be sent, as Extended JSON. A value that cannot be
-/// encoded does not panic and is not lost: the call that uses the filter fails with it.
+/// Created by the operators of [`FilterOps`]. `Display` prints the filter as Extended JSON, as it will be sent. If a value cannot
+/// be encoded as BSON, the call that uses the filter fails with the error.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,
@@ -80,7 +80,7 @@ impl<R> Filter<R> {
         Self::placed(path, condition, element::on_path)
     }
 
-    /// Operators that one element of the innermost array of the path must fulfil together.
+    /// Operators that must all match the same element of the innermost array of the path.
     pub(crate) fn on_one_element<A: AsPath<Root = R>>(path: &A, condition: Result<Document, Error>) -> Self {
         Self::placed(path, condition, element::on_one_element)
     }
@@ -110,21 +110,20 @@ impl<R> Filter<R> {
         }
     }
 
-    /// The filter that every document matches.
+    /// The filter that matches every document.
     ///
-    /// **It is not the start of a filter that is put together in steps: that is [`Filter::default`].** A filter that
-    /// starts here and to which no condition is added is still this one, and a write with it changes every document of the
-    /// collection. Only as it is does it count for a write: `&`, `|`, [`and`](Filter::and), [`any`](Filter::any) and the
-    /// other combinations that leave no condition give a filter that writes refuse.
+    /// **To build a filter step by step, start with [`Filter::default`], not with this one.** If no condition is added, the
+    /// result is still this filter, and a write with it changes every document of the collection.
     ///
-    /// A write takes no other filter without conditions: `delete_many(|_| Filter::everything())` deletes all documents,
-    /// while `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` are refused there with
-    /// [`Error::InvalidFilter`]. So are conditions that cannot fail: `not_in` of no values, a raw filter of a `$comment` only.
+    /// This is the only filter without conditions that a write accepts: `delete_many(|_| Filter::everything())` deletes all
+    /// documents. Writes reject `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` with
+    /// [`Error::InvalidFilter`], as well as conditions that always match (`not_in` without values, a raw filter with only a
+    /// `$comment`) and combinations by `&`, `|`, [`and`](Filter::and), [`any`](Filter::any) and the like that have no condition.
     pub fn everything() -> Self {
         Self::from_conditions(Conditions::Everything)
     }
 
-    /// The filter that no document matches: the start of alternatives that are added by `|=`.
+    /// The filter that matches no document: the initial value when alternatives are added with `|=`.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -141,14 +140,14 @@ impl<R> Filter<R> {
         Self::new(Ok(doc! { "$nor": [{}] }))
     }
 
-    /// All of the conditions. Without any, reads find every document and writes refuse the filter.
+    /// All of the conditions. If there are none, reads match every document and writes reject the filter.
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
             .fold(Self::default(), |all, next| all & next)
     }
 
-    /// All of those conditions that are given, as [`all`](Filter::all).
+    /// All of the conditions that are `Some`; see [`all`](Filter::all).
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -164,7 +163,7 @@ impl<R> Filter<R> {
         Self::all(conditions.into_iter().flatten())
     }
 
-    /// This condition and another; an `Option` that is `None` adds nothing.
+    /// This condition and another. `None` adds no condition.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -183,12 +182,12 @@ impl<R> Filter<R> {
         }
     }
 
-    /// A filter document as it is, unchecked. An empty one is refused by writes; see [`everything`](Filter::everything).
+    /// A filter document, sent unchecked. Writes reject an empty one; see [`everything`](Filter::everything).
     pub fn raw(filter: Document) -> Self {
         Self::new(Ok(filter))
     }
 
-    /// `$expr`: an aggregation expression that must be true.
+    /// `$expr`: an aggregation expression that must evaluate to true.
     pub fn expr(expression: impl Into<Bson>) -> Self {
         Self::raw(doc! { "$expr": expression.into() })
     }
@@ -204,39 +203,40 @@ impl<R> Filter<R> {
         Self::raw(doc! { "$text": search.into().into_document() })
     }
 
-    /// The document that will be sent.
+    /// The filter document in the form in which it is sent.
     ///
     /// # Errors
-    /// [`Error::Encode`] for a value without a BSON form, [`Error::InvalidFilter`] for a condition that the server has
-    /// no form for.
+    /// [`Error::Encode`] for a value that cannot be encoded as BSON, [`Error::InvalidFilter`] for a condition that the server
+    /// does not support.
     pub fn into_document(self) -> Result<Document> {
         self.into_conditions().map(Conditions::into_tree)
     }
 
-    /// What will be sent.
+    /// The conditions in the form in which they are sent.
     pub(crate) fn into_conditions(self) -> Result<Conditions> {
         let conditions = self.inner.map_err(|e| *e)?;
         conditions.check_placed()?;
         Ok(conditions)
     }
 
-    /// Whether it was put together from no conditions, so that a write must refuse it.
+    /// Whether every document matches although the filter is not [`everything`](Filter::everything), so that writes reject it.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
         self.inner.as_ref().is_ok_and(Conditions::is_unnamed_everything)
     }
 
-    /// The document with conditions on the root itself still under the empty key.
+    /// The document, in which the key of conditions on the root itself is the empty string.
     pub(crate) fn into_unplaced(self) -> Result<Document> {
         self.inner.map(Conditions::into_tree).map_err(|e| *e)
     }
 
-    /// The document, with an error turned into a document that [`carried`] turns back: for carriers that are plain data.
+    /// The document. An error is converted to a document from which [`carried`] reads its message, for callers that store only
+    /// documents.
     pub(crate) fn into_carrier(self) -> Document {
         self.inner
             .map_or_else(|e| doc! { INVALID: e.to_string() }, Conditions::into_tree)
     }
 
-    /// This filter as the result of a combination, which a write refuses if it has no conditions.
+    /// This filter as the result of a combination: without conditions it is not [`everything`](Filter::everything).
     fn unnamed(self) -> Self {
         match self.inner {
             Ok(Conditions::Everything) => Self::default(),
@@ -257,7 +257,7 @@ impl<R> Filter<R> {
 }
 
 impl<R: Embedded> Filter<R> {
-    /// At least one of the conditions; no document when there are none.
+    /// At least one of the conditions. If there are none, no document matches.
     pub fn any(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
@@ -265,12 +265,12 @@ impl<R: Embedded> Filter<R> {
             .map_or_else(Self::nothing, Self::unnamed)
     }
 
-    /// At least one of those conditions that are given, as [`any`](Filter::any).
+    /// At least one of the conditions that are `Some`; see [`any`](Filter::any).
     pub fn any_some(conditions: impl IntoIterator<Item = Option<Filter<R>>>) -> Self {
         Self::any(conditions.into_iter().flatten())
     }
 
-    /// This condition or another; an `Option` that is `None` adds nothing.
+    /// This condition or another. `None` adds no condition.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -289,10 +289,10 @@ impl<R: Embedded> Filter<R> {
     }
 }
 
-/// No condition yet: the start of a filter to which conditions are added by `&=`. Reads find every document with it; writes
-/// refuse it, unlike [`Filter::everything`].
+/// A filter without conditions: the initial value when conditions are added with `&=`. With it reads match every document, and
+/// writes reject it, unlike [`Filter::everything`].
 ///
-/// With `|=` it keeps matching every document. Start with [`Filter::nothing`] where alternatives are added by `|=`.
+/// With `|=` it continues to match every document. Start with [`Filter::nothing`] when alternatives are added with `|=`.
 ///
 /// ```
 /// # use marula::{Document, Filter, prelude::*};
@@ -311,20 +311,20 @@ impl<R: Embedded> Filter<R> {
 /// assert_eq!(filter.to_string(), r#"{"name": {"$eq": "Ada"}, "age": {"$gte": 36}}"#);
 /// ```
 ///
-/// **Start with this one, not with [`Filter::everything`], where a write takes the result**: without any parameter a filter
-/// that starts with `everything()` matches every document, and the write does not refuse it.
+/// **For a write, start with this filter, not with [`Filter::everything`]**: if no condition is added, a filter that starts with
+/// `everything()` matches every document, and the write accepts it.
 impl<R> Default for Filter<R> {
     fn default() -> Self {
         Self::from_conditions(Conditions::none())
     }
 }
 
-/// The error that a carrier document holds in place of a condition.
+/// The error message in a document from [`Filter::into_carrier`], if there is one.
 pub(crate) fn carried(condition: &Document) -> Option<&str> {
     condition.get_str(INVALID).ok()
 }
 
-/// Both conditions. Merged into one document where that means the same, else `$and`.
+/// Both conditions, merged into one document where that is equivalent, otherwise as `$and`.
 impl<R> BitAnd for Filter<R> {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
@@ -352,7 +352,7 @@ impl<R: Embedded> BitOrAssign for Filter<R> {
     }
 }
 
-/// The documents that do not match, those without the field among them.
+/// The documents that do not match, including those without the field (`$nor`).
 impl<R: Embedded> Not for Filter<R> {
     type Output = Self;
     fn not(self) -> Self {

@@ -1,4 +1,4 @@
-//! The filter operators, as methods of every path; each one's limits are in its `where` clause.
+//! The filter operators, as methods of every path. The `where` clause of a method limits the types it applies to.
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
@@ -17,7 +17,7 @@ fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, Valu
     )
 }
 
-/// A comparison by order. Null has none: the server compares it with nothing but null.
+/// A comparison by order. Null is rejected: the server compares it only with null.
 fn ordered<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
     if matches!(value, Ok(Bson::Null)) {
         return Filter::new(Err(unordered(path.raw(), operator)));
@@ -29,8 +29,7 @@ fn unordered(path: &RawPath, operator: &str) -> Error {
     Error::filter(
         path.dotted(),
         format!(
-            "`{operator}` cannot compare with null, which has no order: leave the condition out, or use `.is_null()` or \
-             `.is_not_null()`"
+            "`{operator}` cannot compare with null: omit the condition, or use `.is_null()` or `.is_not_null()`"
         ),
     )
 }
@@ -40,7 +39,7 @@ fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
     Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
 }
 
-/// Whether the value is an element of an array of arrays, whose own elements the server does not compare with the operand.
+/// Whether the value is an array inside an array. The server does not compare its elements with the operand.
 fn is_element<A: AsPath>(path: &A) -> bool {
     if A::own_arrays(path) == 0 || path.raw().is_plain() {
         return false;
@@ -53,13 +52,14 @@ fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
     Filter::on(path, Ok(condition))
 }
 
-/// Conditions on a field.
+/// The filter operators of a field.
 ///
-/// On the elements of arrays a condition holds when one element fulfils it, and a negated one (`ne`, `not_in`, `not`,
-/// `is_missing`) when no element fulfils what it negates. For an array of arrays each array is sent as an `$elemMatch`; there
-/// `is_null` matches where an element has a null, and not where the array is missing.
+/// A condition on the elements of an array matches if at least one element matches. A negated one (`ne`, `not_in`, `not`,
+/// `is_missing`) matches if no element matches the condition that it negates. For arrays of arrays each level is sent as an
+/// `$elemMatch`; there `is_null` matches if an element is null, but not if the array is missing.
 pub trait FilterOps: AsPath + Sized {
-    /// `$eq`: equal to the value; for null see [`is_null`](FilterOps::is_null). On an array: equal as a whole; see [`contains`](FilterOps::contains).
+    /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is compared as a whole; for its elements
+    /// see [`contains`](FilterOps::contains).
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -67,7 +67,7 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$eq", value.into_value())
     }
 
-    /// `$ne`: not equal, or missing.
+    /// `$ne`: not equal to the value, or missing.
     fn ne(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -119,8 +119,8 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$in", array(values))
     }
 
-    /// `$nin`: equal to none of the values, or missing. Every document matches when there are no values; writes refuse a filter
-    /// of such conditions only.
+    /// `$nin`: equal to none of the values, or missing. Without values every document matches, and writes reject a filter that
+    /// consists only of such conditions.
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -128,7 +128,7 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$nin", array(values))
     }
 
-    /// `$exists: true`: the field is there, even if it is null.
+    /// `$exists: true`: the field is present, even if it is null.
     fn exists(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -136,7 +136,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$exists": true })
     }
 
-    /// `$exists: false`: the field is not there.
+    /// `$exists: false`: the field is missing.
     fn is_missing(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -144,9 +144,9 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$exists": false })
     }
 
-    /// `$eq: null`: null or missing, which is all that an `Option` reads as `None`.
+    /// `$eq: null`: null or missing. Both are read as `None` of an `Option`.
     ///
-    /// For a null that is really stored use [`type_is`](FilterOps::type_is) with [`BsonType::Null`].
+    /// To match only a stored null use [`type_is`](FilterOps::type_is) with [`BsonType::Null`].
     fn is_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -154,7 +154,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$eq": Bson::Null })
     }
 
-    /// `$ne: null`: there, and not null.
+    /// `$ne: null`: present and not null.
     fn is_not_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -163,7 +163,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$ne": Bson::Null })
     }
 
-    /// `$type`: stored as the type; on an array also when one element is.
+    /// `$type`: stored as the BSON type. An array also matches if one of its elements has the type.
     fn type_is(&self, bson_type: BsonType) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -171,9 +171,9 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$type": bson_type.alias() })
     }
 
-    /// `$gte` and `$lte`: the least value or greater, and the greatest or less. Both bounds are included.
+    /// `$gte` and `$lte`: between the bounds, both of which are included.
     ///
-    /// For the elements of an array one element lies between them, where `gte(..) & lte(..)` can be fulfilled by two.
+    /// On an array one element must be between the bounds, whereas `gte(..) & lte(..)` can match two different elements.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -206,8 +206,7 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on_one_element(self, bounds)
     }
 
-    /// `$regex`: matches the pattern. `"^a"`, `("^a", "i")` and a BSON `Regex` are patterns; [`Pattern`] makes those of
-    /// text that is not a pattern itself.
+    /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")`, a BSON `Regex`, or a [`Pattern`], which escapes text.
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -216,7 +215,7 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, pattern.into())
     }
 
-    /// `$regex` with an anchored, escaped prefix, which an index serves.
+    /// `$regex` with an anchored, escaped prefix. It can use an index.
     fn starts_with(&self, prefix: &str) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -225,9 +224,9 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::starting_with(prefix))
     }
 
-    /// `$regex` with escaped text: the string holds the text, in the same case. For either case give
-    /// [`regex`](FilterOps::regex) a [`Pattern::containing`] with [`ignore_case`](Pattern::ignore_case).
-    /// For the strings of an array: `tags().any().contains_text(..)`.
+    /// `$regex` with escaped text: the string contains the text. Case-sensitive; otherwise use [`regex`](FilterOps::regex) with
+    /// [`Pattern::containing`] and [`ignore_case`](Pattern::ignore_case).
+    /// For an array of strings use `tags().any().contains_text(..)`.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -245,7 +244,7 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::containing(text))
     }
 
-    /// `$all`: the array holds every one of the values.
+    /// `$all`: the array contains all of the values.
     fn all<V>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -267,7 +266,7 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$size`: the array has so many elements.
+    /// `$size`: the array has exactly `len` elements.
     fn size(&self, len: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -276,9 +275,9 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$size": i64::from(len) })
     }
 
-    /// The array holds the value. Sent as plain equality, so that an index serves it.
+    /// The array contains the value. Sent as `$eq`, so that it can use an index.
     ///
-    /// For a part of a string see [`contains_text`](FilterOps::contains_text).
+    /// For a substring see [`contains_text`](FilterOps::contains_text).
     fn contains(&self, value: impl IntoValue<<Self::Value as Contains>::Element>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -295,7 +294,7 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$elemMatch`: one element of the array meets all the conditions.
+    /// `$elemMatch`: one element of the array matches all the conditions.
     fn elem_match<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -311,14 +310,17 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }))
     }
 
-    /// `$mod`: the remainder of a division is as given.
+    /// `$mod`: the value divided by `divisor` has the remainder `remainder`.
     fn modulo(&self, divisor: i64, remainder: i64) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
         Self::Value: Integer,
     {
         let condition = if divisor == 0 {
-            Err(Error::filter(self.raw().dotted(), "the divisor of `$mod` is 0"))
+            Err(Error::filter(
+                self.raw().dotted(),
+                "the divisor of `$mod` must not be 0",
+            ))
         } else {
             Ok(doc! { "$mod": [divisor, remainder] })
         };
@@ -334,7 +336,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$bitsAllSet": i64::from(mask) })
     }
 
-    /// `$bitsAnySet`: a bit of the mask is set.
+    /// `$bitsAnySet`: at least one bit of the mask is set.
     fn bits_any_set(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -352,7 +354,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$bitsAllClear": i64::from(mask) })
     }
 
-    /// `$bitsAnyClear`: a bit of the mask is clear.
+    /// `$bitsAnyClear`: at least one bit of the mask is clear.
     fn bits_any_clear(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -361,7 +363,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$bitsAnyClear": i64::from(mask) })
     }
 
-    /// `$geoWithin`: lies wholly inside the geometry.
+    /// `$geoWithin`: is entirely inside the geometry.
     fn geo_within(&self, geometry: impl Into<Geometry>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -373,7 +375,7 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$geoIntersects`: has a point in common with the geometry.
+    /// `$geoIntersects`: intersects the geometry.
     fn geo_intersects(&self, geometry: impl Into<Geometry>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -385,7 +387,7 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$nearSphere`: within so many metres of the point, nearest first. Needs a geo index.
+    /// `$nearSphere`: at most `max_metres` from the point, nearest first. Requires a `2dsphere` index. Default: no maximum.
     fn near(&self, point: crate::geo::Point, max_metres: Option<f64>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -398,7 +400,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$nearSphere": near })
     }
 
-    /// A document of operators as it is, unchecked: `{field: operators}`.
+    /// A document of operators, sent unchecked as `{field: operators}`.
     fn raw_condition(&self, operators: Document) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -406,9 +408,9 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, operators)
     }
 
-    /// `$not`: the field does not match the operators that the closure gives for it, or is missing.
+    /// `$not`: the field does not match the operators of the closure, or is missing.
     ///
-    /// Keeps `qty: {$not: {$gt: 5}}` as one condition on the field, where `!` would wrap it in `$nor`.
+    /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives `$nor`.
     fn not<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -424,7 +426,7 @@ pub trait FilterOps: AsPath + Sized {
             } else {
                 Err(Error::filter(
                     self.raw().dotted(),
-                    "`$not` takes operators on the field itself",
+                    "`$not` requires operators on the field itself, not on its fields",
                 ))
             }
         });

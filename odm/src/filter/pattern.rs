@@ -1,9 +1,9 @@
-//! Regular expressions as the server takes them.
+//! Regular expressions of `$regex`.
 
 use crate::bson::{Document, Regex, doc};
 use crate::error::ValueError;
 
-/// A regular expression with its options, in the server's dialect (PCRE).
+/// A regular expression with its options, in the syntax of the server (PCRE).
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pattern: String,
@@ -18,9 +18,9 @@ impl Pattern {
         }
     }
 
-    /// The text as a part of a regular expression in which every character stands for itself.
+    /// Escapes text, so that it matches literally inside a regular expression.
     ///
-    /// Use it wherever text from outside becomes a part of a pattern: `.*` from a request would match everything.
+    /// Use it for untrusted text that becomes part of a pattern: an unescaped `.*` in a request would match every string.
     ///
     /// ```
     /// use marula::Pattern;
@@ -33,7 +33,7 @@ impl Pattern {
         pattern
     }
 
-    /// Strings that hold the text; all its characters stand for themselves.
+    /// Matches strings that contain the text literally.
     ///
     /// ```
     /// # use marula::{Document, Pattern, prelude::*};
@@ -48,7 +48,7 @@ impl Pattern {
         Self::new(Self::escape(text))
     }
 
-    /// Strings that start with the text; all its characters stand for themselves. An index serves it unless
+    /// Matches strings that start with the text literally. It can use an index unless
     /// [`ignore_case`](Pattern::ignore_case) is set.
     #[must_use]
     pub fn starting_with(text: &str) -> Self {
@@ -58,16 +58,16 @@ impl Pattern {
         Self::new(pattern)
     }
 
-    /// Strings that end with the text; all its characters stand for themselves.
+    /// Matches strings that end with the text literally.
     #[must_use]
     pub fn ending_with(text: &str) -> Self {
         let mut pattern = Self::escape(text);
-        // Unlike `$` it does not match before a line break at the end.
+        // Unlike `$`, `\z` does not match before a line break at the end.
         pattern.push_str(r"\z");
         Self::new(pattern)
     }
 
-    /// Matches letters of either case.
+    /// Ignores case (option `i`). Default: case-sensitive.
     #[must_use]
     pub fn ignore_case(mut self) -> Self {
         if !self.options.contains('i') {
@@ -78,7 +78,9 @@ impl Pattern {
 
     pub(super) fn into_condition(self) -> Result<Document, ValueError> {
         if self.pattern.contains('\0') || self.options.contains('\0') {
-            return Err(ValueError::new("a regular expression holds a NUL character"));
+            return Err(ValueError::new(
+                "a regular expression must not contain a NUL character",
+            ));
         }
         let mut condition = doc! { "$regex": self.pattern };
         if !self.options.is_empty() {
@@ -88,7 +90,7 @@ impl Pattern {
     }
 }
 
-/// Appends the text with a backslash before every character that a pattern reads as its own.
+/// Appends the text with a backslash before every character that can have a special meaning in a pattern.
 fn push_escaped(pattern: &mut String, text: &str) {
     for c in text.chars() {
         if c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_' && c != ' ' && !c.is_ascii_control() {

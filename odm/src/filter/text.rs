@@ -1,8 +1,8 @@
-//! The options of `$text`.
+//! The `$text` operator and its options.
 
 use crate::bson::{Document, doc};
 
-/// A search in a text index.
+/// A `$text` search, which uses the text index of the collection.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TextSearch {
@@ -10,26 +10,26 @@ pub struct TextSearch {
 }
 
 impl TextSearch {
-    /// Searches for the terms; `"a phrase"` in quotes and `-without` are the server's syntax.
+    /// Searches for the terms. A quoted `"phrase"` must occur as a whole; a term after `-` must not occur.
     pub fn new(search: impl Into<String>) -> Self {
         TextSearch {
             document: doc! { "$search": search.into() },
         }
     }
 
-    /// The language of stop words and stemming. Default: the index's.
+    /// The language of stop words and stemming. Default: that of the index.
     pub fn language(mut self, language: impl Into<String>) -> Self {
         self.document.insert("$language", language.into());
         self
     }
 
-    /// Whether case matters. Default: no.
+    /// Whether the search is case-sensitive. Default: `false`.
     pub fn case_sensitive(mut self, yes: bool) -> Self {
         self.document.insert("$caseSensitive", yes);
         self
     }
 
-    /// Whether diacritics matter. Default: no.
+    /// Whether the search is sensitive to diacritics. Default: `false`.
     pub fn diacritic_sensitive(mut self, yes: bool) -> Self {
         self.document.insert("$diacriticSensitive", yes);
         self

@@ -1,8 +1,8 @@
-//! The names of BSON types in `$type`.
+//! BSON types and their aliases, for `$type`.
 
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident = $alias:literal;)*) => {
-        /// A type that [`type_is`](crate::FilterOps::type_is) asks for.
+        /// A BSON type, for [`type_is`](crate::FilterOps::type_is).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum BsonType {
@@ -10,7 +10,7 @@ macro_rules! types {
         }
 
         impl BsonType {
-            /// The alias that the server knows the type by.
+            /// The alias of the type in `$type`.
             #[must_use]
             pub fn alias(self) -> &'static str {
                 match self {
@@ -30,7 +30,7 @@ types! {
     Object = "object";
     /// An array.
     Array = "array";
-    /// Binary data, UUIDs among it.
+    /// Binary data, including UUIDs.
     Binary = "binData";
     /// An ObjectId.
     ObjectId = "objectId";
@@ -38,7 +38,7 @@ types! {
     Boolean = "bool";
     /// A date.
     DateTime = "date";
-    /// A stored null.
+    /// Null.
     Null = "null";
     /// A regular expression.
     Regex = "regex";
@@ -52,9 +52,9 @@ types! {
     Int64 = "long";
     /// A 128-bit decimal.
     Decimal128 = "decimal";
-    /// The smallest value.
+    /// The value that is less than all others.
     MinKey = "minKey";
-    /// The greatest value.
+    /// The value that is greater than all others.
     MaxKey = "maxKey";
     /// Any of the numeric types.
     Number = "number";

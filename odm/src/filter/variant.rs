@@ -1,20 +1,20 @@
-//! Conditions on which variant an enum field holds; the derives call these for `is_…` accessors.
+//! Conditions on the variant of an enum field. The derives call these in `is_…` accessors.
 
 use crate::bson::doc;
 use crate::filter::Filter;
 use crate::path::{Mode, Path};
 
-/// The variant's tag is in a field beside or around its content.
+/// Condition for an internally or adjacently tagged variant: the tag is in the field `tag_name`.
 pub fn tagged<R, T, M: Mode>(path: &Path<R, T, M>, tag_name: &'static str, tag: &'static str) -> Filter<R> {
     Filter::on(&path.step::<String>(tag_name), Ok(doc! { "$eq": tag }))
 }
 
-/// The variant is the one key of a document.
+/// Condition for an externally tagged variant: the value is a document with the variant as its key.
 pub fn keyed<R, T, M: Mode>(path: &Path<R, T, M>, tag: &'static str) -> Filter<R> {
     Filter::on(&path.step::<String>(tag), Ok(doc! { "$exists": true }))
 }
 
-/// The variant is stored as its name.
+/// Condition for a variant that is stored as a string: its name.
 pub fn named<R, T, M: Mode>(path: &Path<R, T, M>, tag: &'static str) -> Filter<R> {
     Filter::on(path, Ok(doc! { "$eq": tag }))
 }

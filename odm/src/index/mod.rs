@@ -1,4 +1,4 @@
-//! Declared indexes: what `#[document(index(…))]` says, and how it reads as a server's specification.
+//! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for `createIndexes`.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::path::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 
 pub(crate) mod normal;
 
-/// What a key of an index is.
+/// The kind of an index key.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Ascending,
@@ -23,25 +23,25 @@ enum Kind {
 struct Key {
     path: String,
     kind: Kind,
-    /// The prefixes of the path, itself among them, that are arrays.
+    /// The prefixes of the path that are arrays, including the path itself.
     arrays: Vec<String>,
 }
 
 /// An index that a model declares.
 ///
-/// The derive makes these from `index(…)` attributes; they can also be built by hand from typed paths.
+/// The derive creates these from `index(…)` attributes; they can also be built from typed paths.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct IndexDeclaration {
     keys: Vec<Key>,
     options: Document,
     name: Option<String>,
-    was: Option<String>,
+    renamed_from: Option<String>,
     error: Option<Error>,
 }
 
 impl IndexDeclaration {
-    /// A declaration without keys yet.
+    /// A declaration without keys.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,7 +72,7 @@ impl IndexDeclaration {
         self.key(path, Kind::Descending)
     }
 
-    /// Adds a text key; its weight is 1 if none is given.
+    /// Adds a text key. Default weight: 1.
     pub fn text<A: AsPath<Mode: Readable, Value: TextKey>>(self, path: &A, weight: Option<i32>) -> Self {
         self.key(path, Kind::Text { weight })
     }
@@ -87,7 +87,7 @@ impl IndexDeclaration {
         self.key(path, Kind::Hashed)
     }
 
-    /// Adds a wildcard key: everything below the path, the whole document for the root's path.
+    /// Adds a wildcard key for all fields below the path, or for the whole document if the path is the root.
     pub fn wildcard<A: AsPath<Mode: Readable>>(self, path: &A) -> Self {
         let mut next = self.key(path, Kind::Wildcard);
         if let Some(key) = next.keys.last_mut() {
@@ -100,49 +100,49 @@ impl IndexDeclaration {
         next
     }
 
-    /// Adds an ascending key whose documents expire so many seconds after the date in it.
+    /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field (`expireAfterSeconds`).
     pub fn expiring<A: AsPath<Mode: Readable, Value: TtlKey>>(self, path: &A, seconds: u32) -> Self {
         self.key(path, Kind::Ascending)
             .option("expireAfterSeconds", i64::from(seconds))
     }
 
-    /// The name. Default: keys and directions, as in `status_1_total_-1`.
+    /// The name of the index. Default: derived from keys and directions, such as `status_1_total_-1`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The name that the index had before: an index of that name and the same specification is taken for this one.
-    pub fn was(mut self, name: impl Into<String>) -> Self {
-        self.was = Some(name.into());
+    /// The previous name of the index. An existing index with this name and an equal specification is kept.
+    pub fn renamed_from(mut self, name: impl Into<String>) -> Self {
+        self.renamed_from = Some(name.into());
         self
     }
 
-    /// No two documents have the same key.
+    /// Rejects documents with the key of another document (`unique`).
     pub fn unique(self) -> Self {
         self.option("unique", true)
     }
 
-    /// Documents without the key are left out.
+    /// Does not index documents without the key (`sparse`).
     pub fn sparse(self) -> Self {
         self.option("sparse", true)
     }
 
-    /// The planner does not use the index.
+    /// Hides the index from the query planner (`hidden`).
     pub fn hidden(self) -> Self {
         self.option("hidden", true)
     }
 
-    /// The rules for comparing strings, as a collation document.
+    /// The collation for comparing strings, as a collation document.
     pub fn collation(self, collation: Document) -> Self {
         self.option("collation", collation)
     }
 
-    /// Only documents that match are in the index.
+    /// Indexes only documents that match the filter (`partialFilterExpression`).
     ///
-    /// Servers take no `$elemMatch` here, so [`plan`](crate::schema::Schema::plan) refuses the index with
-    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) where the filter has one. A condition on the fields of
-    /// an enum variant inside an array is such a condition.
+    /// Servers do not support `$elemMatch` here: [`plan`](crate::schema::Schema::plan) fails with
+    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one. Conditions on the fields of
+    /// an enum variant inside an array are sent as `$elemMatch`.
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
         let checked = filter.into_document().and_then(|filter| {
             check_partial(&filter)?;
@@ -162,17 +162,17 @@ impl IndexDeclaration {
         self.option("default_language", language.into())
     }
 
-    /// The field of a document that names its language in a text index. Default: `language`.
+    /// The field of a document that overrides the language of a text index. Default: `language`.
     pub fn language_override(self, field: impl Into<String>) -> Self {
         self.option("language_override", field.into())
     }
 
-    /// Any other option as it is, unchecked.
+    /// Any other option, sent unchecked.
     pub fn raw_option(self, name: &str, value: impl Into<Bson>) -> Self {
         self.option(name, value)
     }
 
-    /// The name, given or made from the keys as the server's tools make it.
+    /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB drivers do.
     #[must_use]
     pub fn index_name(&self) -> String {
         self.name
@@ -180,13 +180,13 @@ impl IndexDeclaration {
             .unwrap_or_else(|| default_name(&self.key_document()))
     }
 
-    /// Whether the name was given, and not made from the keys.
+    /// Whether the name is explicit, not derived from the keys.
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
 
-    pub(crate) fn former_name(&self) -> Option<&str> {
-        self.was.as_deref()
+    pub(crate) fn previous_name(&self) -> Option<&str> {
+        self.renamed_from.as_deref()
     }
 
     fn key_document(&self) -> Document {
@@ -221,7 +221,7 @@ impl IndexDeclaration {
         specification
     }
 
-    /// The reason why no server accepts the declaration, where the compiler could not see it.
+    /// Checks the declaration as the server would. The error is the reason.
     pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(e) = &self.error {
             return Err(e.to_string());
@@ -234,7 +234,7 @@ impl IndexDeclaration {
                 return Err("a whole document cannot be an index key".to_owned());
             }
             if self.keys.iter().take(i).any(|k| k.path == key.path) {
-                return Err(format!("`{}` is a key twice", key.path));
+                return Err(format!("`{}` occurs twice in the keys", key.path));
             }
         }
         let mut arrays: Vec<&str> = self
@@ -251,7 +251,7 @@ impl IndexDeclaration {
         };
         match arrays.windows(2).find(|pair| !nested(pair[0], pair[1])) {
             Some(pair) if self.keys.len() > 1 => Err(format!(
-                "`{}` and `{}` are both arrays: one index cannot hold two",
+                "`{}` and `{}` are both arrays: a compound index can contain at most one array",
                 pair[0], pair[1]
             )),
             _ => Ok(()),
@@ -259,7 +259,7 @@ impl IndexDeclaration {
     }
 }
 
-/// Refuses an `$elemMatch` in the filter of a partial index.
+/// Rejects `$elemMatch` in the filter of a partial index, which the server does not support.
 fn check_partial(filter: &Document) -> crate::Result<()> {
     for (key, value) in filter {
         match value {
@@ -272,8 +272,8 @@ fn check_partial(filter: &Document) -> crate::Result<()> {
             Bson::Document(operators) if operators.contains_key("$elemMatch") => {
                 return Err(Error::filter(
                     key,
-                    "the filter of a partial index cannot have `$elemMatch`, which a condition on one element of an array \
-                     needs, such as one on an enum variant; use a condition on fields outside of arrays",
+                    "the filter of a partial index must not contain `$elemMatch`, which is needed for a condition on an array \
+                     element or on an enum variant inside an array; use a condition on fields outside of arrays",
                 ));
             }
             _ => {}
@@ -282,7 +282,7 @@ fn check_partial(filter: &Document) -> crate::Result<()> {
     Ok(())
 }
 
-/// `{a: 1, b: -1}` as `a_1_b_-1`.
+/// The default name of an index: `a_1_b_-1` for `{a: 1, b: -1}`.
 pub(crate) fn default_name(keys: &Document) -> String {
     let parts: Vec<String> = keys
         .iter()

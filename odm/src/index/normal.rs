@@ -1,20 +1,20 @@
-//! One form for index specifications, so that what is declared can be compared with what a server lists.
+//! Normalises index specifications, so that declared ones can be compared with those that a server lists.
 
 use std::collections::BTreeMap;
 
 use crate::bson::{Bson, Document};
 
-/// An index without its name, in the form that all equal specifications share.
+/// An index specification without its name. Equal specifications have equal normal forms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NormalIndex {
-    /// The keys in order, the fields of a text index sorted in its place.
+    /// The keys in order. The fields of a text index are one key, `_fts`.
     pub(crate) keys: Vec<(String, Bson)>,
-    /// The options that differ from their defaults, but for the collation.
+    /// The options that differ from their defaults, except the collation.
     pub(crate) options: BTreeMap<String, Bson>,
     pub(crate) collation: Option<Document>,
 }
 
-/// Options that servers add or that no longer mean anything.
+/// Options that servers add, and options without effect.
 const IGNORED: [&str; 7] = [
     "v",
     "ns",
@@ -25,7 +25,7 @@ const IGNORED: [&str; 7] = [
     "2dsphereIndexVersion",
 ];
 
-/// The option of the storage engine's own options.
+/// The option that contains options of the storage engine.
 const STORAGE_ENGINE: &str = "storageEngine";
 
 /// Normalises a specification, declared or listed.
@@ -38,7 +38,7 @@ pub(crate) fn normalise(specification: &Document) -> NormalIndex {
         match (name.as_str(), value) {
             (n, _) if IGNORED.contains(&n) => {}
             ("unique" | "sparse" | "hidden" | "prepareUnique", value) => {
-                if truth(value) {
+                if is_truthy(value) {
                     options.insert(name.clone(), Bson::Boolean(true));
                 }
             }
@@ -47,7 +47,7 @@ pub(crate) fn normalise(specification: &Document) -> NormalIndex {
             ("language_override", Bson::String(s)) if s == "language" => {}
             ("collation", Bson::Document(c)) => collation = normal_collation(c),
             ("wildcardProjection", Bson::Document(p)) => {
-                let flags = p.iter().map(|(k, v)| (k.clone(), Bson::Boolean(truth(v))));
+                let flags = p.iter().map(|(k, v)| (k.clone(), Bson::Boolean(is_truthy(v))));
                 options.insert(name.clone(), Bson::Document(flags.collect()));
             }
             ("bits", value) if number(value) == Bson::Int64(26) => {}
@@ -69,7 +69,7 @@ pub(crate) fn normalise(specification: &Document) -> NormalIndex {
     }
 }
 
-/// A text index is listed as `{_fts: "text", _ftsx: 1}` where it is declared by its fields.
+/// The keys in the form in which the server lists them: the fields of a text index as `_fts`, without `_ftsx`.
 fn normal_keys(keys: &Document) -> Vec<(String, Bson)> {
     let mut normal = Vec::new();
     let mut text = false;
@@ -88,7 +88,7 @@ fn normal_keys(keys: &Document) -> Vec<(String, Bson)> {
     normal
 }
 
-/// The weights of all text fields, by name; 1 where none is given.
+/// The weights of all text fields, by name. Default: 1.
 fn text_weights(keys: &Document, given: &Document) -> Document {
     let mut weights = BTreeMap::new();
     for (key, value) in keys {
@@ -127,7 +127,7 @@ fn normal_collation(collation: &Document) -> Option<Document> {
     Some(normal.into_iter().collect())
 }
 
-fn truth(value: &Bson) -> bool {
+fn is_truthy(value: &Bson) -> bool {
     match number(value) {
         Bson::Boolean(b) => b,
         Bson::Int64(v) => v != 0,
@@ -137,15 +137,15 @@ fn truth(value: &Bson) -> bool {
     }
 }
 
-/// The value with all numbers in it that are whole as Int64.
+/// The value with all integral numbers, at any depth, as Int64.
 fn number(value: &Bson) -> Bson {
-    /// The least power of two above every `i64`.
+    /// 2^63, the least power of two that is greater than every `i64`.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Bson::Int32(v) => Bson::Int64((*v).into()),
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "whole and in range, as the guard says"
+            reason = "the guard checks that the value is integral and in range"
         )]
         Bson::Double(v) if v.fract() == 0.0 && (-LIMIT..LIMIT).contains(v) => Bson::Int64(*v as i64),
         Bson::Array(values) => Bson::Array(values.iter().map(number).collect()),
@@ -155,8 +155,8 @@ fn number(value: &Bson) -> Bson {
 }
 
 impl NormalIndex {
-    /// Whether two collations are one. A server lists options that depend on the locale (`caseFirst`, `alternate`,
-    /// `maxVariable`, `normalization`) even where the declaration leaves them open, so those count only if both have them.
+    /// Whether two collations are equal. A server lists options that depend on the locale (`caseFirst`, `alternate`,
+    /// `maxVariable`, `normalization`) even if the declaration does not set them, so they are compared only if both have them.
     fn same_collation(&self, other: &NormalIndex) -> bool {
         match (&self.collation, &other.collation) {
             (None, None) => true,
@@ -165,7 +165,8 @@ impl NormalIndex {
         }
     }
 
-    /// Whether a server would take the two for one index whatever their other options: same keys, collation and filter.
+    /// Whether the server considers the two the same index, apart from their other options: equal keys, collation and partial
+    /// filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
         self.keys == other.keys
@@ -173,10 +174,10 @@ impl NormalIndex {
             && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
-    /// The names of what differs from a listed specification; none for equal ones.
+    /// The names of the options that differ from a listed specification; empty if the two are equal.
     ///
-    /// The storage engine's options count only where this one, the declared one, has them: servers list options of their own
-    /// there for every index.
+    /// `storageEngine` is compared only if `self`, the declared specification, has it: servers add storage engine options to
+    /// every index.
     pub(crate) fn differences(&self, other: &NormalIndex) -> Vec<String> {
         let mut names = Vec::new();
         if self.keys != other.keys {
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_adds_makes_no_difference() {
+    fn options_that_servers_add_are_ignored() {
         assert!(same(
             &doc! { "key": { "a": 1_i32, "b": -1_i32 }, "name": "x" },
             &doc! { "v": 2, "key": { "a": 1.0, "b": -1_i64 }, "name": "y", "ns": "d.c", "background": true, "sparse": false },
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_the_storage_engine_count_where_they_are_declared() {
+    fn storage_engine_options_are_compared_if_declared() {
         let keys = doc! { "a": 1 };
         let listed = doc! { "key": keys.clone(), "storageEngine": { "enableOrderedIndex": true } };
         assert!(same(&doc! { "key": keys.clone() }, &listed));
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn text_indexes_compare_by_weights() {
+    fn text_indexes_are_compared_by_weights() {
         let listed = doc! {
             "v": 2, "key": { "_fts": "text", "_ftsx": 1, "at": 1 }, "weights": { "body": 1, "title": 10 },
             "default_language": "english", "language_override": "language", "textIndexVersion": 3,
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn collations_compare_expanded() {
+    fn collations_are_compared_with_their_defaults() {
         let listed = doc! { "key": { "a": 1 }, "collation": {
             "locale": "en", "caseLevel": false, "caseFirst": "off", "strength": 3, "numericOrdering": false,
             "alternate": "non-ignorable", "maxVariable": "punct", "normalization": false, "backwards": false,

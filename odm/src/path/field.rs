@@ -1,54 +1,61 @@
-//! Which types can be a field, and the accessors that a path to them has.
+//! The types that a field can have, and the accessors of paths to them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
-use crate::bson::hinted::Hints;
+use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
 use crate::path::{AsPath, Mode, Path, Wrapped};
 
-/// A type that a document can hold in a field with a typed path.
+/// A type of fields with typed paths.
 ///
 /// Implemented for scalars, `Option`, arrays, maps with string keys, and by `#[derive(Embedded)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no typed paths",
-    label = "`{Self}` cannot be a field of a document as it is",
-    note = "for a type of your own: derive `marula::Embedded` for it",
-    note = "for a date or a decimal of another crate: store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
+    label = "`{Self}` does not implement `marula::Field`",
+    note = "for your own type, derive `marula::Embedded`",
+    note = "for a date or a decimal of another crate, store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
             with `#[document(as = marula::bson::DateTime)]` or `as = marula::bson::Decimal128`",
-    note = "for any other type: `#[document(opaque)]` stores what its `Serialize` writes, which for most dates is text"
+    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes, which is text for most \
+            dates"
 )]
 pub trait Field: Sized {
-    /// What the accessor of such a field returns.
+    /// The type that the accessor of such a field returns.
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
-    /// Makes the accessors from the path of the field.
+    /// The accessors for the path of a field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of a struct's own fields, for [`names::check`](crate::path::names::check); none for other types.
+    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check); empty for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Names the ids and dates in a value, which then need not be stored by way of their text. The derives write it.
+    /// Whether values are read from plain bytes. Serde's buffer for tagged enums and flattened fields has no such form.
+    #[doc(hidden)]
+    const READ_FROM_BYTES: bool = false;
+    /// Whether that is the case for a field of this type.
+    #[doc(hidden)]
+    const HAS_FIELD_READ_FROM_BYTES: bool = false;
+    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
     #[doc(hidden)]
     #[inline]
-    fn hint<H: Hints>(&self, _hints: &mut H) {}
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
-/// A document inside a document: what `#[derive(Embedded)]` and `#[derive(Document)]` give to structs and enums that
-/// are stored as documents.
+/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not stored as a document",
-    label = "conditions on `{Self}` can only be joined by `&`",
-    note = "`$or` and `$nor` have no form for the plain elements of an array: use `.is_in(..)`, `.ne(..)` or two conditions"
+    label = "conditions on `{Self}` can only be joined with `&`",
+    note = "the server has no `$or` and no `$nor` for array elements that are not documents: use `.is_in(..)`, `.ne(..)` or two \
+            conditions"
 )]
 pub trait Embedded: Field {}
 
-/// The value type of a field whose stored form the ODM does not know: `#[document(opaque)]`.
+/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize` implementation defines.
 ///
-/// Every operator is allowed on it, and values are given as [`Bson`], in the form that the field's own codec stores.
+/// Every operator is allowed on it. Values are given as [`Bson`], in the form in which the field is stored.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {
@@ -63,8 +70,8 @@ macro_rules! plain {
     )* };
 }
 
-macro_rules! hinted {
-    ($($t:ty: $hint:ident;)*) => { $(
+macro_rules! raw_ids {
+    ($($t:ty: $visit:ident;)*) => { $(
         impl Field for $t {
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
@@ -72,38 +79,48 @@ macro_rules! hinted {
                 path
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                hints.$hint(self);
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                visitor.$visit(self);
             }
         }
     )* };
 }
 
-hinted! {
+raw_ids! {
     ObjectId: object_id;
     DateTime: date_time;
 }
 
 plain! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
-    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
+    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid;
     [] Bson; [] Document;
     [T] Opaque<T>;
     [V, S] HashMap<String, V, S>;
     [V] BTreeMap<String, V>;
 }
 
+impl Field for uuid::Uuid {
+    type Nav<R, M: Mode> = Path<R, Self, M>;
+    const READ_FROM_BYTES: bool = true;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, Self, M> {
+        path
+    }
+}
+
 macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
+            const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
                 Wrapped::array(T::nav(path.into_element()))
             }
             #[inline]
-            fn hint<H: Hints>(&self, hints: &mut H) {
-                self.iter().for_each(|element| element.hint(hints));
+            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                self.iter().for_each(|element| element.raw_ids(visitor));
             }
         }
     )* };
@@ -121,34 +138,38 @@ arrays! {
 
 impl<T: Field> Field for Option<T> {
     type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
+    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         Wrapped::new(T::nav(path.into_optional()))
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
         if let Some(value) = self {
-            value.hint(hints);
+            value.raw_ids(visitor);
         }
     }
 }
 
-/// A box is stored as what it holds.
+/// A `Box<T>` is stored as `T`.
 impl<T: Field> Field for Box<T> {
     type Nav<R, M: Mode> = T::Nav<R, M>;
+    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
+    const HAS_FIELD_READ_FROM_BYTES: bool = T::HAS_FIELD_READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         T::nav(path.into_type())
     }
     #[inline]
-    fn hint<H: Hints>(&self, hints: &mut H) {
-        (**self).hint(hints);
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+        (**self).raw_ids(visitor);
     }
 }
 
-/// A `Cow` is stored as what it owns.
+/// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
+    const READ_FROM_BYTES: bool = <T::Owned as Field>::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())

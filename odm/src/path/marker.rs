@@ -1,4 +1,4 @@
-//! Marker traits: which operator is meaningful on which type of field.
+//! Marker traits that limit operators to the types of fields they apply to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
@@ -6,21 +6,21 @@ use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timest
 use crate::path::field::Opaque;
 use crate::path::{Maybe, Read, Through, Write};
 
-/// Paths that can be read: filters, sorts and indexes take them.
+/// Modes of paths that can be read: by filters, sorts and indexes.
 #[diagnostic::on_unimplemented(
     message = "a positional path is only valid in an update",
-    label = "this path holds a positional segment",
-    note = "in a filter use the array itself, `.any()` or `.elem_match(..)`"
+    label = "this path contains a positional segment",
+    note = "in a filter, use the array itself, `.any()` or `.elem_match(..)`"
 )]
 pub trait Readable {}
 impl Readable for Read {}
 impl Readable for Maybe {}
 impl Readable for Through {}
 
-/// Paths that can be updated.
+/// Modes of paths that can be updated.
 #[diagnostic::on_unimplemented(
-    message = "an update through an array must say which elements it changes",
-    label = "this path goes through an array",
+    message = "an update inside an array must select the elements to change",
+    label = "this path goes through an array without selecting elements",
     note = "use `.positional()`, `.all_positional()`, `.filtered_positional(..)` or `.nth(index)` on the array"
 )]
 pub trait Writable {}
@@ -28,112 +28,112 @@ impl Writable for Read {}
 impl Writable for Maybe {}
 impl Writable for Write {}
 
-/// Types with an order that the server and Rust agree on.
+/// Types that the server orders as Rust does.
 #[diagnostic::on_unimplemented(
     message = "`$gt`, `$gte`, `$lt`, `$lte`, `$min` and `$max` need an ordered field, found `{Self}`",
-    label = "`{Self}` has no order in MongoDB",
-    note = "for the elements of an array use `.any()` or `.elem_match(..)`"
+    label = "`{Self}` cannot be compared by order",
+    note = "for the elements of an array, use `.any()` or `.elem_match(..)`"
 )]
 pub trait Ordered {}
 
-/// Numbers.
+/// Numeric types.
 #[diagnostic::on_unimplemented(
     message = "`$inc` and `$mul` need a numeric field, found `{Self}`",
     label = "`{Self}` is not a number"
 )]
 pub trait Numeric {}
 
-/// Whole numbers.
+/// Integer types.
 #[diagnostic::on_unimplemented(
     message = "`$mod` and the bit operators need an integer field, found `{Self}`",
     label = "`{Self}` is not an integer"
 )]
 pub trait Integer {}
 
-/// Strings.
+/// String types.
 #[diagnostic::on_unimplemented(
     message = "`$regex` needs a string field, found `{Self}`",
     label = "`{Self}` is not a string",
-    note = "for the strings of an array use `.any()`"
+    note = "for an array of strings, use `.any()`"
 )]
 pub trait Text {}
 
-/// Dates.
+/// Date types.
 #[diagnostic::on_unimplemented(
     message = "`$currentDate` needs a date field, found `{Self}`",
     label = "`{Self}` is not a date"
 )]
 pub trait Date {}
 
-/// GeoJSON values.
+/// GeoJSON types.
 #[diagnostic::on_unimplemented(
     message = "geospatial operators and indexes need a GeoJSON field, found `{Self}`",
     label = "`{Self}` is not a GeoJSON value",
-    note = "the types are in `marula::geo`; a field of your own type can be marked `#[document(opaque)]`"
+    note = "GeoJSON types are in `marula::geo`; mark a field of your own type with `#[document(opaque)]`"
 )]
 pub trait Geo {}
 
 /// Types that can be a key of keyset pagination: ordered and always present.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
-    label = "a nullable or unordered sort key loses rows between pages",
-    note = "`$gt: null` matches nothing outside null: sort by a field that is always present"
+    label = "pages sorted by a nullable or unordered key would skip documents",
+    note = "`$gt: null` matches no document: sort by a field that is always present"
 )]
 pub trait KeysetKey {}
 
-/// Types that an ascending or descending index key can hold.
+/// Types of ascending and descending index keys.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot be an index key",
-    label = "not indexable",
-    note = "the keys of a map are data: index them with `wildcard(..)`"
+    label = "this type cannot be indexed",
+    note = "index the entries of a map with `wildcard(..)`"
 )]
 pub trait IndexKey {}
 
-/// Types that a TTL index can expire by.
+/// Types of the key of a TTL index.
 #[diagnostic::on_unimplemented(
     message = "a TTL index needs a date field, found `{Self}`",
-    label = "documents never expire by a `{Self}`"
+    label = "the server expires documents by dates only"
 )]
 pub trait TtlKey {}
 
-/// Types that a text index can hold.
+/// Types of the keys of a text index.
 #[diagnostic::on_unimplemented(
     message = "a text index needs a field of strings, found `{Self}`",
     label = "`{Self}` is not text"
 )]
 pub trait TextKey {}
 
-/// Types that a hashed index can hold.
+/// Types of the key of a hashed index.
 #[diagnostic::on_unimplemented(
     message = "a hashed index cannot hold a field of type `{Self}`",
-    label = "the server refuses arrays in a hashed index"
+    label = "the server rejects arrays in a hashed index"
 )]
 pub trait HashedKey {}
 
-/// Arrays.
+/// Array types.
 #[diagnostic::on_unimplemented(
     message = "this operator needs an array field, found `{Self}`",
     label = "`{Self}` is not an array",
-    note = "a newtype around an array is reached by dereferencing its path: `(*path)`"
+    note = "for a newtype of an array, dereference the path: `(*path)`"
 )]
 pub trait Array {
     /// The type of the elements.
     type Element;
 }
 
-/// Arrays that `.contains(..)` looks into.
+/// Array types that `.contains(..)` accepts.
 #[diagnostic::on_unimplemented(
     message = "`.contains(..)` needs an array field, found `{Self}`",
     label = "`{Self}` is not an array",
-    note = "for a part of a string use `.contains_text(..)`, `.starts_with(..)` or `.regex(..)`",
-    note = "a newtype around an array is reached by dereferencing its path: `(*path)`"
+    note = "to search for a substring, use `.contains_text(..)`, `.starts_with(..)` or `.regex(..)`",
+    note = "for a newtype of an array, dereference the path: `(*path)`"
 )]
 pub trait Contains {
     /// The type of the elements.
     type Element;
 }
 
-/// Maps from strings to values.
+/// Maps with string keys.
 #[diagnostic::on_unimplemented(
     message = "`.entry(..)` needs a map field, found `{Self}`",
     label = "`{Self}` is not a map with string keys"
@@ -143,13 +143,13 @@ pub trait Map {
     type Value;
 }
 
-/// Fields that can be null.
+/// Types of fields that can be null.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` is never null",
     label = "only an `Option` can be set to null"
 )]
 pub trait Nullable {
-    /// The type of the value when there is one.
+    /// The type of the value that is not null.
     type Inner;
 }
 

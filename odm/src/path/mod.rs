@@ -1,4 +1,4 @@
-//! Typed paths: the dotted name of a field, with its root, its value type and what it may be used for.
+//! Typed paths: the dotted name of a field, with the types of its root and its value, and a mode that limits its use.
 
 pub mod field;
 pub mod marker;
@@ -15,25 +15,25 @@ use crate::path::marker::{Array, Map, Nullable, Writable};
 pub use crate::path::raw::RawPath;
 pub(crate) use crate::path::raw::{Implied, check_path};
 
-/// Types that a value is about without holding any of them: always `Send + Sync`.
+/// A `PhantomData` that is always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// What a path may be used for; see [`Read`], [`Maybe`], [`Through`], [`Write`].
+/// The uses that a path allows; see [`Read`], [`Maybe`], [`Through`], [`Write`].
 pub trait Mode: sealed::Sealed {
-    /// The mode of a path that goes on into an array of this one without naming an element.
+    /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
-    /// The mode of a path that goes on into a value that need not be there: of an `Option`, of an enum variant, at an index.
+    /// The mode of a path that continues into a value that may be absent: of an `Option`, of an enum variant, at an index.
     type Optional: Mode;
 }
 
-/// A plain path: for filters, sorts, indexes and updates.
+/// A path to a value that is always present: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Read(());
-/// A path into a value that need not be there: for filters, sorts, indexes and updates, but no key of a keyset page.
+/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for keyset pages.
 #[derive(Debug)]
 pub struct Maybe(());
 /// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
@@ -42,9 +42,9 @@ pub struct Through(());
 /// A path with a positional segment (`lines.$[].sku`): for updates only.
 #[derive(Debug)]
 pub struct Write(());
-/// A path that goes through an array after a positional segment: no use until it names an element.
+/// A path that goes through an array after a positional segment. Only an element of that array can be used.
 #[derive(Debug)]
-pub struct Unplaced(());
+pub struct Unpositioned(());
 
 macro_rules! modes {
     ($($mode:ident -> $element:ident, $optional:ident;)*) => { $(
@@ -59,23 +59,24 @@ modes! {
     Read -> Through, Maybe;
     Maybe -> Through, Maybe;
     Through -> Through, Through;
-    Write -> Unplaced, Write;
-    Unplaced -> Unplaced, Unplaced;
+    Write -> Unpositioned, Write;
+    Unpositioned -> Unpositioned, Unpositioned;
 }
 
-/// Anything that stands for a path: a [`Path`], the fields of an embedded document, an array.
+/// A value that represents a path: a [`Path`], the fields of an embedded document, an array.
 pub trait AsPath {
-    /// The document the path starts at.
+    /// The type of the document at which the path starts.
     type Root;
     /// The Rust type of the value at the path.
     type Value;
-    /// What the path may be used for.
+    /// The uses that the path allows.
     type Mode: Mode;
     /// The untyped path.
     fn raw(&self) -> &RawPath;
-    /// How many of the arrays that the untyped path goes through are in the value itself, which is an array then.
+    /// Number of array levels of the value itself, all of which [`raw`](AsPath::raw) goes through. 0 if the value is not an
+    /// array.
     ///
-    /// No method, because it would hide a field of the same name.
+    /// An associated function, because a method would hide a field of the same name.
     #[doc(hidden)]
     #[must_use]
     fn own_arrays(_path: &Self) -> usize {
@@ -83,12 +84,12 @@ pub trait AsPath {
     }
 }
 
-/// The untyped path of the value itself, without the arrays in it.
+/// The untyped path of the value, without its own array levels.
 pub(crate) fn outside<A: AsPath>(path: &A) -> RawPath {
     path.raw().clone().outside(A::own_arrays(path))
 }
 
-/// The same as [`outside`], without a copy where the value is no array.
+/// The same as [`outside`], without a copy if the value is not an array.
 pub(crate) fn own<A: AsPath>(path: &A) -> Cow<'_, RawPath> {
     if A::own_arrays(path) == 0 {
         Cow::Borrowed(path.raw())
@@ -104,7 +105,7 @@ pub struct Path<R, T, M = Read> {
 }
 
 impl<R, T, M> Path<R, T, M> {
-    /// The path of the root itself.
+    /// The path of the root document itself.
     #[must_use]
     pub fn root() -> Self {
         Self::from_raw(RawPath::default())
@@ -117,21 +118,21 @@ impl<R, T, M> Path<R, T, M> {
         }
     }
 
-    /// The path of a field below this one, by its stored name. The derives call it; the type is the caller's word.
+    /// The path of a field of this value, by its stored name. Called by the derives; the caller guarantees the type.
     #[must_use]
     #[inline]
     pub fn step<U>(&self, name: &'static str) -> Path<R, U, M> {
         Path::from_raw(self.raw.step(name))
     }
 
-    /// The same path, seen as a value of another type. The derives call it; the type is the caller's word.
+    /// The same path with another value type. Called by the derives; the caller guarantees the type.
     #[must_use]
     pub fn retype<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.clone())
     }
 
-    /// The same path inside an enum variant that is stored with a tag: filters on it also ask for the tag, and updates
-    /// change only values that have it.
+    /// The same path inside an enum variant that is stored with a tag: filters on it also require the tag, and
+    /// updates change only values that have it.
     #[must_use]
     pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M::Optional>
     where
@@ -140,8 +141,8 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.implying(tag_name, Some(tag)))
     }
 
-    /// The path of the content of an enum variant that is stored under its own name: `{Variant: content}`. Updates change
-    /// only values that have the name, and so do filters that a missing field matches.
+    /// The path of the content of an externally tagged enum variant: `{Variant: content}`. Updates change only values that have
+    /// this key; filters that match a missing field also require it.
     #[must_use]
     pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M::Optional>
     where
@@ -150,8 +151,8 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.implying(variant, None).step(variant))
     }
 
-    /// The same path inside an enum variant that is stored without a tag: updates through it are refused, because nothing
-    /// shows which variant a stored value is.
+    /// The same path inside a variant of an untagged enum. Updates and filters inside it are rejected, because a stored value does
+    /// not show which variant it is.
     #[must_use]
     pub fn untagged<U>(&self) -> Path<R, U, M::Optional>
     where
@@ -160,7 +161,7 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.untagged())
     }
 
-    /// The same path, for a value whose fields stand among those of the document there.
+    /// The same path, for a value whose fields are flattened into the document at the path (`#[serde(flatten)]`).
     #[must_use]
     pub fn flat<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.flattened())
@@ -206,14 +207,14 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
     }
 }
 
-/// A path whose value wraps another: an array, an `Option`, a newtype. It dereferences to the accessors of what it
-/// wraps, so that `order.lines().sku()` and `order.address().city()` read as the documents do.
+/// A path whose value wraps another one: an array, an `Option`, a newtype. It dereferences to the accessors of the wrapped
+/// value, so that `order.lines().sku()` and `order.address().city()` follow the structure of the documents.
 ///
 /// An operator has precedence over a field of the same name here: with a field `size` in the elements, write
 /// `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
-    /// How many arrays the value is, one in another.
+    /// Number of array levels of the value.
     arrays: usize,
     types: Types<(V, M)>,
 }
@@ -274,7 +275,7 @@ impl<V, N, M> Deref for Wrapped<V, N, M> {
     }
 }
 
-/// The accessors inside a path: what the derives walk through, so that no operator hides a field of the same name.
+/// The innermost accessors of a path. The derives use them, so that no operator hides a field of the same name.
 #[doc(hidden)]
 pub trait Inner {
     /// The innermost accessors.
@@ -304,9 +305,9 @@ pub(crate) fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> Ele
     <A::Element as Field>::nav(Path::from_raw(raw))
 }
 
-/// Ways from a path into the value it stands for.
+/// Paths to parts of a value: array elements, map entries, the value of an `Option`.
 pub trait PathOps: AsPath + Sized {
-    /// The elements of an array, whichever: `scores().any().gt(90)` holds when one element is above 90.
+    /// Any element of an array: `scores().any().gt(90)` matches if at least one element is greater than 90.
     fn any(&self) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Element>
     where
         Self::Value: Array<Element: Field>,
@@ -316,8 +317,8 @@ pub trait PathOps: AsPath + Sized {
 
     /// The element of an array at an index.
     ///
-    /// In a filter the server takes the number for the name of a field too: `lines().nth(0).note().is_null()` also matches
-    /// where an element has no field `0`, which is nearly always.
+    /// In a filter the server interprets the number also as a field name: `lines().nth(0).note().is_null()` also matches if an
+    /// element has no field named `0`, which is nearly always the case.
     fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Array<Element: Field>,
@@ -345,7 +346,7 @@ pub trait PathOps: AsPath + Sized {
 
     /// The value of a map under a key.
     ///
-    /// A key that holds a dot, starts with `$` or is empty has no path; the call that uses it fails with
+    /// A key that contains a dot, starts with `$` or is empty cannot be part of a path; the call that uses it fails with
     /// [`InvalidFilter`](crate::Error::InvalidFilter) or [`InvalidUpdate`](crate::Error::InvalidUpdate).
     fn entry(
         &self,
@@ -357,7 +358,7 @@ pub trait PathOps: AsPath + Sized {
         <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().step_owned(&escape_key(key))))
     }
 
-    /// The value inside an `Option`; needed only where an operator hides a field of the same name.
+    /// The value of an `Option`. Needed only if an operator hides a field of the same name.
     fn some(
         &self,
     ) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, <Self::Mode as Mode>::Optional>
@@ -370,8 +371,8 @@ pub trait PathOps: AsPath + Sized {
 
 impl<A: AsPath> PathOps for A {}
 
-/// A map key as a path segment. Keys that a path cannot express keep a mark that [`check_path`] finds: a NUL, which
-/// no stored name can hold.
+/// A map key as a path segment. A key that cannot be part of a path is prefixed with NUL, which a stored name cannot contain;
+/// [`check_path`] rejects it.
 fn escape_key(key: &str) -> Cow<'_, str> {
     if key.is_empty() || key.contains('.') || key.starts_with('$') {
         Cow::Owned(format!("\0{key}"))

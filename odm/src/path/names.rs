@@ -1,4 +1,4 @@
-//! A check for tests: do the names in typed paths agree with those that serde reports?
+//! A check for tests that the names in typed paths agree with the names that serde reads.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::path::field::Field;
 
-/// Compares the stored names of a struct's typed paths with the names that its own `Deserialize` asks for.
+/// Compares the stored names of a struct's typed paths with the names that its `Deserialize` implementation reads.
 ///
-/// The derives read serde's attributes, so the two agree unless `Deserialize` is written by hand or comes from another
-/// derive. A struct with a flattened field reports no names, and is not compared; nor is what is inside of fields.
+/// The derives read serde's attributes, so the two agree unless `Deserialize` is implemented by hand or by another derive. A
+/// struct with a flattened field reports no names, so it is not checked. The types of the fields are not checked either.
 ///
 /// ```
 /// # use marula::Embedded;
@@ -24,7 +24,7 @@ use crate::path::field::Field;
 /// ```
 ///
 /// # Errors
-/// The names in typed paths that serde does not read.
+/// The names in typed paths that `Deserialize` does not read.
 pub fn check<T: Field + DeserializeOwned>() -> Result<(), Vec<&'static str>> {
     let Err(Reported(Some(read))) = T::deserialize(Reporter) else {
         return Ok(());
@@ -37,7 +37,7 @@ pub fn check<T: Field + DeserializeOwned>() -> Result<(), Vec<&'static str>> {
     if unread.is_empty() { Ok(()) } else { Err(unread) }
 }
 
-/// A deserializer that reads nothing, and reports the field names that it was asked for as its error.
+/// A deserializer that returns the requested field names as its error.
 struct Reporter;
 
 #[derive(Debug)]

@@ -1,44 +1,44 @@
-//! The untyped part of a path: what is sent, and the conditions that travel along with it.
+//! The untyped part of a path: its dotted name, and the conditions that it implies.
 
 use std::borrow::Cow;
 
 use crate::bson::{Document, doc};
 
-/// The untyped part of a path: what is sent, and what travels along with it.
+/// The untyped part of a path: its dotted name, and the conditions that it implies.
 #[derive(Clone, Debug, Default)]
 pub struct RawPath {
     dotted: Cow<'static, str>,
-    /// Lengths of those prefixes of `dotted` that are arrays of which no element is named: one entry for each array, so
-    /// that an array of arrays has two of the same length.
+    /// Lengths of the prefixes of `dotted` that are arrays without a selected element: one entry for each array level, so an
+    /// array of arrays has two entries of the same length.
     arrays: Vec<usize>,
-    /// Whether this is the path of an outer document, and stands for some of its fields only.
+    /// Whether the value is flattened: this is the path of the surrounding document, and the value is some of its fields.
     flat: bool,
     extras: Option<Box<Extras>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Extras {
-    /// Conditions that hold for the path to exist: the enum variants that it goes through.
+    /// Conditions for the path to exist: the enum variants that it goes through.
     implied: Vec<Implied>,
     /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their element.
     array_filters: Vec<Document>,
-    /// Whether the path goes through a variant that is stored without a tag.
+    /// Whether the path goes through a variant of an untagged enum.
     untagged: bool,
 }
 
 /// The variant of an enum that a path goes through.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Implied {
-    /// The path of the tag, or of the content of a variant that is stored under its own name.
+    /// The path of the tag, or of the content of an externally tagged variant.
     pub(crate) key: String,
-    /// The tag; none for a variant that is stored under its own name.
+    /// The tag; `None` for an externally tagged variant.
     pub(crate) tag: Option<&'static str>,
-    /// How many arrays are around the enum.
+    /// Number of array levels around the enum.
     pub(crate) arrays: usize,
 }
 
 impl Implied {
-    /// The operators that a value of the variant fulfils at the key.
+    /// The operators that match a value of the variant at `key`.
     pub(crate) fn condition(&self) -> Document {
         match self.tag {
             Some(tag) => doc! { "$eq": tag },
@@ -54,12 +54,12 @@ impl RawPath {
         &self.dotted
     }
 
-    /// The path as a key, without a copy where it is one name.
+    /// The path as a key, without a copy if it is a single name.
     pub(crate) fn name(&self) -> Cow<'static, str> {
         self.dotted.clone()
     }
 
-    /// The prefixes that are arrays and that no index or positional segment follows, outermost first.
+    /// The prefixes that are arrays and are not followed by an index or a positional segment, outermost first.
     pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
         let repeated = |i: usize| i > 0 && self.arrays.get(i - 1) == self.arrays.get(i);
         let lengths = self.arrays.iter().enumerate();
@@ -68,33 +68,33 @@ impl RawPath {
             .map(|(_, len)| &self.dotted[..*len])
     }
 
-    /// The lengths of the prefixes that are arrays, outermost first; an array of arrays comes once for each.
+    /// The lengths of the prefixes that are arrays, outermost first, one entry for each array level.
     pub(crate) fn arrays(&self) -> &[usize] {
         &self.arrays
     }
 
-    /// Whether `{path: operators}` cannot reach all elements that the path stands for: the server goes into one array for
-    /// each name, and takes a number behind an array for an index of this array.
+    /// Whether `{path: operators}` does not match all elements of the path: the server traverses one array level for each name,
+    /// and interprets a number after an array as an index of this array.
     pub(crate) fn is_nested(&self) -> bool {
         let repeated = self.arrays.windows(2).any(|pair| pair[0] == pair[1]);
         repeated || self.arrays.iter().any(|len| self.is_explicit(*len))
     }
 
-    /// Whether the elements of an array with the path of this length have no path of their own: the array is itself the
-    /// element that a condition is on, or an index follows that belongs to its elements.
+    /// Whether the elements of the array whose path has this length need an `$elemMatch`: the array is itself the element of a
+    /// condition, or an index into its elements follows.
     pub(crate) fn is_explicit(&self, len: usize) -> bool {
         let next = self.dotted[len..].strip_prefix('.').unwrap_or_default();
         let next = next.split('.').next().unwrap_or_default();
         len == 0 || (!next.is_empty() && next.bytes().all(|b| b.is_ascii_digit()))
     }
 
-    /// This path without the innermost `count` arrays.
+    /// This path without the innermost `count` array levels.
     pub(super) fn outside(mut self, count: usize) -> Self {
         self.arrays.truncate(self.arrays.len().saturating_sub(count));
         self
     }
 
-    /// Whether a condition on the path is the condition on it alone: no variant, no array of arrays.
+    /// Whether a condition on the path needs no further conditions: no enum variant, no array of arrays.
     pub(crate) fn is_plain(&self) -> bool {
         self.extras
             .as_deref()
@@ -110,7 +110,7 @@ impl RawPath {
         self.extras.as_deref().map_or(&[], |e| &e.array_filters)
     }
 
-    /// Whether the path goes through a variant that is stored without a tag.
+    /// Whether the path goes through a variant of an untagged enum.
     pub(crate) fn is_untagged(&self) -> bool {
         self.extras.as_deref().is_some_and(|e| e.untagged)
     }
@@ -183,17 +183,16 @@ impl RawPath {
     }
 }
 
-/// The reason why a path cannot be sent, if there is one.
+/// Rejects paths that have no dotted name. The error is the reason.
 pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
     if path.dotted.contains('\0') {
         return Err(
-            "a map key that is empty, holds a dot or a NUL, or starts with `$` has no path".to_owned(),
+            "a map key that is empty, contains a dot or a NUL, or starts with `$` cannot be part of a path"
+                .to_owned(),
         );
     }
     if path.flat {
-        return Err(
-            "the fields of a flattened value stand among others: it has no value of its own".to_owned(),
-        );
+        return Err("a flattened value has no path; use the paths of its fields".to_owned());
     }
     Ok(())
 }

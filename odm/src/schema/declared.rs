@@ -8,13 +8,13 @@ use crate::index::IndexDeclaration;
 use crate::index::normal::{NormalIndex, normalise};
 use crate::model::Model;
 
-/// One declared index, with what it is compared by.
+/// One declared index, with its normal form for the comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Declared {
     pub(crate) name: String,
-    /// Whether the name was given, and not made from the keys.
+    /// Whether the name is explicit, not derived from the keys.
     pub(crate) named: bool,
-    pub(crate) former_name: Option<String>,
+    pub(crate) renamed_from: Option<String>,
     pub(crate) specification: Document,
     pub(crate) normal: NormalIndex,
 }
@@ -23,12 +23,12 @@ pub(crate) struct Declared {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Declarations {
     collections: BTreeMap<String, Vec<Declared>>,
-    /// The first declaration that no server accepts, or that contradicts another.
+    /// The error of the first declaration that is invalid or conflicts with another one.
     error: Option<SchemaError>,
 }
 
 impl Declarations {
-    /// Adds the declarations of a model, for the collection of that name.
+    /// Adds the declarations of a model to a collection.
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
         self.add_indexes(
             D::NAME,
@@ -56,7 +56,7 @@ impl Declarations {
     /// The declarations by collection.
     ///
     /// # Errors
-    /// A declaration that no server accepts, or that contradicts another.
+    /// The first declaration that is invalid or conflicts with another one.
     pub(crate) fn collections(&self) -> Result<&BTreeMap<String, Vec<Declared>>, SchemaError> {
         match &self.error {
             Some(e) => Err(e.clone()),
@@ -65,7 +65,7 @@ impl Declarations {
     }
 }
 
-/// Adds a declaration, unless another model has declared the same.
+/// Adds a declaration unless an equal one is present.
 fn merge(
     declared: &mut Vec<Declared>,
     model: &'static str,
@@ -92,7 +92,7 @@ fn merge(
         .find(|d| d.name == name || d.normal.same_signature(&normal));
     if let Some(known) = known {
         let differences = known.normal.differences(&normal);
-        let (namespace, have, want) = (
+        let (namespace, existing, declared) = (
             namespace.to_owned(),
             Box::new(known.specification.clone()),
             Box::new(specification),
@@ -102,21 +102,21 @@ fn merge(
             Some(d) if d == "key" => Err(SchemaError::KeySpecsConflict {
                 namespace,
                 index: name,
-                have,
-                want,
+                existing,
+                declared,
             }),
             _ => Err(SchemaError::OptionsConflict {
                 namespace,
                 index: name,
-                have,
-                want,
+                existing,
+                declared,
             }),
         };
     }
     declared.push(Declared {
         name,
         named: index.is_named(),
-        former_name: index.former_name().map(str::to_owned),
+        renamed_from: index.previous_name().map(str::to_owned),
         specification,
         normal,
     });
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_that_no_server_accepts_are_named() {
+    fn invalid_declarations_are_reported() {
         let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
         assert!(reason(IndexDeclaration::new()).contains("no keys"));
         assert!(reason(index("_id")).contains("every collection"));

@@ -23,7 +23,7 @@ mod plan;
 use declared::Declarations;
 pub use plan::{CollectionPlan, Plan, Step};
 
-/// The models of a database.
+/// The registered models of a database.
 #[derive(Clone, Debug)]
 #[must_use = "a schema does nothing until a plan is made and applied"]
 pub struct Schema {
@@ -39,21 +39,21 @@ impl Schema {
         }
     }
 
-    /// Adds a model.
+    /// Registers a model.
     pub fn register<D: Model>(self) -> Self {
         self.register_named::<D>(D::COLLECTION)
     }
 
-    /// Adds a model whose documents are in a collection of another name.
+    /// Registers a model for a collection of another name than [`Model::COLLECTION`].
     pub fn register_named<D: Model>(mut self, collection: &str) -> Self {
         self.declarations.add::<D>(self.database.name(), collection);
         self
     }
 
-    /// Compares what is declared with what the server has. Reads only.
+    /// Compares the declared indexes with the existing ones (`listIndexes`). Writes nothing.
     ///
     /// # Errors
-    /// [`Error::Schema`] for declarations that contradict one another or that no server accepts; what the driver reports.
+    /// [`Error::Schema`] for declarations that are invalid or conflict with one another; errors of the driver.
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         for (collection, declared) in self.declarations.collections()? {
@@ -75,7 +75,7 @@ impl Schema {
     }
 }
 
-/// A [`Plan`] with the database it was made for. `Display` prints it.
+/// A [`Plan`] and the database it applies to. `Display` prints the plan.
 #[derive(Clone, Debug)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct SchemaPlan {
@@ -96,7 +96,7 @@ impl fmt::Display for SchemaPlan {
     }
 }
 
-/// What a plan may do.
+/// Which changes [`SchemaPlan::apply`] may make.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Apply {
@@ -104,37 +104,37 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Creates what is missing; changes and drops nothing. A plan with a conflict is refused before anything is written.
+    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before anything is written.
     pub fn additive() -> Self {
         Apply {
             allow_conflicts: false,
         }
     }
 
-    /// Whether to create what is missing even though other indexes are in conflict. Default: no.
+    /// Whether to create missing indexes although other indexes are in conflict. Default: `false`.
     pub fn allow_conflicts(mut self, yes: bool) -> Self {
         self.allow_conflicts = yes;
         self
     }
 }
 
-/// What was done.
+/// The result of [`SchemaPlan::apply`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
-    /// The indexes created, each as `database.collection` and name.
+    /// The created indexes, each as `database.collection` and index name.
     pub created: Vec<(String, String)>,
 }
 
 impl SchemaPlan {
-    /// Does what the plan says, as far as it is allowed. An empty plan writes nothing. Several replicas of an application
-    /// may do it at once: an index that exists by then is no error.
+    /// Applies the plan, as far as `apply` allows. If there are no indexes to create, nothing is written. Several instances of
+    /// an application may apply the same plan concurrently: an index that was created in the meantime is not an error.
     ///
-    /// Dropped while it waits, some of the indexes may have been created; a new plan has the rest.
+    /// If the future is dropped, some of the indexes may have been created; a new plan contains the others.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a conflict, in the plan or come up since; [`Error::Duplicate`] when a unique index cannot be
-    /// built over the documents there are; what the driver reports.
+    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the plan was made;
+    /// [`Error::Duplicate`] if existing documents violate a unique index; errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(conflict) = self.plan.conflict().filter(|_| !apply.allow_conflicts) {
             return Err(conflict.into());
@@ -151,7 +151,7 @@ impl SchemaPlan {
         Ok(applied)
     }
 
-    /// Creates the missing indexes of a collection in one command, so that its documents are read once.
+    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server scans the collection once.
     async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut models = Vec::new();
@@ -172,12 +172,13 @@ impl SchemaPlan {
     }
 }
 
-/// The conflict that a server reports: it came up after the plan was made.
+/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the conflicting index was
+/// created after the plan was made.
 fn conflict(collection: &CollectionPlan, e: &driver::Error) -> Option<SchemaError> {
     let namespace = collection.namespace.clone();
     let source = e.clone();
     match e.code() {
-        Some(85 | 86) => Some(SchemaError::Raced { namespace, source }),
+        Some(85 | 86) => Some(SchemaError::ConcurrentChange { namespace, source }),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The comparison of declared indexes with those that a server lists: a pure function, and its result in print.
+//! Plans: the comparison of declared indexes with those that the server lists. No I/O.
 
 use std::fmt;
 
@@ -8,41 +8,41 @@ use crate::index::normal::{NormalIndex, normalise};
 use crate::json::relaxed;
 use crate::schema::declared::Declared;
 
-/// What is to be done about one index.
+/// One step of a plan: what to do about one index.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// It is declared and does not exist.
+    /// The index is declared and does not exist. It will be created.
     Create {
-        /// Its name.
+        /// The name of the index.
         name: String,
-        /// Its specification.
+        /// The declared specification.
         specification: Document,
     },
-    /// It is declared and exists.
+    /// The index is declared and exists.
     Keep {
-        /// Its name on the server.
+        /// The name of the index on the server.
         name: String,
-        /// The name it is declared by, where that is another.
+        /// The declared name, if it differs.
         declared_as: Option<String>,
     },
-    /// It is declared, and something else is in its place. Nothing is done about it.
+    /// An existing index conflicts with the declared one. It is not changed.
     Conflict {
-        /// The name it is declared by.
+        /// The declared name.
         name: String,
-        /// The specification that exists.
-        have: Document,
-        /// The specification that is declared.
-        want: Document,
+        /// The existing specification.
+        existing: Document,
+        /// The declared specification.
+        declared: Document,
         /// The options that differ; `key` for the keys, `name` for the name.
         differences: Vec<String>,
     },
-    /// It exists and no registered model declares it. It is never dropped.
+    /// The index exists, and no registered model declares it. It is never dropped.
     Unknown {
-        /// Its name.
+        /// The name of the index.
         name: String,
-        /// Its specification.
-        have: Document,
+        /// The existing specification.
+        specification: Document,
     },
 }
 
@@ -58,7 +58,7 @@ pub struct CollectionPlan {
     pub steps: Vec<Step>,
 }
 
-/// What it takes to bring a database to the declared indexes. `Display` prints it, one line for each step.
+/// The steps that bring a database to the declared indexes. `Display` prints one line for each step.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {
@@ -67,47 +67,47 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether there is nothing to create. Conflicts and unknown indexes may be in it.
+    /// Whether the plan creates no index. It can still contain conflicts and unknown indexes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.steps().any(|(_, s)| matches!(s, Step::Create { .. }))
     }
 
-    /// All steps with their collections.
+    /// All steps, each with its collection.
     pub fn steps(&self) -> impl Iterator<Item = (&CollectionPlan, &Step)> {
         self.collections
             .iter()
             .flat_map(|c| c.steps.iter().map(move |s| (c, s)))
     }
 
-    /// The first conflict as an error; none if there is no conflict.
+    /// The first conflict as an error, if the plan contains one.
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
         self.steps().find_map(|(collection, step)| {
             let Step::Conflict {
                 name,
-                have,
-                want,
+                existing,
+                declared,
                 differences,
             } = step
             else {
                 return None;
             };
             let (namespace, index) = (collection.namespace.clone(), name.clone());
-            let (have, want) = (Box::new(have.clone()), Box::new(want.clone()));
+            let (existing, declared) = (Box::new(existing.clone()), Box::new(declared.clone()));
             Some(if differences.iter().any(|d| d == "key") {
                 SchemaError::KeySpecsConflict {
                     namespace,
                     index,
-                    have,
-                    want,
+                    existing,
+                    declared,
                 }
             } else {
                 SchemaError::OptionsConflict {
                     namespace,
                     index,
-                    have,
-                    want,
+                    existing,
+                    declared,
                 }
             })
         })
@@ -121,7 +121,7 @@ struct Listed<'a> {
     known: bool,
 }
 
-/// Compares what is declared for a collection with the indexes that the server lists for it.
+/// Compares the declared indexes of a collection with those that the server lists for it.
 pub(crate) fn compare(
     namespace: &str,
     collection: &str,
@@ -144,7 +144,7 @@ pub(crate) fn compare(
     let mut steps: Vec<Step> = declared.iter().map(|d| step(d, &mut listed)).collect();
     steps.extend(listed.iter().filter(|l| !l.known).map(|l| Step::Unknown {
         name: l.name.to_owned(),
-        have: l.specification.clone(),
+        specification: l.specification.clone(),
     }));
     CollectionPlan {
         collection: collection.to_owned(),
@@ -157,7 +157,7 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
     let differences = |l: &Listed<'_>| declared.normal.differences(&l.normal);
     let is_text = |n: &NormalIndex| n.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"));
     let find = |test: &dyn Fn(&Listed<'_>) -> bool| listed.iter().position(test);
-    let former = declared.former_name.as_deref();
+    let former = declared.renamed_from.as_deref();
     let found = find(&|l| l.name == declared.name)
         .or_else(|| find(&|l| Some(l.name) == former && differences(l).is_empty()))
         .or_else(|| {
@@ -186,8 +186,8 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
     }
     Step::Conflict {
         name: declared.name.clone(),
-        have: found.specification.clone(),
-        want: declared.specification.clone(),
+        existing: found.specification.clone(),
+        declared: declared.specification.clone(),
         differences,
     }
 }
@@ -217,29 +217,29 @@ impl fmt::Display for Step {
                 declared_as: Some(as_),
             } => write!(f, "= keep     {name}, declared as {as_}"),
             Step::Conflict {
-                have,
-                want,
+                existing,
+                declared,
                 differences,
                 ..
             } => write!(
                 f,
-                "! conflict {}: have {} (differs in {}; nothing is changed)",
-                Shown(want),
-                Shown(have),
+                "! conflict {}: existing {} differs in {} and is not changed",
+                Shown(declared),
+                Shown(existing),
                 differences.join(", ")
             ),
-            Step::Unknown { have, .. } => {
+            Step::Unknown { specification, .. } => {
                 write!(
                     f,
-                    "? unknown  {}: no registered model declares it; it is kept",
-                    Shown(have)
+                    "? unknown  {}: not declared by a registered model; kept",
+                    Shown(specification)
                 )
             }
         }
     }
 }
 
-/// A specification as a line: name, keys, options.
+/// A specification on one line: name, keys, options.
 struct Shown<'a>(&'a Document);
 
 impl fmt::Display for Shown<'_> {
@@ -270,7 +270,7 @@ mod tests {
         Declared {
             name: name.to_owned(),
             named: !name.ends_with("_1"),
-            former_name: None,
+            renamed_from: None,
             normal: normalise(&specification),
             specification,
         }
@@ -309,7 +309,7 @@ mod tests {
                 keep("b_1", None),
                 Step::Unknown {
                     name: "old_1".into(),
-                    have: listed[2].clone()
+                    specification: listed[2].clone()
                 },
             ]
         );
@@ -319,14 +319,14 @@ mod tests {
         assert_eq!(
             plan.to_string(),
             "db.c\n  + create   a_1 {\"a\": 1}\n  = keep     b_1\n  \
-             ? unknown  old_1 {\"old\": 1}: no registered model declares it; it is kept\n"
+             ? unknown  old_1 {\"old\": 1}: not declared by a registered model; kept\n"
         );
         assert!(!plan.is_empty());
         assert!(plan.conflict().is_none());
     }
 
     #[test]
-    fn other_options_are_a_conflict() {
+    fn different_options_are_a_conflict() {
         let want = [declared("a_1", &doc! { "key": { "a": 1 }, "unique": true })];
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" }];
         let steps = plan(&want, &listed);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn names_matter_only_where_given() {
+    fn only_explicit_names_are_compared() {
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "legacy" }];
         let plain = doc! { "key": { "a": 1 } };
         assert_eq!(
@@ -359,14 +359,14 @@ mod tests {
             "{steps:?}"
         );
         let renamed = Declared {
-            former_name: Some("legacy".to_owned()),
+            renamed_from: Some("legacy".to_owned()),
             ..named
         };
         assert_eq!(plan(&[renamed], &listed), [keep("legacy", Some("by_a"))]);
     }
 
     #[test]
-    fn there_is_one_text_index() {
+    fn a_second_text_index_is_a_conflict() {
         let want = [declared("t", &doc! { "key": { "title": "text" } })];
         let listed =
             [doc! { "v": 2, "key": { "_fts": "text", "_ftsx": 1 }, "weights": { "body": 1 }, "name": "u" }];

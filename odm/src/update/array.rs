@@ -13,9 +13,9 @@ use crate::update::ops::operation;
 use crate::update::{IntoUpdate, Update};
 use crate::value::{IntoValue, array};
 
-/// Changes of an array.
+/// The update operators of an array.
 pub trait ArrayUpdateOps: AsPath + Sized {
-    /// `$[id]`: every element that matches the condition, which is sent as an array filter.
+    /// `$[identifier]`: every element that matches the condition, which is sent as an array filter.
     fn filtered_positional<F>(&self, condition: F) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,
@@ -37,7 +37,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         operation(self, "$push", value.into_value())
     }
 
-    /// `$push` with `$each`: appends values, if asked at a position, sorted, and cut to a length.
+    /// `$push` with `$each`: adds several values. [`PushEach`] has the modifiers `$position`, `$slice` and `$sort`.
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
@@ -55,7 +55,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         }
     }
 
-    /// `$addToSet`: appends the value unless the array holds it.
+    /// `$addToSet`: appends the value unless the array contains it.
     fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -64,7 +64,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         operation(self, "$addToSet", value.into_value())
     }
 
-    /// `$addToSet` with `$each`: appends those values that the array does not hold.
+    /// `$addToSet` with `$each`: appends the values that the array does not contain.
     fn add_each_to_set<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -78,8 +78,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         )
     }
 
-    /// `$pull`: removes the elements that meet the condition. A condition that is put together from no conditions is
-    /// refused, because it would remove every document in the array.
+    /// `$pull`: removes the elements that match the condition. A filter without conditions is rejected unless it is
+    /// [`Filter::everything`], because it would remove every document of the array.
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
         Self::Value: Array<Element: Field>,
@@ -94,7 +94,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         let condition = if element.is_unnamed_everything() {
             Err(Error::update(
                 self.raw().dotted(),
-                "`$pull` without a condition would remove every document in the array; say so with `Filter::everything()`",
+                "`$pull` without a condition would remove every document of the array; if that is intended, use `Filter::everything()`",
             ))
         } else {
             element.into_unplaced().and_then(element_condition)
@@ -133,7 +133,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
 
 impl<A: AsPath> ArrayUpdateOps for A {}
 
-/// A `$push` of several values, with its modifiers.
+/// A `$push` of several values with `$each`, and its modifiers.
 #[must_use = "a push does nothing until it is given to a call"]
 pub struct PushEach<R, A> {
     path: RawPath,
@@ -149,17 +149,17 @@ impl<R, A: Array> PushEach<R, A> {
         self
     }
 
-    /// `$position`: where the values go; negative counts from the end. Default: the end.
+    /// `$position`: the index at which the values are inserted; a negative index counts from the end. Default: the end.
     pub fn position(self, index: i32) -> Self {
         self.with("$position", index)
     }
 
-    /// `$slice`: cuts the array to its first so many elements, or to its last if negative. Default: no cut.
+    /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if `len` is negative. Default: all.
     pub fn slice(self, len: i32) -> Self {
         self.with("$slice", len)
     }
 
-    /// `$sort`: sorts the whole array by fields of its elements. Default: no sort.
+    /// `$sort`: sorts the whole array after the push. Default: not sorted.
     pub fn sort<S, F>(self, keys: F) -> Self
     where
         A: Array<Element: Field>,
@@ -168,7 +168,7 @@ impl<R, A: Array> PushEach<R, A> {
     {
         let sort = keys(<A::Element as Field>::nav(crate::Path::root())).into_sort();
         match sort.get("") {
-            // A plain element is its own key.
+            // An element that is not a document is its own sort key.
             Some(direction) => {
                 let direction = direction.clone();
                 self.with("$sort", direction)

@@ -1,4 +1,4 @@
-//! From operations to the update document: grouping, numbering of array filters, the check for overlap.
+//! Compiles operations to an update document: groups them by operator, numbers the array filters, and checks for conflicts.
 
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
@@ -6,14 +6,14 @@ use crate::filter::{carried, prefixed};
 use crate::update::Operation;
 use crate::update::variant::own_filter;
 
-/// An update as it is sent.
+/// An update in the form in which it is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compiled {
-    /// A document of operators, with the array filters that its `$[id]` segments name.
+    /// A document of operators, with the array filters of its `$[identifier]` segments.
     Operators {
         /// `{$set: {…}, …}`.
         update: Document,
-        /// One filter for each identifier.
+        /// One filter for each identifier, in the order of `f0`, `f1` ….
         array_filters: Vec<Document>,
     },
     /// An aggregation pipeline.
@@ -31,7 +31,10 @@ pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
             ));
         };
         if !operator.starts_with('$') {
-            return Err(Error::update(operator, "a raw update holds operators only"));
+            return Err(Error::update(
+                operator,
+                "a raw update must consist of operators, such as `$set`",
+            ));
         }
         operations.extend(fields.into_iter().map(|(path, value)| Operation {
             operator: operator.clone(),
@@ -44,8 +47,8 @@ pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
     Ok(operations)
 }
 
-/// One array filter of the update: where its array is, its condition, its identifier.
-struct Placed {
+/// An array filter of the update: the path of its array, its condition, its identifier.
+struct ArrayFilter {
     array: String,
     condition: Document,
     id: String,
@@ -55,11 +58,11 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     if operations.is_empty() {
         return Err(Error::update("", "the update changes nothing"));
     }
-    let mut placed: Vec<Placed> = Vec::new();
+    let mut filters: Vec<ArrayFilter> = Vec::new();
     let mut update = Document::new();
     let mut changed: Vec<String> = Vec::new();
     for operation in operations {
-        let path = place(&operation, &mut placed)?;
+        let path = numbered_path(&operation, &mut filters)?;
         check_path(&path)?;
         changed.push(path.clone());
         if operation.operator == "$rename"
@@ -75,11 +78,16 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
             Bson::Document(fields) => {
                 fields.insert(path, operation.value);
             }
-            _ => return Err(Error::update(path, "an operator is not a document")),
+            _ => {
+                return Err(Error::update(
+                    path,
+                    "the operand of an operator is not a document",
+                ));
+            }
         }
     }
-    check_overlap(&changed)?;
-    let array_filters = placed
+    check_conflicts(&changed)?;
+    let array_filters = filters
         .iter()
         .map(|p| prefixed(&p.condition, &p.id))
         .collect::<Result<_>>()?;
@@ -89,9 +97,9 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     })
 }
 
-/// The path with the identifiers of the whole update in place of its own. The same condition on the same array gets
-/// the same identifier, so that overlap is seen by comparing paths.
-fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
+/// The path with identifiers that are unique in the update. Equal conditions on the same array get the same identifier, so
+/// that [`check_conflicts`] can compare paths.
+fn numbered_path(operation: &Operation, filters: &mut Vec<ArrayFilter>) -> Result<String> {
     if operation.array_filters.is_empty() {
         return Ok(operation.path.clone());
     }
@@ -106,15 +114,15 @@ fn place(operation: &Operation, placed: &mut Vec<Placed>) -> Result<String> {
                 if condition.is_empty() {
                     return Err(Error::update(
                         path,
-                        "an array filter without a condition; use `all_positional()`",
+                        "the array filter has no condition; to change all elements use `all_positional()`",
                     ));
                 }
-                let known = placed
+                let known = filters
                     .iter()
                     .find(|p| p.array == path && p.condition == *condition);
-                let id = known.map_or_else(|| format!("f{}", placed.len()), |p| p.id.clone());
+                let id = known.map_or_else(|| format!("f{}", filters.len()), |p| p.id.clone());
                 if known.is_none() {
-                    placed.push(Placed {
+                    filters.push(ArrayFilter {
                         array: path.clone(),
                         condition: condition.clone(),
                         id: id.clone(),
@@ -135,17 +143,17 @@ fn check_path(path: &str) -> Result<()> {
     if path.is_empty() {
         return Err(Error::update(
             "",
-            "a document cannot be updated as a whole; update its fields or replace it",
+            "the whole document cannot be the target of an update operator; update its fields or replace it",
         ));
     }
     if path.split('.').filter(|s| *s == "$").count() > 1 {
-        return Err(Error::update(path, "only one segment can be the positional `$`"));
+        return Err(Error::update(path, "a path can contain only one positional `$`"));
     }
     Ok(())
 }
 
-/// Refuses two changes of one field, and of a field with a part of it: the server would.
-fn check_overlap(changed: &[String]) -> Result<()> {
+/// Rejects two operators on one field, or on a field and a part of it, as the server does with ConflictingUpdateOperators.
+fn check_conflicts(changed: &[String]) -> Result<()> {
     let mut sorted: Vec<Vec<&str>> = changed.iter().map(|p| p.split('.').collect()).collect();
     sorted.sort();
     for pair in sorted.windows(2) {
@@ -156,7 +164,7 @@ fn check_overlap(changed: &[String]) -> Result<()> {
                 "two operators change this field".to_owned()
             } else {
                 format!(
-                    "another operator changes `{}`, which is a part of it",
+                    "another operator changes `{}`, which is a part of this field",
                     longer.join(".")
                 )
             };

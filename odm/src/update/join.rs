@@ -1,4 +1,4 @@
-//! What can be given where an update is asked for.
+//! Conversions into updates, and the combination of several updates in a tuple, `Vec` or `Option`.
 
 use crate::update::Update;
 
@@ -8,7 +8,7 @@ use crate::update::Update;
     label = "expected an update operator such as `.set(..)`, or a tuple of these"
 )]
 pub trait IntoUpdate<R> {
-    /// All the changes as one update.
+    /// Combines the changes into one update.
     fn into_update(self) -> Update<R>;
 }
 

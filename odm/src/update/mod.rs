@@ -1,4 +1,4 @@
-//! Typed updates: operators on fields, joined in tuples, checked for overlap before they are sent.
+//! Typed updates: operators on fields, combined in tuples, and checked for conflicts before they are sent.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,9 +27,9 @@ struct Operation {
     operator: String,
     path: String,
     value: Bson,
-    /// The conditions of `$[f0]`, `$[f1]` … in this path.
+    /// The conditions of `$[f0]`, `$[f1]` … in `path`.
     array_filters: Vec<Document>,
-    /// The enum variants that the path goes through, outside of the elements that have an array filter.
+    /// The enum variants that the path goes through, except those inside elements that have an array filter.
     variants: Vec<Variant>,
 }
 
@@ -41,12 +41,12 @@ enum Body {
 
 /// A change to documents of type `R`.
 ///
-/// Made by the operators of [`UpdateOps`] and [`ArrayUpdateOps`]; several are joined in a tuple. `Display` prints what
-/// will be sent, as Extended JSON.
+/// Created by the operators of [`UpdateOps`] and [`ArrayUpdateOps`]; a tuple combines several. `Display` prints the update as
+/// Extended JSON, as it will be sent.
 ///
-/// A change of a field of an enum variant applies only to values that are this variant: its tag joins the filter of the
-/// update, and in the elements of an array it joins the array filter. A document that holds another variant does not match,
-/// and then none of the changes of the same update are made to it.
+/// A change of a field of an enum variant applies only to values of this variant: the tag is added to the filter of the
+/// update, or to the array filter for a variant inside array elements. A document with another variant does not match, so
+/// none of the changes of the update are made to it.
 #[must_use = "an update does nothing until it is given to a call"]
 pub struct Update<R> {
     body: Result<Body, Box<Error>>,
@@ -77,7 +77,7 @@ impl<R> Update<R> {
         Self::new(build())
     }
 
-    /// Adds the variants of another path that the update changes.
+    /// Adds the variants of a second path that the operator changes.
     fn also_within(mut self, path: &RawPath) -> Self {
         match (&mut self.body, variant::target(path)) {
             (Ok(Body::Operations(operations)), Ok(target)) => {
@@ -91,7 +91,7 @@ impl<R> Update<R> {
         }
     }
 
-    /// Whether it changes nothing: no operator was given, or only `Option`s that are `None`. A call refuses such an update
+    /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A call rejects such an update
     /// with [`Error::InvalidUpdate`].
     ///
     /// ```
@@ -112,17 +112,18 @@ impl<R> Update<R> {
         }
     }
 
-    /// No change yet: the start of an update that is put together in steps.
+    /// An update without operators, to which others are added by [`and`](Update::and).
     pub fn empty() -> Self {
         Self::new(Ok(Body::Operations(Vec::new())))
     }
 
-    /// A document of operators as it is (`{$set: {…}, $inc: {…}}`). Its paths still take part in the check for overlap.
+    /// A document of operators (`{$set: {…}, $inc: {…}}`), sent as it is. Its paths are checked for conflicts with the other
+    /// operators of the update.
     pub fn raw(update: Document) -> Self {
         Self::new(build::parse(update).map(Body::Operations))
     }
 
-    /// An aggregation pipeline. It cannot be joined with operators.
+    /// An aggregation pipeline. It cannot be combined with operators.
     pub fn pipeline(stages: impl IntoIterator<Item = Document>) -> Self {
         Self::new(Ok(Body::Pipeline(stages.into_iter().collect())))
     }
@@ -138,7 +139,7 @@ impl<R> Update<R> {
             (a, Body::Operations(b)) if b.is_empty() => Ok(a),
             _ => Err(Error::update(
                 "",
-                "a pipeline cannot be joined with another update",
+                "a pipeline cannot be combined with another update",
             )),
         };
         match (self.body, other.into_update().body) {
@@ -147,28 +148,28 @@ impl<R> Update<R> {
         }
     }
 
-    /// What will be sent: the operators grouped, the array filters numbered.
+    /// The update in the form in which it is sent: operators grouped, array filters numbered.
     ///
     /// # Errors
-    /// [`Error::InvalidUpdate`] when two operators change the same field, or one changes a part of what the other
-    /// changes, or nothing is changed at all, or a field of an enum variant is changed, which needs a condition in the filter:
-    /// see [`into_parts`](Update::into_parts); [`Error::Encode`] for a value without a BSON form.
+    /// [`Error::InvalidUpdate`] if two operators change the same field, or a field and a part of it; if there is nothing to
+    /// change; or if a field of an enum variant is changed, which needs a condition in the filter, see
+    /// [`into_parts`](Update::into_parts). [`Error::Encode`] for a value that cannot be encoded as BSON.
     pub fn compile(self) -> Result<Compiled> {
         let (condition, compiled) = self.parts()?;
         match condition.first() {
             None => Ok(compiled),
             Some(variant) => Err(Error::update(
                 variant.path.clone(),
-                "a field of an enum variant is changed, which needs a condition in the filter of the update: use `into_parts()`",
+                "the update of a field of an enum variant needs a condition in the filter: use `into_parts()`",
             )),
         }
     }
 
-    /// What will be sent, and the condition that the filter of the update must have beside its own: that the values hold
-    /// the enum variants whose fields are changed. The calls of a [`Collection`](crate::Collection) add it themselves.
+    /// The update in the form in which it is sent, and the condition that must be added to its filter: that the values are of
+    /// the enum variants whose fields are changed. The methods of [`Collection`](crate::Collection) add it.
     ///
     /// # Errors
-    /// As [`compile`](Update::compile), but for the fields of enum variants.
+    /// As [`compile`](Update::compile), but fields of enum variants are allowed.
     pub fn into_parts(self) -> Result<(Filter<R>, Compiled)> {
         let (variants, compiled) = self.parts()?;
         let condition = if variants.is_empty() {

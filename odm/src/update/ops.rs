@@ -1,4 +1,4 @@
-//! The update operators on fields, as methods of every path; each one's limits are in its `where` clause.
+//! The update operators of fields, as methods of every path. The `where` clause of a method limits the types it applies to.
 
 use crate::bson::{Bson, doc};
 use crate::error::{Error, ValueError};
@@ -16,9 +16,9 @@ pub(super) fn operation<A: AsPath>(
     Update::one(operator, raw, value.map_err(|e| Error::encode(raw.dotted(), e)))
 }
 
-/// Changes of a field.
+/// The update operators of a field.
 pub trait UpdateOps: AsPath + Sized {
-    /// `$set`: the field becomes the value; for null see [`set_null`](UpdateOps::set_null).
+    /// `$set`: sets the field to the value. For null see [`set_null`](UpdateOps::set_null).
     fn set(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -26,7 +26,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$set", value.into_value())
     }
 
-    /// `$set` to null.
+    /// `$set`: sets the field to null.
     fn set_null(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -35,7 +35,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$set", Ok(Bson::Null))
     }
 
-    /// `$unset`: the field is removed.
+    /// `$unset`: removes the field.
     fn unset(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -43,7 +43,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$unset", Ok(Bson::String(String::new())))
     }
 
-    /// `$setOnInsert`: the value of the field if an upsert inserts.
+    /// `$setOnInsert`: sets the field to the value if an upsert inserts a document.
     fn set_on_insert(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -51,7 +51,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$setOnInsert", value.into_value())
     }
 
-    /// `$inc`: adds to the field; a missing one counts as 0.
+    /// `$inc`: adds the value to the field. A missing field is set to the value.
     fn inc(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -60,7 +60,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$inc", by.into_value())
     }
 
-    /// `$inc` by the negated value, for fields whose Rust type has no sign.
+    /// `$inc` with the negated value, for unsigned integer fields.
     fn dec(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -69,7 +69,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$inc", by.into_value().and_then(|v| negated(&v)))
     }
 
-    /// `$mul`: multiplies the field; a missing one becomes 0.
+    /// `$mul`: multiplies the field by the value. A missing field is set to 0.
     fn mul(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -78,7 +78,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$mul", by.into_value())
     }
 
-    /// `$min`: the field becomes the value if that is less.
+    /// `$min`: sets the field to the value if the value is less.
     fn min(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -87,7 +87,7 @@ pub trait UpdateOps: AsPath + Sized {
         extreme(self, "$min", value.into_value())
     }
 
-    /// `$max`: the field becomes the value if that is greater.
+    /// `$max`: sets the field to the value if the value is greater.
     fn max(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -96,7 +96,7 @@ pub trait UpdateOps: AsPath + Sized {
         extreme(self, "$max", value.into_value())
     }
 
-    /// `$rename`: moves the value to another field of the same type.
+    /// `$rename`: renames the field to another field of the same type.
     fn rename(
         &self,
         to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode: Writable>,
@@ -107,14 +107,17 @@ pub trait UpdateOps: AsPath + Sized {
         let positional = |p: &str| p.split('.').any(|s| s.starts_with('$'));
         let (from, target) = (self.raw().dotted(), to.raw().dotted());
         let value = if positional(from) || positional(target) {
-            Err(Error::update(from, "`$rename` takes no positional segments"))
+            Err(Error::update(
+                from,
+                "`$rename` does not support positional segments",
+            ))
         } else {
             Ok(Bson::String(target.to_owned()))
         };
         Update::one("$rename", self.raw(), value).also_within(to.raw())
     }
 
-    /// `$currentDate`: the field becomes the server's date.
+    /// `$currentDate`: sets the field to the current date of the server.
     fn current_date(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -123,7 +126,7 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$currentDate", Ok(Bson::Boolean(true)))
     }
 
-    /// `$bit: {and: …}`: keeps only the bits of the mask.
+    /// `$bit: {and: …}`: clears all bits that are not in the mask.
     fn bit_and(&self, mask: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -149,7 +152,7 @@ pub trait UpdateOps: AsPath + Sized {
         )
     }
 
-    /// `$bit: {xor: …}`: flips the bits of the mask.
+    /// `$bit: {xor: …}`: inverts the bits of the mask.
     fn bit_xor(&self, mask: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -162,7 +165,7 @@ pub trait UpdateOps: AsPath + Sized {
         )
     }
 
-    /// An operator as it is, unchecked: `{operator: {field: value}}`.
+    /// Any other operator, sent unchecked as `{operator: {field: value}}`.
     fn raw_operator(&self, operator: &str, value: impl Into<Bson>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -173,15 +176,13 @@ pub trait UpdateOps: AsPath + Sized {
 
 impl<A: AsPath> UpdateOps for A {}
 
-/// `$min` or `$max`. Null is less than every value: with it `$min` would remove the value, and `$max` change nothing.
+/// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it and `$max` never.
 fn extreme<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Update<A::Root> {
     let raw = path.raw();
     let value = match value {
         Ok(Bson::Null) => Err(Error::update(
             raw.dotted(),
-            format!(
-                "`{operator}` cannot compare with null, which has no order: leave the operator out, or use `.set_null()`"
-            ),
+            format!("`{operator}` cannot compare with null: omit the operator, or use `.set_null()`"),
         )),
         value => value.map_err(|e| Error::encode(raw.dotted(), e)),
     };
@@ -195,7 +196,7 @@ fn negated(value: &Bson) -> Result<Bson, ValueError> {
         Bson::Int64(v) => v.checked_neg().map(Bson::Int64).ok_or_else(range),
         Bson::Double(v) => Ok(Bson::Double(-v)),
         Bson::Decimal128(v) => {
-            // The sign is the highest bit of the little-endian bytes.
+            // The sign bit is the most significant bit; the bytes are in little-endian order.
             let mut bytes = v.bytes();
             bytes[15] ^= 0x80;
             Ok(Bson::Decimal128(crate::bson::Decimal128::from_bytes(bytes)))

@@ -1,4 +1,4 @@
-//! Updates of the fields of enum variants: the conditions that keep them from changing another variant.
+//! Updates of the fields of enum variants: the conditions that limit them to values of the variant.
 
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
@@ -6,12 +6,12 @@ use crate::filter::{Conditions, and};
 use crate::path::{Implied, RawPath};
 use crate::update::Operation;
 
-/// A variant that a stored value must be for an update of its fields.
+/// The variant that a stored value must have for an update of its fields to apply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variant {
-    /// The path of the tag, or of the content of a variant that is stored under its own name.
+    /// The path of the tag, or of the content of an externally tagged variant.
     pub(crate) path: String,
-    /// The tag; none for a variant that is stored under its own name.
+    /// The tag; `None` for an externally tagged variant.
     pub(crate) tag: Option<&'static str>,
 }
 
@@ -24,15 +24,15 @@ impl Variant {
     }
 }
 
-/// What an operation changes, and the conditions of its path.
+/// The target of an operation, and the conditions that its path implies.
 pub(super) struct Target {
     pub(super) path: String,
     pub(super) array_filters: Vec<Document>,
     pub(super) variants: Vec<Variant>,
 }
 
-/// The path as it is sent, with the variants that it goes through as conditions: in the elements of an array as conditions of
-/// its array filter, else to be added to the filter of the update.
+/// The path as it is sent, and a condition for each variant that it goes through: inside array elements it is part of the array
+/// filter, otherwise it is added to the filter of the update.
 pub(super) fn target(path: &RawPath) -> Result<Target> {
     let mut target = Target {
         path: path.dotted().to_owned(),
@@ -42,8 +42,8 @@ pub(super) fn target(path: &RawPath) -> Result<Target> {
     if path.is_untagged() {
         return Err(Error::update(
             target.path,
-            "the variants of this enum are stored without a tag, so nothing shows which one a value is; set the whole value, \
-             or use `Update::raw(..)`",
+            "the enum is untagged, so a stored value does not show which variant it is; set the whole value, or use \
+             `Update::raw(..)`",
         ));
     }
     if path.implied().is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn target(path: &RawPath) -> Result<Target> {
         if key[element] == "$" {
             return Err(Error::update(
                 target.path,
-                "`$` names the element that the filter matched, which can be another variant; use \
+                "`$` selects the element that the filter matched, which can be of another variant; use \
                  `.filtered_positional(..)` with the condition of the filter",
             ));
         }
@@ -80,7 +80,7 @@ pub(super) fn target(path: &RawPath) -> Result<Target> {
     Ok(target)
 }
 
-/// The index in `$[f0]`, `$[f1]` ….
+/// The number in `$[f0]`, `$[f1]` ….
 pub(super) fn own_filter(segment: &str) -> Option<usize> {
     segment.strip_prefix("$[f")?.strip_suffix(']')?.parse().ok()
 }
@@ -97,7 +97,7 @@ pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
                 Some(_) => {
                     return Err(Error::update(
                         variant.path,
-                        "one update changes fields of two variants, and a value is only one of them",
+                        "the update changes fields of two variants of one enum; a value has only one variant",
                     ));
                 }
             }
@@ -106,7 +106,7 @@ pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
     Ok(variants)
 }
 
-/// The condition that all the values are these variants.
+/// The condition that all values have these variants.
 pub(crate) fn conditions(variants: Vec<Variant>) -> Conditions {
     Conditions::comparisons(variants.into_iter().map(|variant| match variant.tag {
         Some(tag) => (variant.path, "$eq", Bson::from(tag)),

@@ -1,4 +1,4 @@
-//! Every path within its own crate that a file mentions, in `use` items and elsewhere; its tests left out.
+//! Finds the paths of its own crate that a file uses, in `use` items and in expressions, except in `mod tests`.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use syn::{UseTree, visit::Visit};
 
 use crate::Source;
 
-/// A path that a file mentions, from the crate's root.
+/// A path that a file uses, relative to the crate root.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
-    /// `["types", "address", "ServerAddress"]`
+    /// The segments: `["types", "address", "ServerAddress"]`.
     pub path: Vec<String>,
-    /// Line in the file.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// What the file mentions of its own crate.
+/// The paths of its own crate that a file uses.
 #[must_use]
 pub fn imports_of(source: &Source) -> Vec<Import> {
     let mut visitor = Visitor {
@@ -26,7 +26,7 @@ pub fn imports_of(source: &Source) -> Vec<Import> {
     visitor.found
 }
 
-/// The names that the crate's root exports, with the top-level module each comes from.
+/// The names that the crate root re-exports, each with the top-level module it comes from.
 #[must_use]
 pub fn root_exports(root: &Source) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
@@ -114,7 +114,7 @@ fn flatten(tree: &UseTree, prefix: &mut Vec<String>, paths: &mut Vec<Vec<String>
     }
 }
 
-/// `#[cfg(test)]`
+/// Whether the attributes contain `#[cfg(test)]`.
 pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")

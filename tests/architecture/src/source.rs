@@ -1,41 +1,42 @@
-//! The source files of a package.
+//! The files of the workspace: parsed Rust sources of a package, and the text of all tracked files.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-/// One file, read and parsed.
+/// A parsed Rust file.
 #[derive(Debug)]
 pub struct Source {
-    /// Path from the workspace's root.
+    /// The path relative to the workspace root.
     pub path: String,
-    /// The module it is, from its crate's root: `["topology", "monitor"]`; empty for the root.
+    /// The module path relative to the crate root: `["topology", "monitor"]`; empty for the root.
     pub module: Vec<String>,
-    /// Its text.
+    /// The content of the file.
     pub text: String,
-    /// Its syntax tree.
+    /// The syntax tree of the file.
     pub tree: syn::File,
 }
 
 impl Source {
-    /// A file of unit tests (`tests.rs`, or in a folder `tests`), which may do what the code may not.
+    /// Whether this is a file of unit tests: `tests.rs`, or a file in a folder `tests`.
     #[must_use]
     pub fn is_test(&self) -> bool {
         self.module.iter().any(|part| part == "tests")
     }
 }
 
-/// The workspace's root.
+/// The workspace root.
 #[must_use]
 pub fn workspace_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All Rust files below a folder of the workspace, e.g. `driver/src`.
+/// All Rust files in a folder of the workspace, such as `driver/src`, and in its subfolders.
 ///
 /// # Panics
-/// When the folder cannot be read or a file is no Rust.
+/// If the folder cannot be read or a file cannot be parsed.
 #[must_use]
 pub fn sources_of(folder: &str) -> Vec<Source> {
     let root = workspace_root();
@@ -62,7 +63,7 @@ fn read(root: &Path, base: &Path, file: &Path) -> Source {
     let tree = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let inside = file
         .strip_prefix(base)
-        .expect("a file below its folder")
+        .expect("a file in its folder")
         .with_extension("");
     let mut module: Vec<String> = inside
         .iter()
@@ -84,4 +85,39 @@ fn read(root: &Path, base: &Path, file: &Path) -> Source {
         text,
         tree,
     }
+}
+
+/// A text file that git tracks.
+#[derive(Debug)]
+pub struct TextFile {
+    /// The path relative to the workspace root.
+    pub path: String,
+    /// The content of the file.
+    pub text: String,
+}
+
+/// All tracked files whose path ends with one of the suffixes.
+///
+/// # Panics
+/// If `git ls-files` fails or a file is not UTF-8.
+#[must_use]
+pub fn tracked_files(suffixes: &[&str]) -> Vec<TextFile> {
+    let root = workspace_root();
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(&root)
+        .output()
+        .expect("git is installed");
+    assert!(output.status.success(), "git ls-files: {output:?}");
+    let paths = String::from_utf8(output.stdout).expect("paths in UTF-8");
+    paths
+        .split('\0')
+        .filter(|path| suffixes.iter().any(|suffix| path.ends_with(suffix)))
+        // A tracked file can be deleted in the working tree.
+        .filter(|path| root.join(path).is_file())
+        .map(|path| TextFile {
+            path: path.to_owned(),
+            text: fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}")),
+        })
+        .collect()
 }

@@ -1,60 +1,61 @@
-//! Rules for every file.
+//! Checks the size and the header of every Rust file, and the uses of `cfg`.
 
-use marula_architecture_tests::{Source, sources_of};
+use marula_architecture_tests::{sources_of, tracked_files};
 use syn::visit::Visit;
 
-const FOLDERS: [&str; 11] = [
-    "driver",
-    "macros",
-    "odm",
-    "examples",
-    "tests/server",
-    "tests/driver",
-    "tests/odm",
-    "tests/architecture",
-    "tests/bench",
-    "tests/fuzz/src",
-    "tests/spec",
-];
+const MAX_LINES: usize = 500;
 
-/// Files that may be longer, each with its reason.
-const LONG: [(&str, &str); 0] = [];
-
-fn all() -> impl Iterator<Item = Source> {
-    FOLDERS.into_iter().flat_map(sources_of)
-}
-
-/// Compile-fail cases are as short as they can be, and some are about exactly that.
-fn is_case(source: &Source) -> bool {
-    source.path.contains("/fail/") || source.path.contains("/pass/")
+/// Whether the file is a case of trybuild. Cases are minimal and have no header.
+fn is_ui_case(path: &str) -> bool {
+    path.contains("/fail/") || path.contains("/pass/")
 }
 
 #[test]
 fn no_file_is_longer_than_500_lines() {
-    let long: Vec<String> = all()
-        .filter(|source| {
-            source.text.lines().count() > 500 && LONG.iter().all(|(path, _)| *path != source.path)
-        })
-        .map(|source| format!("{}: {} lines", source.path, source.text.lines().count()))
+    let long: Vec<String> = tracked_files(&[".rs"])
+        .into_iter()
+        .map(|file| (file.text.lines().count(), file.path))
+        .filter(|(lines, _)| *lines > MAX_LINES)
+        .map(|(lines, path)| format!("{path}: {lines} lines"))
         .collect();
     assert_eq!(long, Vec::<String>::new());
 }
 
+/// Their manifests say `test = false`: a unit test in them would not run.
 #[test]
-fn every_file_says_what_it_is_for() {
-    let silent: Vec<String> = all()
-        .filter(|source| !is_case(source) && !source.text.starts_with("//! "))
+fn libraries_of_test_packages_have_no_unit_tests() {
+    let untested = [
+        "tests/architecture/src",
+        "tests/bench/src/bin",
+        "tests/driver/src",
+        "tests/fuzz/src",
+    ];
+    let found: Vec<String> = untested
+        .into_iter()
+        .flat_map(sources_of)
+        .filter(|source| source.text.contains("#[test]") || source.text.contains("#[tokio::test"))
         .map(|source| source.path)
         .collect();
-    assert_eq!(silent, Vec::<String>::new());
+    assert_eq!(found, Vec::<String>::new());
 }
 
-struct Habits {
+#[test]
+fn every_file_has_a_header() {
+    let missing: Vec<String> = tracked_files(&[".rs"])
+        .into_iter()
+        .filter(|file| !is_ui_case(&file.path) && !file.text.starts_with("//! "))
+        .map(|file| file.path)
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The `cfg` attributes that are not allowed, each with its line.
+struct CfgUses {
     found: Vec<(usize, &'static str)>,
     in_function: usize,
 }
 
-impl Habits {
+impl CfgUses {
     fn check(&mut self, attributes: &[syn::Attribute], is_tests_module: bool) {
         for attribute in attributes
             .iter()
@@ -68,16 +69,16 @@ impl Habits {
                 .unwrap_or_default();
             if text == "test" && !is_tests_module {
                 self.found
-                    .push((line, "cfg(test) on something else than `mod tests`"));
+                    .push((line, "cfg(test) on an item other than `mod tests`"));
             }
             if text.contains("feature") && self.in_function > 0 {
-                self.found.push((line, "a feature cfg inside a function"));
+                self.found.push((line, "cfg(feature) inside a function"));
             }
         }
     }
 }
 
-impl<'ast> Visit<'ast> for Habits {
+impl<'ast> Visit<'ast> for CfgUses {
     fn visit_item(&mut self, item: &'ast syn::Item) {
         match item {
             syn::Item::Mod(module) => self.check(&module.attrs, module.ident == "tests"),
@@ -108,18 +109,17 @@ impl<'ast> Visit<'ast> for Habits {
 }
 
 #[test]
-fn tests_and_features_change_no_code() {
+fn cfg_is_not_used_inside_functions_or_for_tests() {
     let mut wrong = Vec::new();
     for folder in ["driver/src", "macros/src", "odm/src", "tests/server/src"] {
         for source in sources_of(folder) {
-            let mut habits = Habits {
+            let mut uses = CfgUses {
                 found: Vec::new(),
                 in_function: 0,
             };
-            habits.visit_file(&source.tree);
+            uses.visit_file(&source.tree);
             wrong.extend(
-                habits
-                    .found
+                uses.found
                     .into_iter()
                     .map(|(line, what)| format!("{}:{line}: {what}", source.path)),
             );

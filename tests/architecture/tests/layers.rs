@@ -1,10 +1,10 @@
-//! Which modules may import which.
+//! Checks the imports between modules and the dependencies between packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use marula_architecture_tests::{Source, imports_of, root_exports, sources_of};
 
-/// The top-level modules of the driver, lowest layer first: a module may import those before it.
+/// The modules of the driver, lowest layer first. A module may import the modules before it.
 const DRIVER: [&str; 13] = [
     "bson",
     "types",
@@ -21,14 +21,14 @@ const DRIVER: [&str; 13] = [
     "internals",
 ];
 
-/// The derives: expand → model → parse → diagnostics.
+/// The modules of the derives, lowest layer first.
 const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
 
-/// Modules of re-exports: what macros emit paths into, and what applications import.
+/// Modules that only re-export: the paths in generated code, and the prelude of applications.
 const REEXPORTS: [&str; 2] = ["__private_v1", "prelude"];
 
-/// Machines that must not import each other.
-const APART: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
+/// State machines that must not import one another.
+const INDEPENDENT: [&str; 5] = ["cmap", "monitoring", "retry", "sdam", "server_selection"];
 
 fn crate_root(sources: &[Source]) -> &Source {
     sources
@@ -37,7 +37,7 @@ fn crate_root(sources: &[Source]) -> &Source {
         .expect("a crate has a root")
 }
 
-/// Every import between two top-level modules: (from, to, where).
+/// All imports between two top-level modules: (from, to, file and line).
 fn crossings(sources: &[Source]) -> Vec<(String, String, String)> {
     let exports = root_exports(crate_root(sources));
     let mut found = Vec::new();
@@ -69,11 +69,11 @@ fn upward(folder: &str, layers: &[&str]) -> Vec<String> {
         .into_iter()
         .filter(|(from, to, _)| match (level(from), level(to)) {
             (Some(from), Some(to)) => to > from,
-            // A module without a layer is an error.
+            // A module without a layer.
             (None, _) => true,
             (_, None) => false,
         })
-        .map(|(from, to, place)| format!("{place}: {from} uses {to}"))
+        .map(|(from, to, location)| format!("{location}: {from} uses {to}"))
         .collect()
 }
 
@@ -93,39 +93,39 @@ fn every_module_of_the_driver_has_a_layer() {
         .into_iter()
         .filter_map(|s| s.module.first().cloned())
         .collect();
-    let placed: BTreeSet<String> = DRIVER.iter().map(|module| (*module).to_owned()).collect();
-    assert_eq!(modules, placed);
+    let layers: BTreeSet<String> = DRIVER.iter().map(|module| (*module).to_owned()).collect();
+    assert_eq!(modules, layers);
 }
 
 #[test]
-fn machines_do_not_import_each_other() {
+fn machines_do_not_import_one_another() {
     let mut wrong = Vec::new();
     for source in sources_of("driver/src/proto") {
-        let Some(module) = source
+        let Some(machine) = source
             .module
             .first()
-            .filter(|module| APART.contains(&module.as_str()))
+            .filter(|module| INDEPENDENT.contains(&module.as_str()))
             .cloned()
         else {
             continue;
         };
-        // Here modules count from proto, so paths of the crate begin with "proto".
+        // `source.module` is relative to `proto`; the paths of imports are relative to the crate.
         for import in imports_of(&source) {
             if let [proto, other, ..] = import.path.as_slice()
                 && proto == "proto"
-                && *other != module
-                && APART.contains(&other.as_str())
+                && *other != machine
+                && INDEPENDENT.contains(&other.as_str())
             {
-                wrong.push(format!("{}:{}: {module} uses {other}", source.path, import.line));
+                wrong.push(format!("{}:{}: {machine} uses {other}", source.path, import.line));
             }
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// The modules of `proto` form no cycle, nor do those of the packages that applications depend on.
+/// Checks the modules of `proto`, and those of the packages that applications depend on.
 #[test]
-fn no_package_has_a_cycle_of_modules() {
+fn modules_form_no_import_cycle() {
     for folder in ["driver/src", "macros/src", "odm/src"] {
         let edges: BTreeSet<(String, String)> = crossings(&sources_of(folder))
             .into_iter()
@@ -149,40 +149,40 @@ fn no_package_has_a_cycle_of_modules() {
     assert_eq!(cycle(&proto), None, "driver/src/proto has a cycle");
 }
 
-/// A cycle among the edges, found by taking away whatever leads nowhere.
+/// The modules of a cycle, if the edges contain one. Repeatedly removes the edges to modules without outgoing edges.
 fn cycle(edges: &BTreeSet<(String, String)>) -> Option<BTreeSet<String>> {
-    let mut left = edges.clone();
+    let mut remaining = edges.clone();
     loop {
-        let sources: BTreeSet<String> = left.iter().map(|(from, _)| from.clone()).collect();
-        let before = left.len();
-        left.retain(|(_, to)| sources.contains(to));
-        if left.is_empty() {
+        let sources: BTreeSet<String> = remaining.iter().map(|(from, _)| from.clone()).collect();
+        let before = remaining.len();
+        remaining.retain(|(_, to)| sources.contains(to));
+        if remaining.is_empty() {
             return None;
         }
-        if left.len() == before {
+        if remaining.len() == before {
             return Some(sources);
         }
     }
 }
 
 #[test]
-fn only_the_api_imports_client_options() {
-    let mut seen = BTreeMap::new();
+fn only_the_api_uses_client_options() {
+    let mut uses = BTreeMap::new();
     for source in sources_of("driver/src") {
         for import in imports_of(&source) {
             if import.path.last().is_some_and(|name| name == "ClientOptions") {
-                seen.insert(source.path.clone(), import.line);
+                uses.insert(source.path.clone(), import.line);
             }
         }
     }
     let allowed = ["driver/src/api/", "driver/src/internals", "driver/src/options/"];
-    seen.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
-    assert_eq!(seen, BTreeMap::new());
+    uses.retain(|path, _| !allowed.iter().any(|prefix| path.starts_with(prefix)));
+    assert_eq!(uses, BTreeMap::new());
 }
 
-/// The published packages do not depend on the crate `mongodb`, and the test server depends on no driver.
+/// Only the benchmarks and the interoperability tests depend on the crate `mongodb`, and the test server on no driver.
 #[test]
-fn packages_depend_on_what_they_may() {
+fn packages_have_no_forbidden_dependencies() {
     let manifest = |package: &str| {
         let path = marula_architecture_tests::workspace_root()
             .join(package)
@@ -206,7 +206,7 @@ fn packages_depend_on_what_they_may() {
     ] {
         assert!(
             !names(&manifest(package)).contains("mongodb"),
-            "{package} depends on the crate mongodb"
+            "{package} must not depend on the crate mongodb"
         );
     }
     assert!(

@@ -1,9 +1,9 @@
-//! The machines in `proto` do no I/O, read no clock and roll no dice.
+//! Checks that the state machines in `proto` use no I/O, no clock and no source of randomness.
 
 use marula_architecture_tests::{Source, sources_of};
 use syn::visit::Visit;
 
-/// Path endings that a machine may not mention.
+/// Paths that a state machine must not use.
 const FORBIDDEN: [&[&str]; 8] = [
     &["tokio"],
     &["std", "net"],
@@ -15,11 +15,11 @@ const FORBIDDEN: [&[&str]; 8] = [
     &["std", "fs"],
 ];
 
-struct Mentions {
+struct ForbiddenPaths {
     found: Vec<(usize, String)>,
 }
 
-impl Mentions {
+impl ForbiddenPaths {
     fn check(&mut self, segments: &[String], line: usize) {
         for forbidden in FORBIDDEN {
             let here = segments
@@ -32,7 +32,7 @@ impl Mentions {
     }
 }
 
-impl<'ast> Visit<'ast> for Mentions {
+impl<'ast> Visit<'ast> for ForbiddenPaths {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if module.ident != "tests" {
             syn::visit::visit_item_mod(self, module);
@@ -56,7 +56,7 @@ impl<'ast> Visit<'ast> for Mentions {
     }
 }
 
-impl Mentions {
+impl ForbiddenPaths {
     fn walk(&mut self, path: &syn::UsePath, prefix: &mut Vec<String>) {
         prefix.push(path.ident.to_string());
         let line = path.ident.span().start().line;
@@ -82,10 +82,10 @@ impl Mentions {
     }
 }
 
-fn mentions(source: &Source) -> Vec<String> {
-    let mut mentions = Mentions { found: Vec::new() };
-    mentions.visit_file(&source.tree);
-    mentions
+fn forbidden_paths(source: &Source) -> Vec<String> {
+    let mut paths = ForbiddenPaths { found: Vec::new() };
+    paths.visit_file(&source.tree);
+    paths
         .found
         .into_iter()
         .map(|(line, what)| format!("{}:{line}: {what}", source.path))
@@ -93,17 +93,17 @@ fn mentions(source: &Source) -> Vec<String> {
 }
 
 #[test]
-fn machines_are_pure() {
+fn machines_use_no_io_clock_or_randomness() {
     let wrong: Vec<String> = sources_of("driver/src/proto")
         .iter()
         .filter(|source| !source.is_test())
-        .flat_map(mentions)
+        .flat_map(forbidden_paths)
         .collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]
-fn the_check_finds_what_it_looks_for() {
+fn forbidden_paths_are_found() {
     let text = "//! x\nuse std::{net::TcpStream, time::Instant};\nfn f() { let _ = Instant::now(); }\nuse tokio::sync::Notify;";
     let source = Source {
         path: "x".into(),
@@ -112,7 +112,7 @@ fn the_check_finds_what_it_looks_for() {
         tree: syn::parse_file(text).expect("Rust"),
     };
     assert_eq!(
-        mentions(&source),
+        forbidden_paths(&source),
         ["x:2: std::net", "x:3: Instant::now", "x:4: tokio"]
     );
 }

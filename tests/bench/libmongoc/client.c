@@ -1,5 +1,5 @@
-//! The client program of libmongoc. Keeps the contract of marula_bench_shared::contract: the same arguments, documents,
-//! tasks, and line of JSON. Tasks are threads, each with a client of the pool; --runtime changes nothing.
+//! The client program of libmongoc, with the arguments, documents, tasks and output of marula_bench_shared::contract. Concurrent tasks are
+//! threads, each with a client of the pool; --runtime is ignored.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <mongoc/mongoc.h>
@@ -17,7 +17,7 @@
 enum { MANY = 10000, LINES = 227, NOT_OFFERED = 3 };
 static const char *const DATABASE = "bench";
 
-// What Rust programs call Small: an id, seven strings, six numbers.
+// Small of marula_bench_shared::contract: an id, seven strings, six numbers.
 typedef struct {
    bson_oid_t id;
    char *strings[7];
@@ -57,7 +57,7 @@ static void fail(const char *what, const char *why)
    exit(1);
 }
 
-// Keeps the compiler from leaving out what makes the value.
+// Prevents the compiler from removing the computation of the value.
 static void use(const void *value)
 {
    __asm__ volatile("" : : "r"(value) : "memory");
@@ -127,7 +127,7 @@ static void write_large(bson_t *document)
    bson_append_array_end(document, &lines);
 }
 
-// Finds fields by name, in whatever order they come, and copies strings if `own`.
+// Finds fields by name, in any order, and copies strings if `own`.
 static void read_small(const bson_t *document, bool own)
 {
    small_t small = {0};
@@ -313,7 +313,7 @@ static void *work(void *argument)
    return NULL;
 }
 
-// Shares the operations among the threads, and waits until all are done.
+// Distributes the operations among the threads, and waits for all of them.
 static void share(thread_t *threads, uint64_t tasks, uint64_t ops)
 {
    for (uint64_t n = 0; n < tasks; n++) {
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
       task++;
    }
    if (task == sizeof TASKS / sizeof *TASKS || tasks == 0 || ops == 0) {
-      fprintf(stderr, "the arguments are wrong\n");
+      fprintf(stderr, "invalid arguments\n");
       return 2;
    }
    if (TASKS[task].operation == NULL) {
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
    printf("{\"ops\":%llu,\"wall_ns\":%llu,\"cpu_ns\":%llu,\"peak_kib\":%llu}\n",
           (unsigned long long) ops, (unsigned long long) wall, (unsigned long long) cpu,
           (unsigned long long) peak_kib());
-   // The process ends here, and with it everything it has.
+   // The process exits here, so nothing is freed.
    fflush(stdout);
    _Exit(0);
 }

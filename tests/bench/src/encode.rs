@@ -1,29 +1,29 @@
-//! Messages and documents as bytes, for the canned replies and the floor.
+//! Encodes messages and documents, for the precomputed replies and requests.
 
 use bson::Document;
 use serde::Serialize;
 
 const OP_MSG: i32 = 2013;
 
-/// A value as BSON.
+/// Encodes a value as BSON.
 ///
 /// # Panics
-/// When it is none; only values of this package are encoded.
+/// If the value cannot be encoded. All values are defined in this package.
 #[must_use]
 pub fn document(value: &impl Serialize) -> Vec<u8> {
     bson::serialize_to_vec(value).expect("a value of this package")
 }
 
-/// A length as messages hold it.
+/// A length as a little-endian Int32.
 ///
 /// # Panics
-/// When it is too long for a message.
+/// If the length exceeds `i32::MAX`.
 #[must_use]
 pub fn length(bytes: usize) -> [u8; 4] {
     i32::try_from(bytes).expect("a length below 2 GiB").to_le_bytes()
 }
 
-/// An `OP_MSG` of a command or reply and, when there are any, a sequence of `documents`. Its numbers are 0.
+/// Encodes an `OP_MSG` with a body and, unless it is empty, a document sequence `documents`. `requestID` and `responseTo` are 0.
 #[must_use]
 pub fn message(body: &Document, documents: &[Vec<u8>]) -> Vec<u8> {
     const SEQUENCE: &[u8] = b"documents\0";
@@ -41,7 +41,7 @@ pub fn message(body: &Document, documents: &[Vec<u8>]) -> Vec<u8> {
     seal(message)
 }
 
-/// Writes the length of a finished message to its start.
+/// Sets `messageLength` of a complete message.
 #[must_use]
 pub fn seal(mut message: Vec<u8>) -> Vec<u8> {
     let length = length(message.len());

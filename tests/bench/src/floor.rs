@@ -1,4 +1,4 @@
-//! What the clients without a driver send, and the little that they must know of replies.
+//! The requests of the clients without a driver, and the fields of replies that they need.
 
 use bson::doc;
 use marula_bench_shared::contract::{
@@ -7,19 +7,19 @@ use marula_bench_shared::contract::{
 
 use crate::encode;
 
-/// The address of the server that operations go to: the first of the connection string, which is the primary of a set.
+/// The first host of the connection string, which is the standalone or the primary.
 ///
 /// # Errors
-/// When it is no connection string.
+/// If the text is not a connection string.
 pub fn address(uri: &str) -> Result<&str, Failure> {
     let rest = uri
         .strip_prefix("mongodb://")
-        .ok_or("this is no connection string")?;
+        .ok_or("the URI does not start with mongodb://")?;
     let hosts = rest.split(['/', '?']).next().unwrap_or(rest);
     Ok(hosts.split(',').next().unwrap_or(hosts))
 }
 
-/// The request of an operation and, for queries with many results, the one for more of them.
+/// The request of an operation, and a `getMore` for queries with several batches.
 #[must_use]
 pub fn requests(task: Task, material: &Material) -> Vec<Vec<u8>> {
     let insert = |documents: &[Vec<u8>]| {
@@ -44,19 +44,19 @@ pub fn requests(task: Task, material: &Material) -> Vec<Vec<u8>> {
         Task::InsertMany10k => insert(&material.many.iter().map(encode::document).collect::<Vec<_>>()),
         Task::FindOne => find_one(ONE_SMALL),
         Task::FindOneRawTweet => find_one(ONE_TWEET),
-        // Bytes thrown away are the floor of all that can be made of them.
+        // Discarding the bytes is the lower bound of every way to decode them.
         Task::Find10kRaw | Task::Find10kOwned | Task::Find10kBorrowed => find(MANY_SMALL),
         Task::Find10kTweetsRaw | Task::Find10kTweetsDocument => find(MANY_TWEETS),
     }
 }
 
-/// The id is the first value: behind header, flags, kind, length, type and name.
+/// Offset of the cursor id, the first value of the body: after header, flags, section kind, length, type and name.
 const CURSOR_AT: usize = 16 + 4 + 1 + 4 + 1 + "getMore\0".len();
 
-/// A request for more, of the cursor with this id.
+/// A `getMore` with the cursor id replaced.
 ///
 /// # Panics
-/// When it is another request.
+/// If the request is shorter than a `getMore`.
 #[must_use]
 pub fn with_cursor(more: &[u8], id: i64) -> Vec<u8> {
     let mut more = more.to_vec();
@@ -64,7 +64,7 @@ pub fn with_cursor(more: &[u8], id: i64) -> Vec<u8> {
     more
 }
 
-/// The id of a reply's cursor when there is more to fetch. Canned replies have the id of a cursor behind the batch, close to the end.
+/// The cursor id of a reply, unless it is 0. The precomputed replies have the id after the batch, near the end.
 #[must_use]
 pub fn cursor_id(reply: &[u8]) -> Option<i64> {
     const ID: &[u8] = b"\x12id\0";
@@ -77,7 +77,7 @@ pub fn cursor_id(reply: &[u8]) -> Option<i64> {
     (id != 0).then_some(id)
 }
 
-/// How long a reply of which this has been read is; `None` when that is less than the four bytes of its length.
+/// The length of a reply, from its first bytes; `None` if fewer than four bytes have been read.
 #[must_use]
 pub fn reply_length(read: &[u8]) -> Option<usize> {
     let length = i32::from_le_bytes(*read.first_chunk()?);
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_host_is_asked() {
+    fn the_first_host_is_used() {
         assert_eq!(address("mongodb://a:1,b:2/?replicaSet=x").unwrap(), "a:1");
         assert!(address("http://a").is_err());
     }
 
     #[test]
-    fn ids_of_cursors_are_found_and_written() {
+    fn cursor_ids_are_read_and_replaced() {
         let more = requests(Task::Find10kRaw, &Material::new(Task::Find10kRaw)).remove(1);
         let asked = with_cursor(&more, 77);
         assert_eq!(i64::from_le_bytes(*asked[CURSOR_AT..].first_chunk().unwrap()), 77);

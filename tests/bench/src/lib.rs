@@ -1,26 +1,26 @@
-//! Measures the driver beside others: the official crate `mongodb`, libmongoc, and a floor of prepared bytes on tokio's sockets.
+//! Benchmarks of the driver and the ODM, compared with the official crate `mongodb`, libmongoc, and two lower bounds.
 //!
-//! All of them do the same operations ([`contract`](marula_bench_shared::contract)) against the same server ([`canned`]), whose replies are
-//! made before, so that only the clients are measured. Each client is a program of its own:
+//! All clients run the same operations ([`contract`](marula_bench_shared::contract)) against the same server ([`canned`]), which
+//! returns precomputed replies, so that only the clients are measured. Each client is a separate program:
 //!
-//! | contestant | program |
+//! | client | program |
 //! |---|---|
-//! | blocking | `src/bin/client-blocking.rs`, the floor of all clients: prepared bytes on blocking sockets, a thread for each task |
-//! | floor | `src/bin/client-floor.rs`, the floor of clients on tokio |
+//! | blocking | `src/bin/client-blocking.rs`, lower bound of all clients: precomputed requests on blocking sockets, one thread for each task |
+//! | floor | `src/bin/client-floor.rs`, lower bound of clients on tokio: precomputed requests on tokio's sockets |
 //! | marula | `src/bin/client-marula.rs` |
-//! | odm | `src/bin/client-odm.rs`, for the tasks that have a typed call; its counts are compared with the driver's |
-//! | official | `official/`, a workspace of its own, so that nothing of the product builds another driver |
-//! | libmongoc | `libmongoc/client.c`, when `pkg-config` finds the library |
+//! | odm | `src/bin/client-odm.rs`, for tasks that the ODM supports; its counts are compared with the driver's |
+//! | official | `official/`, a separate workspace, so that the main workspace does not depend on the crate `mongodb` |
+//! | libmongoc | `libmongoc/client.c`, if `pkg-config` finds the library |
 //!
 //! ```sh
-//! cargo run --release -p marula-bench -- compare   # rounds A B C D A B C D …; table, JSON and chart in target/bench
-//! cargo run --release -p marula-bench -- check     # counts against ceilings.toml
-//! cargo run --release -p marula-bench -- profile   # where the instructions go
-//! cargo run --release -p marula-bench -- cost      # crates, build time, size of the program
+//! cargo run --release -p marula-bench -- compare   # all clients in alternating rounds; table, JSON and chart in target/bench
+//! cargo run --release -p marula-bench -- check     # counts, compared with ceilings.toml
+//! cargo run --release -p marula-bench -- profile   # instructions by function
+//! cargo run --release -p marula-bench -- cost      # dependencies, build time, binary size
 //! ```
 //!
-//! Times depend on the machine and on who else uses it: compare within one run, by the medians, and look at the ranges. Counts
-//! of instructions and allocations hardly do. All programs are built with the settings of `cargo build --release`.
+//! Times depend on the machine and its load: compare medians of the same run, and check the ranges. Counts of instructions and
+//! allocations are nearly independent of both. All programs are built with the release profile.
 
 pub mod canned;
 pub mod encode;

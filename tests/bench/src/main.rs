@@ -1,4 +1,4 @@
-//! The rig's program. See the crate's documentation for its commands.
+//! The executable `marula-bench`. See the documentation of the crate for its commands.
 
 use std::process::ExitCode;
 

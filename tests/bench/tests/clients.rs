@@ -1,4 +1,4 @@
-//! The client programs that are built with this package do every task against the canned server.
+//! Runs every task of the client programs of this package against the server with precomputed replies.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +13,7 @@ const CLIENTS: [&str; 3] = [
     env!("CARGO_BIN_EXE_client-blocking"),
 ];
 
-/// The server's process, and its connection strings: standalone, one node, three nodes.
+/// The server process, and its connection strings: standalone, one-node, three-node.
 struct Server {
     child: Child,
     uris: Vec<String>,
@@ -39,7 +39,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The server exits when its standard input is closed.
         drop(self.child.stdin.take());
         let ended = self.child.wait().expect("the server ends");
         assert!(ended.success(), "the server: {ended}");
@@ -55,14 +55,14 @@ fn run(client: &str, uri: &str, task: &str, tasks: &str, runtime: &str) -> Outpu
 
 fn assert_done(client: &str, uri: &str, task: Task, tasks: &str, runtime: &str) {
     let output = run(client, uri, task.name(), tasks, runtime);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{client} {task} {uri}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{client} {task} {uri}: {stderr}");
     let line = String::from_utf8_lossy(&output.stdout);
     assert!(line.starts_with(r#"{"ops":3,"#), "{client} {task} {uri}: {line}");
 }
 
 #[test]
-fn every_task_can_be_done() {
+fn every_task_succeeds() {
     let server = Server::start();
     for client in CLIENTS {
         for task in Task::ALL {
@@ -72,7 +72,7 @@ fn every_task_can_be_done() {
 }
 
 #[test]
-fn every_deployment_can_be_used_by_many_tasks() {
+fn every_topology_serves_concurrent_tasks() {
     let server = Server::start();
     for client in CLIENTS {
         for uri in &server.uris {
@@ -84,7 +84,7 @@ fn every_deployment_can_be_used_by_many_tasks() {
 }
 
 #[test]
-fn exit_codes_tell_why() {
+fn exit_codes_are_documented() {
     for client in CLIENTS {
         assert_eq!(
             run(client, "mongodb://localhost", "pong", "1", "current")

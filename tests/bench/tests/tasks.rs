@@ -1,10 +1,10 @@
-//! Every task, with a few units and small data, against the in-process server: our contestant can do all but those that are named.
+//! Runs every task of the suites with few units and small data against the in-process server.
 
 use std::{fs, path::PathBuf};
 
 use marula_bench::suites::{
-    contestant::Contestant,
-    race::{Heat, Lane, Outcome, race},
+    client::BenchClient,
+    measure::{Outcome, Target, TaskRun, measure},
 };
 use marula_bench_shared::harness::{Data, Task, data::Archive, rule::Rule};
 use marula_test_server::TestServer;
@@ -20,7 +20,7 @@ const MISSING: [Task; 8] = [
     Task::OdmSmallFindForeignKey,
 ];
 
-/// Data of the form of the archives, which is removed with this.
+/// Data with the structure of the archives, which is removed on drop.
 struct Sample(Data);
 
 impl Sample {
@@ -94,9 +94,9 @@ fn write(path: &PathBuf, text: &str) {
     fs::write(path, text).expect("the file is written");
 }
 
-fn lane(task: Task, uri: &str, database: &str) -> Lane {
-    Lane {
-        contestant: Contestant {
+fn target(task: Task, uri: &str, database: &str) -> Target {
+    Target {
+        client: BenchClient {
             name: "marula".to_owned(),
             program: env!("CARGO_BIN_EXE_suite-marula").into(),
         },
@@ -106,8 +106,8 @@ fn lane(task: Task, uri: &str, database: &str) -> Lane {
     }
 }
 
-fn heat(task: Task, sample: &Sample) -> Heat {
-    Heat {
+fn task_run(task: Task, sample: &Sample) -> TaskRun {
+    TaskRun {
         task,
         units: 3,
         rule: Rule {
@@ -119,13 +119,13 @@ fn heat(task: Task, sample: &Sample) -> Heat {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_task_is_done_or_named_as_missing() {
+async fn every_task_succeeds_or_is_not_supported() {
     let server = TestServer::builder().start().await.expect("a server");
     let sample = Sample::new("every");
     for task in Task::ALL {
-        // Two lanes, so that iterations do take turns; a database for each.
-        let lanes = ["perftest_a", "perftest_b"].map(|database| lane(*task, &server.uri(), database));
-        for outcome in race(&lanes, &heat(*task, &sample)) {
+        // Two clients, so that iterations alternate, each with its own database.
+        let targets = ["perftest_a", "perftest_b"].map(|database| target(*task, &server.uri(), database));
+        for outcome in measure(&targets, &task_run(*task, &sample)) {
             match outcome {
                 Outcome::Measured(measured) => {
                     assert!(!MISSING.contains(task), "{task}");
@@ -137,7 +137,7 @@ async fn every_task_is_done_or_named_as_missing() {
                 }
                 Outcome::Missing(why) => {
                     assert!(MISSING.contains(task), "{task}: {why}");
-                    assert!(why.starts_with("not there yet: "), "{task}: {why}");
+                    assert!(why.starts_with("not supported: "), "{task}: {why}");
                 }
                 Outcome::Failed(why) => panic!("{task}: {why}"),
             }
@@ -147,21 +147,24 @@ async fn every_task_is_done_or_named_as_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_is_reported() {
+async fn errors_are_reported() {
     let server = TestServer::builder().start().await.expect("a server");
     let sample = Sample::new("wrong");
-    let failure = |task: Task, heat: &Heat| match race(&[lane(task, &server.uri(), "perftest")], heat).pop() {
-        Some(Outcome::Failed(why)) => why,
-        other => panic!("{task}: {other:?}"),
-    };
-    let mut many = heat(Task::LdjsonImport, &sample);
+    let failure =
+        |task: Task, task_run: &TaskRun| match measure(&[target(task, &server.uri(), "perftest")], task_run)
+            .pop()
+        {
+            Some(Outcome::Failed(why)) => why,
+            other => panic!("{task}: {other:?}"),
+        };
+    let mut many = task_run(Task::LdjsonImport, &sample);
     many.units = 4;
     let why = failure(Task::LdjsonImport, &many);
-    assert!(why.ends_with("3 files instead of 4"), "{why}");
+    assert!(why.ends_with("expected 4 files, found 3"), "{why}");
     write(&sample.0.path(Archive::Documents, "small_doc.json"), "{");
-    assert!(!failure(Task::SmallInsertOne, &heat(Task::SmallInsertOne, &sample)).is_empty());
+    assert!(!failure(Task::SmallInsertOne, &task_run(Task::SmallInsertOne, &sample)).is_empty());
     fs::remove_file(sample.0.path(Archive::Documents, "tweet.json")).expect("it was there");
-    let why = failure(Task::FindMany, &heat(Task::FindMany, &sample));
+    let why = failure(Task::FindMany, &task_run(Task::FindMany, &sample));
     assert!(why.contains("tweet.json: "), "{why}");
     server.stop().await;
 }

@@ -1,4 +1,5 @@
-//! What the tests of the driver share: a deployment to talk to, and servers that misbehave on purpose.
+//! Shared by the tests of the driver: deployments, proxies, recorders, and servers that break the
+//! protocol.
 
 mod answering;
 mod deployment;
@@ -34,7 +35,7 @@ pub use observer::Observer;
 pub use pool_tally::{Counts, PoolTally};
 pub use proxied::{Proxied, Topology};
 pub use proxy::Proxy;
-pub use recorder::{CommandRecorder, Watched, watched};
+pub use recorder::{CommandRecorder, RecordedClient, recorded};
 pub use scripted::{Answer, Request, ScriptedServer};
-pub use target::{Target, anywhere, with_logical_clock};
+pub use target::{Target, any_deployment, with_logical_clock};
 pub use wire::{read_request, reply_to};

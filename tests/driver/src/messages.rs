@@ -1,29 +1,29 @@
-//! A `tracing` subscriber that keeps the log messages of one test.
+//! A `tracing` subscriber that records the log messages of one test.
 
 use std::{
     fmt::Debug,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
 use marula_driver::bson::{Bson, Document};
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Dispatch, Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     span,
 };
 
-/// A kept message: its fields, and its level and target beside them.
+/// A recorded message.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The level.
+    /// The level of the message.
     pub level: Level,
-    /// The component's target.
+    /// The target, which names the component.
     pub target: &'static str,
-    /// The fields, `message` among them.
+    /// The fields, including `message`.
     pub fields: Document,
 }
 
-/// Keeps the driver's messages of the thread that [listens](Self::listen), up to a level.
+/// Records the driver's messages of one thread, up to a level.
 #[derive(Clone, Debug)]
 pub struct Messages {
     level: Level,
@@ -31,9 +31,11 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Listens on this thread, as long as the guard lives. The tests' runtimes have one thread.
+    /// Records the messages of this thread until the guard is dropped. The runtimes of the tests
+    /// have one thread.
     #[must_use]
     pub fn listen(level: Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        LazyLock::force(&SECOND);
         let messages = Self {
             level,
             kept: Arc::default(),
@@ -42,16 +44,17 @@ impl Messages {
         (messages, guard)
     }
 
-    /// The messages so far, which are forgotten here.
+    /// Removes and returns the recorded messages.
     #[must_use]
     pub fn take(&self) -> Vec<Message> {
         std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The fields of the only message with this text about this command so far. All messages are forgotten.
+    /// Removes all recorded messages, and returns the fields of the only one with this text about
+    /// this command.
     ///
     /// # Panics
-    /// When there is none, or more than one.
+    /// If there is none, or more than one.
     #[must_use]
     pub fn only(&self, text: &str, command: &str) -> Document {
         let mut found: Vec<Document> = self.take().into_iter().map(|message| message.fields).collect();
@@ -63,6 +66,16 @@ impl Messages {
         found.remove(0)
     }
 }
+
+/// A subscriber that no thread uses. While a process has only one subscriber, `tracing` asks only
+/// the thread that reaches an event first whether the event is enabled, and a thread without a
+/// subscriber would disable the event for all threads.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| {
+    Dispatch::new(Messages {
+        level: Level::TRACE,
+        kept: Arc::default(),
+    })
+});
 
 impl Subscriber for Messages {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {

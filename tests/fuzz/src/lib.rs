@@ -1,9 +1,9 @@
-//! Random tests of the driver's pure code: the parsers on damaged bytes, and the state machines on random histories.
+//! Randomised tests of the driver: fuzz targets for its parsers, and simulations of its state machines.
 //!
 //! | module | |
 //! |---|---|
-//! | [`targets`] | fuzz targets: each gives any bytes to one parser and checks what must hold; `libfuzzer/` runs them under cargo-fuzz |
-//! | [`simulation`] | the state machines of a client joined on a virtual clock, under random faults |
+//! | [`targets`] | fuzz targets, one for each parser, which check its invariants; `libfuzzer/` runs them under cargo-fuzz |
+//! | [`simulation`] | the state machines of a client on a virtual clock, with random faults |
 
 pub mod simulation;
 pub mod targets;

@@ -1,4 +1,4 @@
-//! Runs each target for a bounded number of inputs: 200,000, or as many as `FUZZ_INPUTS` says.
+//! Runs each fuzz target with `FUZZ_INPUTS` inputs (default: 200,000).
 
 use marula_fuzz_tests::targets::{TARGETS, Target, run_bounded};
 

@@ -1,11 +1,11 @@
-//! Aggregation: stages, expressions, what is refused.
+//! Aggregation: stages, expressions, errors.
 
 use crate::checks::Checks;
 use crate::context::{Context, docs, ids};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::error::Result;
 
-/// A name, a pipeline, and what it gives.
+/// A name, a pipeline, and its result.
 type Case = (&'static str, Vec<Document>, Vec<Document>);
 
 pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
@@ -30,7 +30,7 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     }
     writing(checks, context).await?;
     options(checks, context).await?;
-    refused(checks, context).await;
+    rejected(checks, context).await;
     Ok(())
 }
 
@@ -93,7 +93,7 @@ fn stages() -> Vec<Case> {
             vec![doc! { "_id": "b", "count": 3 }, doc! { "_id": "a", "count": 2 }],
         ),
         (
-            "$count of nothing",
+            "$count without documents",
             vec![doc! { "$match": { "n": 99 } }, doc! { "$count": "n" }],
             vec![],
         ),
@@ -195,7 +195,7 @@ fn joins() -> Vec<Case> {
 fn expressions() -> Vec<Case> {
     let cases: Vec<(&'static str, Bson, Bson)> = vec![
         ("$add of a long", doc! { "$add": ["$n", 1_i64] }.into(), 4_i64.into()),
-        ("$divide gives a double", doc! { "$divide": [6, 3] }.into(), 2.0.into()),
+        ("$divide returns a double", doc! { "$divide": [6, 3] }.into(), 2.0.into()),
         ("$mod and $abs", doc! { "$mod": [{ "$abs": -7 }, 4] }.into(), 3.into()),
         ("overflow widens", doc! { "$add": [i32::MAX, 1] }.into(), 2_147_483_648_i64.into()),
         ("null spreads", doc! { "$add": ["$none", 1] }.into(), Bson::Null),
@@ -266,7 +266,7 @@ async fn writing(checks: &mut Checks, context: &Context) -> Result<()> {
         doc! { "$out": "written" },
     ];
     checks.eq(
-        "$out gives nothing",
+        "$out returns no documents",
         docs(c.aggregate(out).await).await.map(|all| all.len()),
         0,
     );
@@ -323,7 +323,7 @@ async fn options(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-async fn refused(checks: &mut Checks, context: &Context) {
+async fn rejected(checks: &mut Checks, context: &Context) {
     let c = context.collection("sales");
     let cases = [
         ("unknown stage", 40324, doc! { "$foo": 1 }),
@@ -339,7 +339,7 @@ async fn refused(checks: &mut Checks, context: &Context) {
             doc! { "$project": { "a": { "$divide": [1, 0] } } },
         ),
         (
-            "a root that is no document",
+            "a root that is not a document",
             40228,
             doc! { "$replaceRoot": { "newRoot": "$n" } },
         ),
@@ -391,13 +391,13 @@ async fn refused(checks: &mut Checks, context: &Context) {
     ];
     for (name, code, stage) in cases {
         let result = docs(c.aggregate([stage]).await).await;
-        checks.code(&format!("aggregate refused: {name}"), code, result);
+        checks.code(&format!("aggregate rejected: {name}"), code, result);
     }
     let early = c.aggregate([doc! { "$out": "x" }, doc! { "$limit": 1 }]).await;
-    checks.code("aggregate refused: $out not last", 40601, early);
+    checks.code("aggregate rejected: $out not last", 40601, early);
     let without = doc! { "aggregate": "sales", "pipeline": [] };
     checks.code(
-        "aggregate refused: no cursor",
+        "aggregate rejected: no cursor",
         9,
         context.db.run_command(without).await,
     );

@@ -1,10 +1,10 @@
-//! Counting and printing checks.
+//! Counts and prints the results of checks.
 
 use mongodb::error::{Error, ErrorKind, Result, WriteFailure};
 use std::fmt::Debug;
 use tokio::time::error::Elapsed;
 
-/// The checks so far.
+/// The counts of passed and failed checks.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     passed: usize,
@@ -22,8 +22,8 @@ impl Checks {
         println!("FAILED {name}: {why}");
     }
 
-    /// An operation succeeds with this result. Compares what `Debug` shows, so that the types of BSON values and the order
-    /// of fields count too, which `==` of documents ignores.
+    /// Checks that an operation succeeds with a result. Compares the `Debug` output, because `==` of documents ignores the order of
+    /// fields and the types of numbers.
     pub(crate) fn eq<T: Debug, E: Debug>(&mut self, name: &str, got: Result<T>, expected: E) {
         match got {
             Ok(got) => self.is(name, got, expected),
@@ -31,7 +31,7 @@ impl Checks {
         }
     }
 
-    /// A value is as expected; compares as [`eq`](Self::eq) does.
+    /// Checks a value. Compares as [`eq`](Self::eq) does.
     pub(crate) fn is<T: Debug, E: Debug>(&mut self, name: &str, got: T, expected: E) {
         let (got, expected) = (format!("{got:?}"), format!("{expected:?}"));
         if got == expected {
@@ -41,7 +41,7 @@ impl Checks {
         }
     }
 
-    /// An operation fails with this code; gives the error for more checks.
+    /// Checks that an operation fails with a code, and returns the error.
     pub(crate) fn code<T>(&mut self, name: &str, code: i32, result: Result<T>) -> Option<Error> {
         match result {
             Ok(_) => self.fail(name, &format!("expected error {code}, but it succeeded")),
@@ -54,7 +54,7 @@ impl Checks {
         None
     }
 
-    /// An operation fails with this code, and its message contains a text.
+    /// Checks that an operation fails with a code and a message that contains a text.
     pub(crate) fn code_and_message<T>(&mut self, name: &str, code: i32, text: &str, result: Result<T>) {
         if let Some(error) = self.code(name, code, result) {
             let message = message_of(&error);
@@ -69,30 +69,30 @@ impl Checks {
         }
     }
 
-    /// Notes how a section ended: an error that no check expected, or a hang, counts as a failure.
+    /// Records the end of a section: an unexpected error or a timeout is a failure.
     pub(crate) fn section_ended(&mut self, name: &str, ran: std::result::Result<Result<()>, Elapsed>) {
         match ran {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                // What the client made of a section's own complaint says only that it is one.
+                // For an error that the section itself returned, only the source has the message.
                 let why = error
                     .get_custom::<String>()
                     .cloned()
                     .unwrap_or_else(|| error.to_string());
                 self.fail(&format!("section {name}"), &format!("stopped by: {why}"));
             }
-            Err(_) => self.fail(&format!("section {name}"), "did not end"),
+            Err(_) => self.fail(&format!("section {name}"), "timed out"),
         }
     }
 
-    /// Prints the counts; `true` if nothing failed.
+    /// Prints the counts. Returns `true` if no check failed.
     pub(crate) fn summary(&self) -> bool {
         println!("{} passed, {} failed", self.passed, self.failed);
         self.failed == 0 && self.passed > 0
     }
 }
 
-/// The server's code in an error, if the server sent one.
+/// The server error code of an error, if it has one.
 pub(crate) fn code_of(error: &Error) -> Option<i32> {
     match &*error.kind {
         ErrorKind::Command(error) => Some(error.code),
@@ -107,7 +107,7 @@ pub(crate) fn code_of(error: &Error) -> Option<i32> {
     }
 }
 
-/// The server's message in an error.
+/// The server's message of an error.
 pub(crate) fn message_of(error: &Error) -> String {
     match &*error.kind {
         ErrorKind::Command(error) => error.message.clone(),
@@ -121,7 +121,7 @@ pub(crate) fn message_of(error: &Error) -> String {
     }
 }
 
-/// The server's name of the code in an error of a command.
+/// The code name of a command error.
 pub(crate) fn code_name_of(error: &Error) -> &str {
     match &*error.kind {
         ErrorKind::Command(error) => &error.code_name,

@@ -1,4 +1,4 @@
-//! What every section works with: the client, its database, and a record of the commands that it sent.
+//! The context of the sections: the client, its database, and the commands that it sent.
 
 use futures_util::TryStreamExt;
 use mongodb::bson::{Bson, Document, Regex, doc};
@@ -13,13 +13,13 @@ use std::time::Duration;
 /// The database of all sections.
 pub(crate) const DATABASE: &str = "interop_check";
 
-/// What every section works with.
+/// The context of a section.
 pub(crate) struct Context {
     pub(crate) client: Client,
     pub(crate) db: Database,
     pub(crate) commands: Commands,
     pub(crate) options: ClientOptions,
-    /// The server is a replica set.
+    /// Whether the deployment is a replica set.
     pub(crate) replica_set: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Context {
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) name: String,
-    /// The server's address.
+    /// The address of the server.
     pub(crate) to: String,
     pub(crate) command: Document,
 }
@@ -60,7 +60,7 @@ impl Commands {
         }
     }
 
-    /// A handler that records into this.
+    /// An event handler that records the commands.
     pub(crate) fn handler(&self) -> EventHandler<CommandEvent> {
         let commands = self.clone();
         EventHandler::callback(move |event| commands.note(event))
@@ -74,7 +74,7 @@ impl Commands {
         self.lock().sent.iter().map(|sent| sent.name.clone()).collect()
     }
 
-    /// The commands of this name.
+    /// The commands with a name.
     pub(crate) fn sent(&self, name: &str) -> Vec<Sent> {
         let record = self.lock();
         record
@@ -85,7 +85,7 @@ impl Commands {
             .collect()
     }
 
-    /// How many documents each batch of the cursors had.
+    /// Number of documents of each batch.
     pub(crate) fn batches(&self) -> Vec<usize> {
         let record = self.lock();
         let cursors = record
@@ -104,7 +104,7 @@ impl Commands {
 }
 
 impl Context {
-    /// Connects, and drops what an earlier run left.
+    /// Connects, and drops the data of an earlier run.
     pub(crate) async fn connect(uri: &str) -> Result<Context> {
         let commands = Commands::default();
         let mut options = ClientOptions::parse(uri).await?;
@@ -161,7 +161,7 @@ pub(crate) fn field(document: Result<Option<Document>>, name: &str) -> Result<Op
     Ok(document?.and_then(|document| document.get(name).cloned()))
 }
 
-/// An error of a section's own.
+/// An error of a section.
 pub(crate) fn complaint(text: String) -> Error {
     Error::custom(text)
 }

@@ -1,4 +1,4 @@
-//! Cursors over 10,000 documents: batches, limits, killing, and what is refused.
+//! Cursors over 10,000 documents: batches, limits, killCursors, errors.
 
 use crate::checks::{Checks, code_name_of};
 use crate::context::{Context, complaint, docs, ids};
@@ -40,7 +40,7 @@ async fn batches(checks: &mut Checks, context: &Context) -> Result<()> {
         let sizes = context.commands.batches();
         let mut expected = vec![size as usize; COUNT as usize / size as usize];
         expected.push(COUNT as usize % size as usize);
-        // After a last full batch it depends on the server whether an empty one follows.
+        // Whether an empty batch follows a full last batch depends on the server.
         let trim = |sizes: Vec<usize>| sizes.into_iter().filter(|count| *count > 0).collect::<Vec<_>>();
         checks.is(
             &format!("cursor: sizes of batches of {size}"),
@@ -155,7 +155,7 @@ async fn aggregations(checks: &mut Checks, context: &Context) -> Result<()> {
         docs(cursor).await.map(|found| found.len()),
         10_000,
     );
-    // Changes while a cursor is open must not disturb it.
+    // Deletions while a cursor is open.
     let mut cursor = c
         .find(doc! { "_id": { "$lt": 500 } })
         .sort(doc! { "_id": 1 })
@@ -170,7 +170,7 @@ async fn aggregations(checks: &mut Checks, context: &Context) -> Result<()> {
         last = Some(id);
     }
     checks.is(
-        "cursor: lives through deletions",
+        "cursor: deletions while open",
         last.is_some_and(|id| id == 399 || id == 499),
         true,
     );
@@ -228,12 +228,12 @@ fn cursor_id(reply: &Document) -> Result<i64> {
     id.ok_or_else(|| complaint(format!("no cursor in {reply}")))
 }
 
-/// Tailable cursors are for capped collections.
+/// Tailable cursors require a capped collection.
 async fn tailable(checks: &mut Checks, context: &Context) {
     let ordinary = context
         .collection("many")
         .find(doc! {})
         .cursor_type(CursorType::Tailable)
         .await;
-    checks.is("tailable: only of capped collections", ordinary.is_err(), true);
+    checks.is("tailable: requires a capped collection", ordinary.is_err(), true);
 }

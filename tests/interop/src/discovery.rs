@@ -1,4 +1,4 @@
-//! Discovery, and commands about the server itself.
+//! Server discovery, and commands about the server.
 
 use crate::checks::{Checks, code_name_of};
 use crate::context::{Context, complaint};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     hello(checks, context).await?;
     topology(checks, context).await?;
-    refused(checks, context).await;
+    rejected(checks, context).await;
     api_version(checks, context).await?;
     server(checks, context).await
 }
@@ -75,7 +75,7 @@ async fn hello(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// The topology that the driver's monitors see.
+/// The topology that the driver discovers.
 async fn topology(checks: &mut Checks, context: &Context) -> Result<()> {
     let seen = Arc::new(Mutex::new(String::new()));
     let mut options = context.options.clone();
@@ -107,7 +107,7 @@ async fn topology(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-async fn refused(checks: &mut Checks, context: &Context) {
+async fn rejected(checks: &mut Checks, context: &Context) {
     let unknown = context.db.run_command(doc! { "nonsense": 1 }).await;
     if let Some(error) = checks.code("unknown command", 59, unknown) {
         checks.is("unknown command: name", code_name_of(&error), "CommandNotFound");
@@ -193,7 +193,7 @@ async fn server(checks: &mut Checks, context: &Context) -> Result<()> {
         Some(version),
     );
     checks.is(
-        "connectionStatus: whoever the connection string names is authenticated",
+        "connectionStatus: the user of the connection string is authenticated",
         context
             .admin(doc! { "connectionStatus": 1 })
             .await?

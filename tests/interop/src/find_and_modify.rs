@@ -14,13 +14,13 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     .await?;
     update(checks, context).await?;
     replace_and_delete(checks, context).await?;
-    refused(checks, context).await
+    rejected(checks, context).await
 }
 
 async fn update(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("find_and_modify");
     checks.eq(
-        "find_one_and_update: gives the document before",
+        "find_one_and_update: returns the document before",
         c.find_one_and_update(doc! { "_id": 1 }, doc! { "$inc": { "n": 1 } })
             .await,
         Some(doc! { "_id": 1, "n": 10, "k": "k1", "l": [1, 2] }),
@@ -77,14 +77,14 @@ async fn update(checks: &mut Checks, context: &Context) -> Result<()> {
         Some(doc! { "n": 112 }),
     );
     checks.eq(
-        "find_one_and_update: upsert gives nothing before",
+        "find_one_and_update: upsert without a document before",
         c.find_one_and_update(doc! { "_id": 5 }, doc! { "$set": { "n": 50 } })
             .upsert(true)
             .await,
         None::<()>,
     );
     checks.eq(
-        "find_one_and_update: upsert gives the document after",
+        "find_one_and_update: upsert returns the document after",
         c.find_one_and_update(doc! { "_id": 6 }, doc! { "$setOnInsert": { "n": 60 } })
             .upsert(true)
             .return_document(ReturnDocument::After)
@@ -151,7 +151,7 @@ async fn replace_and_delete(checks: &mut Checks, context: &Context) -> Result<()
     Ok(())
 }
 
-async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
+async fn rejected(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("find_and_modify");
     checks.code(
         "find_one_and_update: unknown operator",
@@ -197,7 +197,7 @@ async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
     };
     let reply = context.db.run_command(raw).await?;
     checks.is(
-        "findAndModify: what it says of an upsert",
+        "findAndModify: lastErrorObject of an upsert",
         (reply.get("lastErrorObject"), reply.get("value")),
         (
             Some(Bson::Document(

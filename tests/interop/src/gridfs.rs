@@ -1,4 +1,4 @@
-//! GridFS: files as chunks, with the indexes and the sorted reads that the client makes of its own accord.
+//! GridFS: files as chunks, with the indexes and the sorted reads of the driver.
 
 use crate::checks::Checks;
 use crate::context::{Context, complaint};

@@ -1,4 +1,4 @@
-//! Index creation, listing, dropping, and what the indexes do.
+//! Creating, listing and dropping indexes, and their effects.
 
 use crate::checks::{Checks, code_name_of};
 use crate::context::{Context, DATABASE, case_insensitive, docs, ids};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     create(checks, context).await?;
-    refused(checks, context).await?;
+    rejected(checks, context).await?;
     list_and_drop(checks, context).await?;
     unique(checks, context).await?;
     hints(checks, context).await
@@ -112,7 +112,7 @@ async fn create(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
+async fn rejected(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("indexed");
     let other_name = IndexOptions::builder()
         .name("other".to_owned())
@@ -144,7 +144,7 @@ async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
     ];
     for (name, code, index) in cases {
         checks.code(
-            &format!("create_index refused: {name}"),
+            &format!("create_index rejected: {name}"),
             code,
             c.create_index(index).await,
         );
@@ -152,19 +152,19 @@ async fn refused(checks: &mut Checks, context: &Context) -> Result<()> {
     let unknown =
         doc! { "createIndexes": "indexed", "indexes": [{ "key": { "x": 1 }, "name": "x_1", "nonsense": 1 }] };
     checks.code(
-        "create_index refused: unknown option",
+        "create_index rejected: unknown option",
         197,
         context.db.run_command(unknown).await,
     );
     let duplicates = context.collection("duplicates");
     duplicates.insert_many([doc! { "v": 1 }, doc! { "v": 1 }]).await?;
     checks.code(
-        "create_index refused: duplicates exist",
+        "create_index rejected: duplicates exist",
         11000,
         duplicates.create_index(unique_index(doc! { "v": 1 })).await,
     );
     checks.eq(
-        "create_index refused: nothing left",
+        "create_index rejected: no index is created",
         duplicates.list_index_names().await,
         ["_id_"],
     );
@@ -386,7 +386,7 @@ async fn hints(checks: &mut Checks, context: &Context) -> Result<()> {
     .await?;
     let by_name = c.find(doc! {}).hint(Hint::Name("s_1".to_owned())).await;
     checks.eq(
-        "hint: a sparse index gives what it holds, in its order",
+        "hint: a sparse index returns its documents in its order",
         ids(by_name).await,
         [3, 1],
     );

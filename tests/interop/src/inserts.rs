@@ -1,4 +1,4 @@
-//! `insert_one`, `insert_many` ordered and not, duplicates, typed documents.
+//! `insert_one`, ordered and unordered `insert_many`, duplicates, typed documents.
 
 use crate::checks::Checks;
 use crate::context::{Context, DATABASE, docs, ids};
@@ -29,7 +29,7 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     typed(checks, context).await
 }
 
-/// The details that a duplicate's write error carries beside code and message are not in `WriteError`; a command shows them.
+/// `WriteError` of the official driver has no `keyPattern` and `keyValue`, so the reply of a command is checked.
 async fn one(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("insert_one");
     checks.eq(
@@ -40,7 +40,7 @@ async fn one(checks: &mut Checks, context: &Context) -> Result<()> {
         Bson::Int32(1),
     );
     let made = c.insert_one(doc! { "a": 2 }).await?.inserted_id;
-    checks.is("insert_one: _id made", made.as_object_id().is_some(), true);
+    checks.is("insert_one: generated _id", made.as_object_id().is_some(), true);
     checks.eq(
         "insert_one: _id first",
         c.find_one(doc! { "a": 2 }).await,

@@ -1,8 +1,8 @@
-//! Checks the test server with a client that nobody here wrote: MongoDB's own driver for Rust.
+//! Checks the test server with the official Rust driver.
 //!
 //! Usage: `marula-interop-tests URI`. Runs operations, compares each result with the documented behaviour of MongoDB,
 //! prints `ok NAME` or `FAILED NAME: WHY` for each, then `N passed, N failed`; the exit code is not 0 if a check failed.
-//! The database `interop_check` is dropped first and last.
+//! The database `interop_check` is dropped before and after the checks.
 
 mod aggregation;
 mod checks;
@@ -27,10 +27,10 @@ use context::Context;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Ends a section that hangs; no check depends on it.
+/// Timeout of a section.
 const SECTION_LIMIT: Duration = Duration::from_secs(180);
 
-/// Runs sections one after the other, each bounded in time.
+/// Runs the sections sequentially, each with a timeout.
 macro_rules! sections {
     ($checks:expr, $context:expr, $($module:ident),+ $(,)?) => {$(
         let ran = tokio::time::timeout(SECTION_LIMIT, $module::run(&mut $checks, &$context)).await;

@@ -15,7 +15,7 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     ])
     .await?;
     operators(checks, context).await?;
-    refused(checks, context).await;
+    rejected(checks, context).await;
     projection(checks, context).await?;
     order(checks, context).await?;
     collation(checks, context).await
@@ -102,7 +102,7 @@ async fn operators(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-async fn refused(checks: &mut Checks, context: &Context) {
+async fn rejected(checks: &mut Checks, context: &Context) {
     let c = context.collection("queries");
     let cases = [
         ("unknown operator", doc! { "a": { "$foo": 1 } }, 2),
@@ -130,28 +130,28 @@ async fn refused(checks: &mut Checks, context: &Context) {
     ];
     for (name, filter, code) in cases {
         let found = c.find_one(filter).await;
-        checks.code(&format!("filter refused: {name}"), code, found);
+        checks.code(&format!("filter rejected: {name}"), code, found);
     }
     checks.code(
-        "sort refused: direction",
+        "sort rejected: direction",
         15975,
         c.find_one(doc! {}).sort(doc! { "a": 2 }).await,
     );
     let mixed = c.find_one(doc! {}).projection(doc! { "a": 1, "b": 0 }).await;
-    checks.code("projection refused: exclusion in inclusion", 31254, mixed);
+    checks.code("projection rejected: exclusion in inclusion", 31254, mixed);
     let mixed = c.find_one(doc! {}).projection(doc! { "a": 0, "b": 1 }).await;
-    checks.code("projection refused: inclusion in exclusion", 31253, mixed);
+    checks.code("projection rejected: inclusion in exclusion", 31253, mixed);
     let collision = c.find_one(doc! {}).projection(doc! { "a": 1, "a.b": 1 }).await;
-    checks.code("projection refused: path collision", 31249, collision);
+    checks.code("projection rejected: path collision", 31249, collision);
     let hint = mongodb::options::Hint::Name("none".to_owned());
     checks.code(
-        "hint refused: no such index",
+        "hint rejected: unknown index",
         2,
         c.find_one(doc! {}).hint(hint).await,
     );
     let negative = doc! { "find": "queries", "skip": -1 };
     checks.code(
-        "skip refused: negative",
+        "skip rejected: negative",
         51024,
         context.db.run_command(negative).await,
     );
@@ -200,7 +200,7 @@ async fn projection(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Types sort in a documented order.
+/// The comparison order of BSON types.
 async fn order(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("order");
     let values = [
@@ -229,7 +229,7 @@ async fn order(checks: &mut Checks, context: &Context) -> Result<()> {
         Bson::MaxKey,
     ];
     let count = values.len() as i32;
-    // Stored backwards, so that the order of insertion cannot pass for the right one.
+    // Inserted in reverse order, so that the sort order differs from the insertion order.
     let documents = values
         .into_iter()
         .enumerate()

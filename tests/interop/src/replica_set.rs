@@ -151,7 +151,7 @@ async fn direct(checks: &mut Checks, context: &Context) -> Result<()> {
     let (client, c, _) = secondary(context).await?;
     let hello = client.database("admin").run_command(doc! { "hello": 1 }).await?;
     checks.is(
-        "a secondary says so",
+        "hello of a secondary",
         (
             hello.get_bool("isWritablePrimary").ok(),
             hello.get_bool("secondary").ok(),
@@ -226,6 +226,10 @@ async fn step_down(checks: &mut Checks, context: &Context) -> Result<()> {
         !after.is_empty() && after != before,
         true,
     );
-    checks.eq("step down: nothing is lost", c.count_documents(doc! {}).await, 4);
+    checks.eq(
+        "step down: no document is lost",
+        c.count_documents(doc! {}).await,
+        4,
+    );
     Ok(())
 }

@@ -80,7 +80,7 @@ async fn reads(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Without a replica set there are no transaction numbers, so writes are not sent again.
+/// A standalone does not support transaction numbers, so writes are not retried.
 async fn standalone(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("retries");
     context.commands.clear();
@@ -102,7 +102,7 @@ async fn standalone(checks: &mut Checks, context: &Context) -> Result<()> {
     }
     let numbered = doc! { "insert": "retries", "documents": [{ "_id": 3 }], "txnNumber": 1_i64 };
     let refused = context.db.run_command(numbered).await;
-    checks.code("standalone: a transaction number is refused", 20, refused);
+    checks.code("standalone: a transaction number is rejected", 20, refused);
     Ok(())
 }
 
@@ -163,7 +163,7 @@ async fn writes(checks: &mut Checks, context: &Context) -> Result<()> {
     off(context, "failCommand").await
 }
 
-/// A write whose reply got lost is not done again.
+/// A write is not executed again if its reply was lost.
 async fn applied_once(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("retries");
     let lose_reply =
@@ -196,7 +196,7 @@ async fn applied_once(checks: &mut Checks, context: &Context) -> Result<()> {
     );
     context.admin(lose_reply.clone()).await?;
     checks.eq(
-        "lost reply: find_one_and_update gives the first answer",
+        "lost reply: find_one_and_update returns the first reply",
         c.find_one_and_update(doc! { "_id": 0 }, doc! { "$inc": { "n": 1 } })
             .projection(doc! { "n": 1 })
             .await,

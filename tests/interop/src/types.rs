@@ -1,4 +1,4 @@
-//! Every BSON type there and back, found by its value, and arithmetic of decimals and dates.
+//! Every BSON type: inserting, reading, finding by value; arithmetic of decimals and dates.
 
 use crate::checks::Checks;
 use crate::context::{Context, docs, field, ids, regex};
@@ -290,7 +290,7 @@ async fn uuids(checks: &mut Checks, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// The server fills in empty timestamps, but only in a document's own fields.
+/// The server replaces empty timestamps, but only in top-level fields.
 async fn timestamps(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("timestamps");
     let zero = Bson::Timestamp(Timestamp {

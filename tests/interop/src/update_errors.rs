@@ -1,4 +1,4 @@
-//! Updates that the server refuses, by code.
+//! Updates that the server rejects, by error code.
 
 use crate::checks::Checks;
 use crate::context::Context;
@@ -50,11 +50,11 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     ];
     for (name, code, update) in cases {
         let result = c.update_one(doc! { "_id": 1 }, update).await;
-        checks.code(&format!("update refused: {name}"), code, result);
+        checks.code(&format!("update rejected: {name}"), code, result);
     }
     filters(checks, context).await;
     checks.eq(
-        "update refused: nothing changed",
+        "update rejected: no document is changed",
         c.find_one(doc! {}).await,
         Some(stored),
     );
@@ -87,7 +87,7 @@ async fn filters(checks: &mut Checks, context: &Context) {
             .update_one(doc! { "_id": 1 }, update)
             .array_filters(filters)
             .await;
-        checks.code(&format!("array filters refused: {name}"), code, result);
+        checks.code(&format!("array filters rejected: {name}"), code, result);
     }
 }
 
@@ -110,14 +110,14 @@ async fn upserts(checks: &mut Checks, context: &Context) -> Result<()> {
         .update_one(doc! { "_id": 3 }, doc! { "$set": { "u": 1 } })
         .upsert(true)
         .await;
-    checks.code("upsert refused: a duplicate", 11000, duplicate);
+    checks.code("upsert rejected: a duplicate", 11000, duplicate);
     checks.eq(
-        "upsert refused: nothing inserted",
+        "upsert rejected: no document is inserted",
         c.find_one(doc! { "_id": 3 }).await,
         None::<()>,
     );
     let duplicate = c.update_one(doc! { "_id": 1 }, doc! { "$set": { "u": 1 } }).await;
-    checks.code("update refused: a duplicate", 11000, duplicate);
+    checks.code("update rejected: a duplicate", 11000, duplicate);
     let ambiguous = c
         .update_one(
             doc! { "$and": [{ "k": 1 }, { "k": 2 }] },
@@ -125,7 +125,7 @@ async fn upserts(checks: &mut Checks, context: &Context) -> Result<()> {
         )
         .upsert(true)
         .await;
-    checks.code("upsert refused: two values for a field", 54, ambiguous);
+    checks.code("upsert rejected: two values for a field", 54, ambiguous);
     let many = context
         .db
         .run_command(doc! { "update": "update_errors", "updates": [
@@ -137,14 +137,14 @@ async fn upserts(checks: &mut Checks, context: &Context) -> Result<()> {
         .first()
         .and_then(Bson::as_document);
     checks.is(
-        "update refused: a replacement of many",
+        "update rejected: a replacement of many",
         code.and_then(|error| error.get_i32("code").ok()),
         Some(9),
     );
     Ok(())
 }
 
-/// Several updates in a command, ordered and not.
+/// Several updates in a command, ordered and unordered.
 async fn ordered(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("update_ordered");
     c.insert_many([

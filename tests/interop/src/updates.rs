@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::error::Result;
 use mongodb::options::UpdateModifications;
 
-/// A name, a document, an update of it, and the outcome.
+/// A name, a document, an update, and the updated document.
 type Case = (&'static str, Document, UpdateModifications, Document);
 
 pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {

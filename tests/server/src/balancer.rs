@@ -1,4 +1,4 @@
-//! A load balancer: hands every new connection to the next mongos behind it.
+//! A load balancer: forwards each accepted connection to the next mongos, round robin.
 
 use crate::member::Member;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// A listening load balancer. Connections that it has handed over belong to their mongos.
+/// A running load balancer. Forwarded connections are owned by their mongos and outlive it.
 #[derive(Debug)]
 pub(crate) struct Balancer {
     pub(crate) address: SocketAddr,
@@ -16,7 +16,7 @@ pub(crate) struct Balancer {
 }
 
 impl Balancer {
-    /// Begins to accept. Must be called within the server's runtime.
+    /// Starts to accept connections. Must be called within the server's runtime.
     pub(crate) fn start(listener: TcpListener, address: SocketAddr, targets: Vec<Arc<Member>>) -> Balancer {
         let (stop, stopped) = watch::channel(false);
         let accept_loop = tokio::spawn(accept(listener, targets, stopped));
@@ -38,18 +38,18 @@ impl Balancer {
 }
 
 async fn accept(listener: TcpListener, targets: Vec<Arc<Member>>, mut stopped: watch::Receiver<bool>) {
-    let mut turn = 0;
+    let mut next = 0;
     loop {
         tokio::select! {
             _ = stopped.changed() => return,
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { continue };
                 let mut stream = Some(stream);
-                // A mongos that is stopped is passed over; with none left the connection is dropped.
+                // Stopped mongos are skipped; the connection is closed if all are stopped.
                 for _ in 0..targets.len() {
-                    let target = &targets[turn % targets.len()];
-                    turn += 1;
-                    stream = stream.and_then(|stream| target.adopt(stream).err());
+                    let target = &targets[next % targets.len()];
+                    next += 1;
+                    stream = stream.and_then(|stream| target.serve_forwarded(stream).err());
                     if stream.is_none() {
                         break;
                     }

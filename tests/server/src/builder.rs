@@ -1,13 +1,15 @@
-//! Settings of a server, and starting it.
+//! The settings of a server, and how it is started.
 
 use crate::auth::AccessSettings;
-use crate::auth::scram::{Hash, Stored};
+use crate::auth::scram::{Credentials, Hash};
 use crate::balancer::Balancer;
 use crate::deployment::Deployment;
 use crate::member::Member;
 use crate::net::tls::{TlsIdentity, TlsSettings};
+use crate::runtime::ServerRuntime;
 use crate::server::TestServer;
 use crate::settings::{Kind, Settings, check_parameter, default_parameters};
+use crate::start_error::StartError;
 use crate::version::Version;
 use crate::wire::compress::Compressor;
 use bson::{Bson, Document};
@@ -18,22 +20,40 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// The version that a server claims unless told otherwise.
+/// The server version by default.
 const DEFAULT_VERSION: &str = "8.2.0";
-/// The name of a replica set unless told otherwise.
-const SET_NAME: &str = "rs0";
+/// The name of the replica set by default.
+const REPLICA_SET_NAME: &str = "rs0";
 
-/// How often expired documents are removed, as often as the server does.
+/// The interval of the TTL monitor, as MongoDB's default.
 const TTL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Settings of a [`TestServer`]: by default a standalone of version 8.2.0 on a free port.
+/// The settings of a [`TestServer`]. Default: a standalone of version 8.2.0 on a free port, without
+/// authentication and TLS.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), marula_test_server::StartError> {
+/// use marula_test_server::TestServer;
+///
+/// let server = TestServer::builder()
+///     .sharded()
+///     .version("8.0.4")
+///     .auth("alice", "secret")
+///     .parameter("requireApiVersion", true)
+///     .start()
+///     .await?;
+/// assert!(server.uri().starts_with("mongodb://alice:secret@127.0.0.1:"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-#[must_use = "a builder does nothing until started"]
+#[must_use = "a builder does nothing until it is started"]
 pub struct TestServerBuilder {
     kind: Kind,
     version: String,
     port: u16,
-    set_name: String,
+    replica_set_name: String,
     advertised_hosts: Option<Vec<String>>,
     compressors: Vec<String>,
     parameters: Document,
@@ -49,7 +69,7 @@ impl Default for TestServerBuilder {
             kind: Kind::Single,
             version: DEFAULT_VERSION.to_owned(),
             port: 0,
-            set_name: SET_NAME.to_owned(),
+            replica_set_name: REPLICA_SET_NAME.to_owned(),
             advertised_hosts: None,
             compressors: Compressor::ALL
                 .map(|compressor| compressor.name().to_owned())
@@ -64,193 +84,227 @@ impl Default for TestServerBuilder {
 }
 
 impl TestServerBuilder {
-    /// Plays a replica set of three members, named `rs0` unless [`set_name`](Self::set_name) says otherwise.
+    /// Starts a replica set of three members. Elections take effect immediately, and secondaries
+    /// never lag.
     pub fn replica_set(mut self) -> Self {
         self.kind = Kind::ReplicaSet;
         self
     }
 
-    /// Plays a standalone server.
+    /// Starts a standalone, the default.
     pub fn standalone(mut self) -> Self {
         self.kind = Kind::Single;
         self
     }
 
-    /// Plays a sharded cluster: two mongos over one storage.
+    /// Starts a sharded cluster of one shard and two mongos. Shards are not reachable by clients.
     pub fn sharded(mut self) -> Self {
         self.kind = Kind::Sharded;
         self
     }
 
-    /// Plays a sharded cluster of two mongos behind load balancers: one in front of both, one in front of the first only.
+    /// Starts a sharded cluster of two mongos behind load balancers: one in front of both mongos,
+    /// one in front of the first only.
     pub fn load_balanced(mut self) -> Self {
         self.kind = Kind::LoadBalanced;
         self
     }
 
-    /// The replica set's name; other deployments have none.
-    pub fn set_name(mut self, name: impl Into<String>) -> Self {
-        self.set_name = name.into();
+    /// The name of the replica set. Default: `rs0`. Ignored by other deployments.
+    pub fn replica_set_name(mut self, name: impl Into<String>) -> Self {
+        self.replica_set_name = name.into();
         self
     }
 
-    /// The names, `host:port`, under which the three members of a replica set know each other: what hello answers in
-    /// `hosts`, `me` and `primary` instead of the real addresses. Clients have to map them to [`TestServer::addresses`].
+    /// The `host:port` of each of the three members in their replica set configuration: `hello`
+    /// replies with these in `hosts`, `me` and `primary`. Clients need a resolver that maps them to
+    /// [`TestServer::addresses`]. Default: the addresses.
     pub fn advertised_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.advertised_hosts = Some(hosts.into_iter().map(Into::into).collect());
         self
     }
 
-    /// The compressors that connections can agree on: some of `snappy`, `zstd` and `zlib`. All three unless told otherwise, as on a
-    /// real server.
-    pub fn compressors(mut self, names: &[&str]) -> Self {
-        self.compressors = names.iter().map(|name| (*name).to_owned()).collect();
+    /// The compressors that the server can negotiate, of `snappy`, `zstd` and `zlib`. Default: all
+    /// three, as of mongod.
+    pub fn compressors(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.compressors = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
         self
     }
 
-    /// Sets a server parameter, such as `requireApiVersion`, from the start. It must be one that `getParameter` knows, with a
-    /// value of the type it has there.
+    /// Sets a server parameter at startup, such as `requireApiVersion`. `getParameter: "*"` lists
+    /// the supported ones with their defaults, which also determine the types.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
     }
 
-    /// Refuses commands of clients that have not logged in. This user may: one of the database `admin`, with both hashes of SCRAM.
-    /// The server's connection strings name it. It has the role `root` and can create more users, whose built-in roles are enforced.
+    /// Requires authentication, and creates this user in the database `admin` with the role `root`
+    /// and credentials for `SCRAM-SHA-1` and `SCRAM-SHA-256`. The connection strings contain the
+    /// credentials. Further users can be created with `createUser`; their built-in roles are
+    /// enforced. Default: no authentication, every client may run every command.
     pub fn auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.user = Some((user.into(), password.into()));
         self
     }
 
-    /// Lets the owner of a certificate with this subject log in by `MONGODB-X509`. Clients must log in. With [`tls`](Self::tls) it
-    /// is the certificate that the client has shown; without, no certificate is looked at: every client is taken for the owner. The user
-    /// may run every command.
-    pub fn certificate_subject(mut self, subject: impl Into<String>) -> Self {
-        self.access.certificate_subject = Some(subject.into());
+    /// Requires authentication, and creates a user of the database `$external` for `MONGODB-X509`
+    /// with this certificate subject, such as `CN=client,OU=tests,O=Marula`. With
+    /// [`tls`](Self::tls), the client must have presented a certificate with this subject; without,
+    /// no certificate is required. The user may run every command.
+    pub fn x509_user(mut self, subject: impl Into<String>) -> Self {
+        self.access.x509_user = Some(subject.into());
         self
     }
 
-    /// Lets this user of the database `$external` log in by `PLAIN`. Clients must log in. The user may run every command.
+    /// Requires authentication, and creates a user of the database `$external` for `PLAIN`. The
+    /// user may run every command.
     pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.plain.push((user.into(), password.into()));
         self
     }
 
-    /// Encrypts all connections, of all processes: they show this certificate, which should be one of `127.0.0.1`. Who speaks in
-    /// the clear is cut off. The connection strings say `tls=true`; clients must be told besides whom to trust.
+    /// Requires TLS on all connections to all processes. The certificate should be valid for
+    /// `127.0.0.1`; [`TestCertificates`] creates one. The connection strings contain `tls=true`;
+    /// clients also need `tlsCAFile` or its equivalent.
+    ///
+    /// [`TestCertificates`]: crate::TestCertificates
     pub fn tls(mut self, identity: TlsIdentity) -> Self {
         self.tls.identity = Some(identity);
         self
     }
 
-    /// Wants clients to show a certificate of this authority (PEM), as `tlsCAFile` of mongod does. By `MONGODB-X509` the owner can
-    /// log in that is a user of the database `$external` or named by [`certificate_subject`](Self::certificate_subject). Needs
-    /// [`tls`](Self::tls).
-    pub fn client_authority(mut self, pem: impl Into<String>) -> Self {
+    /// Requires client certificates issued by this certificate authority (PEM), as mongod's
+    /// `net.tls.CAFile` does. `MONGODB-X509` then accepts users of the database `$external` and the
+    /// [`x509_user`](Self::x509_user). Requires [`tls`](Self::tls).
+    pub fn tls_client_ca(mut self, pem: impl Into<String>) -> Self {
         self.tls.client_authority = Some(pem.into());
         self
     }
 
-    /// Lets clients in that show no certificate, even though there is a [`client_authority`](Self::client_authority). One of
-    /// another authority is still refused.
-    pub fn allow_connections_without_certificates(mut self) -> Self {
+    /// Accepts clients without a certificate although a [`tls_client_ca`](Self::tls_client_ca) is
+    /// set, as mongod's `net.tls.allowConnectionsWithoutCertificates` does. Certificates of other
+    /// authorities are still rejected.
+    pub fn tls_allow_connections_without_certificates(mut self) -> Self {
         self.tls.allow_connections_without_certificates = true;
         self
     }
 
-    /// Listens on this path too: the first process of the deployment does, load balancers not counted. A socket left there by an
-    /// earlier process is replaced. On platforms without such sockets the server does not start.
+    /// Makes the first mongod or mongos of the deployment also listen on a Unix domain socket at
+    /// this path. A stale socket file is replaced. Starting fails on platforms without Unix domain
+    /// sockets.
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.unix_path = Some(path.into());
         self
     }
 
-    /// Writes violations of the protocol to standard error as they happen. Default: `false`; see [`TestServer::violations`].
+    /// Writes violations of the protocol to standard error when they are recorded. Default:
+    /// `false`. See
+    /// [`TestServer::violations`].
     pub fn print_violations(mut self, print: bool) -> Self {
         self.print_violations = print;
         self
     }
 
-    /// The server version to claim, for example `"7.0.14"`; 4.2 to 9 are accepted.
+    /// The server version, for example `"7.0.14"`, from 4.2 to 9. It determines the wire version
+    /// and version-dependent behavior. Default: `8.2.0`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// The port; 0 takes a free one. The further processes of a deployment take the ports after it: the members of a set, the second
-    /// mongos; with load balancers first the one in front of both mongos, then the other one, then the two mongos.
+    /// The first port. The processes listen on consecutive ports from it, in the order of
+    /// [`TestServer::addresses`]; the two load balancers come before the mongos. Default: 0, a free
+    /// port for each process.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Starts the server on a runtime of its own, so that it outlives the caller's runtime and is not slowed by it.
+    /// Starts the server. It runs on threads of its own and serves clients until it is
+    /// [stopped](TestServer::stop) or dropped. Any executor can run this future.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for a version that is not supported, unknown parameters and compressors, certificates and keys that are
-    /// none, and advertised hosts that are not one for each member of a replica set, else what binding a port on the loopback
-    /// interface, or the path of a Unix domain socket, gives.
-    pub async fn start(self) -> io::Result<TestServer> {
-        let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidInput, error);
-        let settings = self.settings().map_err(invalid)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("marula-test-server")
-            // Filters and expressions recurse as deep as documents may nest.
-            .thread_stack_size(16 * 1024 * 1024)
-            .enable_all()
-            .build()?;
-        let handle = runtime.handle().clone();
-        let started = handle
+    /// A setting is invalid, or a port on the loopback interface or the path of the Unix domain
+    /// socket cannot be bound.
+    pub async fn start(self) -> Result<TestServer, StartError> {
+        let settings = self.settings()?;
+        let (owned_runtime, runtime) = ServerRuntime::new()?;
+        let started = runtime
             .spawn(listen(settings, self.port))
             .await
-            .map_err(io::Error::other)
-            .flatten();
-        match started {
-            Ok(started) => Ok(TestServer::new(runtime, started)),
-            Err(error) => {
-                runtime.shutdown_background();
-                Err(error)
-            }
-        }
+            .map_err(io::Error::other)??;
+        Ok(TestServer::new(owned_runtime, runtime, started))
     }
 
-    fn settings(&self) -> Result<Settings, String> {
+    /// Starts the server like [`start`](Self::start), for tests without an async runtime.
+    ///
+    /// ```
+    /// let server = marula_test_server::TestServer::builder().start_blocking()?;
+    /// assert!(server.uri().starts_with("mongodb://127.0.0.1:"));
+    /// # Ok::<(), marula_test_server::StartError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`start`](Self::start).
+    pub fn start_blocking(self) -> Result<TestServer, StartError> {
+        let settings = self.settings()?;
+        let (owned_runtime, runtime) = ServerRuntime::new()?;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let listening = listen(settings, self.port);
+        runtime.spawn(async move { sender.send(listening.await) });
+        let started = receiver.recv().map_err(io::Error::other)??;
+        Ok(TestServer::new(owned_runtime, runtime, started))
+    }
+
+    fn settings(&self) -> Result<Settings, StartError> {
         let version: Version = self.version.parse()?;
-        if let Some(hosts) = &self.advertised_hosts
-            && (self.kind != Kind::ReplicaSet || hosts.len() != self.kind.processes())
-        {
-            return Err("advertised hosts are for replica sets, three names for three members".to_owned());
+        if let Some(hosts) = &self.advertised_hosts {
+            let members = if self.kind == Kind::ReplicaSet {
+                self.kind.processes()
+            } else {
+                0
+            };
+            if members == 0 || hosts.len() != members {
+                return Err(StartError::AdvertisedHosts {
+                    members,
+                    hosts: hosts.len(),
+                });
+            }
         }
         if let Some((name, password)) = &self.access.user
-            && (name.is_empty() || Stored::new(Hash::Sha256, name, password, 1).is_none())
+            && (name.is_empty() || Credentials::new(Hash::Sha256, name, password, 1).is_none())
         {
-            return Err("a user needs a name, and a password without control characters".to_owned());
+            return Err(StartError::InvalidCredentials { user: name.clone() });
         }
         let defaults = default_parameters(self.kind, version);
         for (name, value) in &self.parameters {
             check_parameter(&defaults, name, value)?;
         }
         let compressors = self.compressors.iter().map(|name| {
-            Compressor::from_name(name).ok_or_else(|| format!("there is no compressor \"{name}\""))
+            Compressor::from_name(name).ok_or_else(|| StartError::UnknownCompressor { name: name.clone() })
         });
         Ok(Settings {
             compressors: compressors.collect::<Result<_, _>>()?,
             kind: self.kind,
             version,
-            set_name: self.set_name.clone(),
+            replica_set_name: self.replica_set_name.clone(),
             advertised_hosts: self.advertised_hosts.clone(),
             parameters: self.parameters.clone(),
             access: self.access.clone(),
-            tls: self.tls.config()?,
+            tls: self
+                .tls
+                .config()
+                .map_err(|reason| StartError::InvalidTls { reason })?,
             unix_path: self.unix_path.clone(),
             print_violations: self.print_violations,
         })
     }
 }
 
-/// What starting gives: the shared state, the processes, and the load balancers in front of all of them and of the first.
+/// The parts of a running server. The first load balancer is in front of all processes, the second
+/// in front of the first.
 pub(crate) struct Started {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) members: Vec<Arc<Member>>,
@@ -263,21 +317,19 @@ async fn bind(port: u16) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-async fn listen(settings: Settings, first_port: u16) -> io::Result<Started> {
+async fn listen(settings: Settings, first_port: u16) -> Result<Started, StartError> {
     let kind = settings.kind;
     let balancers = if kind == Kind::LoadBalanced { 2 } else { 0 };
+    let count = balancers + kind.processes() as u16;
+    if first_port.checked_add(count - 1).is_none() {
+        return Err(StartError::PortRange {
+            first: first_port,
+            count,
+        });
+    }
     let mut bound = VecDeque::new();
-    for offset in 0..balancers + kind.processes() as u16 {
-        let port = if first_port == 0 {
-            0
-        } else {
-            first_port.checked_add(offset).ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    "no ports are left after the given one",
-                )
-            })?
-        };
+    for offset in 0..count {
+        let port = if first_port == 0 { 0 } else { first_port + offset };
         bound.push_back(bind(port).await?);
     }
     let front: Vec<_> = bound.drain(..usize::from(balancers)).collect();
@@ -321,30 +373,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_cannot_be_are_refused() {
-        let refused = |builder: TestServerBuilder| builder.settings().is_err();
-        assert!(refused(TestServerBuilder::default().version("4.0")));
-        assert!(refused(TestServerBuilder::default().parameter("what", 1)));
-        assert!(refused(TestServerBuilder::default().compressors(&["lzma"])));
-        assert!(refused(TestServerBuilder::default().auth("", "x")));
-        assert!(refused(TestServerBuilder::default().auth("u", "\u{7}")));
-        let none = || TlsIdentity {
-            certificate_pem: String::new(),
-            key_pem: String::new(),
-        };
-        assert!(refused(TestServerBuilder::default().tls(none())));
-        assert!(refused(TestServerBuilder::default().client_authority("x")));
-        assert!(refused(
+    fn invalid_settings_are_rejected() {
+        let rejected = |builder: TestServerBuilder| builder.settings().is_err();
+        assert!(rejected(TestServerBuilder::default().version("4.0")));
+        assert!(rejected(TestServerBuilder::default().parameter("unknown", 1)));
+        assert!(rejected(TestServerBuilder::default().compressors(["lzma"])));
+        assert!(rejected(TestServerBuilder::default().auth("", "x")));
+        assert!(rejected(TestServerBuilder::default().auth("u", "\u{7}")));
+        let empty = TlsIdentity::new("", "");
+        assert!(rejected(TestServerBuilder::default().tls(empty)));
+        assert!(rejected(TestServerBuilder::default().tls_client_ca("x")));
+        assert!(rejected(
             TestServerBuilder::default()
                 .replica_set()
                 .advertised_hosts(["a:1"])
         ));
-        assert!(refused(
+        assert!(rejected(
             TestServerBuilder::default()
                 .sharded()
                 .advertised_hosts(["a:1", "b:2", "c:3"])
         ));
-        assert!(!refused(
+        assert!(!rejected(
             TestServerBuilder::default()
                 .replica_set()
                 .advertised_hosts(["a:1", "b:2", "c:3"])

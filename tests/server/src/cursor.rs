@@ -1,5 +1,5 @@
-//! Open cursors of a member. Most hold the rest of their result, taken when the query ran; tailable cursors and change streams go on
-//! with what happens later.
+//! The open cursors of a process. Most hold the remaining documents of a result computed when the
+//! query ran; tailable cursors and change streams also return later changes.
 
 use crate::change_stream::ChangeStream;
 use crate::deployment::{Deployment, lock};
@@ -13,7 +13,7 @@ use bson::{Bson, Document, doc};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// The default size of a first batch.
+/// The default `batchSize` of a first batch.
 pub(crate) const DEFAULT_FIRST_BATCH: usize = 101;
 
 #[derive(Debug)]
@@ -23,25 +23,28 @@ struct Cursor {
     end: End,
     owner: Owner,
     source: Option<ReadFrom>,
-    goes_on: GoesOn,
-    /// getMore waits for data.
-    awaits: bool,
+    continuation: Continuation,
+    /// Whether `getMore` waits for data.
+    await_data: bool,
 }
 
-/// When the server learns that a cursor has no further rows.
+/// When the server detects that a cursor is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With the first batch, whatever is left: there is no cursor.
+    /// With the first batch, even if documents remain: no cursor is opened.
     SingleBatch,
-    /// With the last row: a limit is reached, or the rows were sorted or listed in memory.
+    /// With the last document: a limit is reached, or the documents were sorted or listed in
+    /// memory.
     WithLastRow,
-    /// As [`End::WithLastRow`], except in the first batch: `aggregate` does not ask its plan for the end.
+    /// As [`End::WithLastRow`], except in the first batch: `aggregate` does not check there whether
+    /// its plan is exhausted.
     WithLastRowOfGetMore,
-    /// Only by reading on: a batch that the last row fills leaves the cursor open, and the next batch is empty.
+    /// When a read finds no further document: if the last document fills a batch, the cursor stays
+    /// open and the next batch is empty.
     PastLastRow,
 }
 
-/// The collection that a cursor reads, and the index by which it does.
+/// The collection that a cursor reads, and the index it uses.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadFrom {
     pub(crate) namespace: Namespace,
@@ -49,7 +52,7 @@ pub(crate) struct ReadFrom {
     pub(crate) index: Option<String>,
 }
 
-/// What a first batch is made of.
+/// The result of a query, and the properties of its cursor.
 #[derive(Debug)]
 pub(crate) struct Opening<'o> {
     pub(crate) namespace: &'o str,
@@ -57,33 +60,34 @@ pub(crate) struct Opening<'o> {
     pub(crate) batch_size: Option<usize>,
     pub(crate) end: End,
     pub(crate) owner: Owner,
-    /// `None` where a dropped collection does not end the cursor.
+    /// `None` if dropping the collection does not close the cursor.
     pub(crate) source: Option<ReadFrom>,
 }
 
-/// Where a cursor's further rows come from.
+/// The source of documents beyond the computed result.
 #[derive(Debug)]
-enum GoesOn {
-    No,
+enum Continuation {
+    None,
     Tail(Box<Tail>),
-    Stream(Box<ChangeStream>),
+    ChangeStream(Box<ChangeStream>),
 }
 
-/// What a getMore reads from.
+/// The state that `getMore` reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'o> {
     pub(crate) deployment: &'o Deployment,
     pub(crate) catalog: &'o Catalog,
 }
 
-/// The open cursors of one member.
+/// The open cursors of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     open: Mutex<HashMap<i64, Cursor>>,
 }
 
 impl Cursors {
-    /// The `cursor` field of a first reply; a cursor stays open if its end was not seen.
+    /// Returns the `cursor` field of the first reply, and keeps the cursor unless it is exhausted
+    /// as of [`End`].
     pub(crate) fn first_batch(&self, opening: Opening<'_>) -> Document {
         let Opening {
             namespace,
@@ -96,7 +100,8 @@ impl Cursors {
         let mut rows = VecDeque::from(rows);
         let count = batch_size.unwrap_or(DEFAULT_FIRST_BATCH);
         let batch = take_batch(&mut rows, count);
-        // A cursor with batch size 0 stays open even if it is empty, as nothing was looked at yet.
+        // With batch size 0 nothing was read, so the cursor stays open even if there are no
+        // documents.
         let ended = match end {
             End::SingleBatch => true,
             End::WithLastRow => rows.is_empty() && count > 0,
@@ -105,26 +110,27 @@ impl Cursors {
         let id = if ended {
             0
         } else {
-            self.keep(Cursor {
+            self.insert(Cursor {
                 namespace: namespace.to_owned(),
                 rows,
                 end,
                 owner,
                 source,
-                goes_on: GoesOn::No,
-                awaits: false,
+                continuation: Continuation::None,
+                await_data: false,
             })
         };
         doc! { "firstBatch": batch, "id": id, "ns": namespace }
     }
 
-    /// The `cursor` field of a tailable cursor's first reply. It is dead at once if the collection has no records.
+    /// Returns the `cursor` field of the first reply of a tailable cursor. The cursor is closed if
+    /// the collection is empty.
     pub(crate) fn first_of_tail(
         &self,
         mut tail: Tail,
         origin: Origin<'_>,
         batch_size: Option<usize>,
-        awaits: bool,
+        await_data: bool,
         owner: Owner,
     ) -> Result<Document> {
         let namespace = tail.namespace.to_string();
@@ -136,14 +142,14 @@ impl Cursors {
         let mut rows = VecDeque::from(rows);
         let batch = take_batch(&mut rows, usize::MAX);
         let id = if alive {
-            self.keep(Cursor {
+            self.insert(Cursor {
                 namespace: namespace.clone(),
                 rows,
                 end: End::PastLastRow,
                 owner,
                 source: None,
-                goes_on: GoesOn::Tail(Box::new(tail)),
-                awaits,
+                continuation: Continuation::Tail(Box::new(tail)),
+                await_data,
             })
         } else {
             0
@@ -151,7 +157,7 @@ impl Cursors {
         Ok(doc! { "firstBatch": batch, "id": id, "ns": namespace })
     }
 
-    /// The `cursor` field of a change stream's first reply.
+    /// Returns the `cursor` field of the first reply of a change stream.
     pub(crate) fn first_of_stream(
         &self,
         namespace: &str,
@@ -165,14 +171,14 @@ impl Cursors {
         let id = if batch.ended {
             0
         } else {
-            self.keep(Cursor {
+            self.insert(Cursor {
                 namespace: namespace.to_owned(),
                 rows: VecDeque::new(),
                 end: End::PastLastRow,
                 owner,
                 source: None,
-                goes_on: GoesOn::Stream(Box::new(stream)),
-                awaits: true,
+                continuation: Continuation::ChangeStream(Box::new(stream)),
+                await_data: true,
             })
         };
         Ok(
@@ -180,7 +186,7 @@ impl Cursors {
         )
     }
 
-    fn keep(&self, cursor: Cursor) -> i64 {
+    fn insert(&self, cursor: Cursor) -> i64 {
         let mut open = lock(&self.open);
         loop {
             let bytes = bson::Uuid::new().bytes();
@@ -201,14 +207,14 @@ impl Cursors {
         }
     }
 
-    /// The `cursor` field of a getMore reply.
+    /// Returns the `cursor` field of a `getMore` reply.
     pub(crate) fn next_batch(
         &self,
         id: i64,
         namespace: &str,
         batch_size: Option<usize>,
         origin: Origin<'_>,
-        asker: &Owner,
+        requester: &Owner,
     ) -> Result<Document> {
         let mut open = lock(&self.open);
         let Some(cursor) = open.get_mut(&id) else {
@@ -226,11 +232,11 @@ impl Cursors {
                 ),
             ));
         }
-        cursor.owner.check(id, asker)?;
+        cursor.owner.check(id, requester)?;
         let advanced = cursor.advance(batch_size.unwrap_or(usize::MAX), origin);
         let done = match &advanced {
             Ok((_, done)) => *done,
-            // An error ends the cursor.
+            // An error closes the cursor.
             Err(_) => true,
         };
         if done {
@@ -242,19 +248,19 @@ impl Cursors {
         Ok(reply)
     }
 
-    /// Whether getMore on this cursor waits for data, if there is such a cursor.
+    /// Whether `getMore` waits for data on this cursor; `None` if it is not open.
     pub(crate) fn awaits_data(&self, id: i64) -> Option<bool> {
-        lock(&self.open).get(&id).map(|cursor| cursor.awaits)
+        lock(&self.open).get(&id).map(|cursor| cursor.await_data)
     }
 
-    /// Whether a cursor is that of a change stream.
+    /// Whether the cursor is open and one of a change stream.
     pub(crate) fn is_stream(&self, id: i64) -> bool {
         lock(&self.open)
             .get(&id)
-            .is_some_and(|cursor| matches!(cursor.goes_on, GoesOn::Stream(_)))
+            .is_some_and(|cursor| matches!(cursor.continuation, Continuation::ChangeStream(_)))
     }
 
-    /// Closes a cursor; whether it was open on this namespace.
+    /// Closes a cursor if it is open on this namespace; returns whether it was.
     pub(crate) fn kill(&self, id: i64, namespace: &str) -> bool {
         let mut open = lock(&self.open);
         let found = open.get(&id).is_some_and(|cursor| cursor.namespace == namespace);
@@ -264,36 +270,35 @@ impl Cursors {
         found
     }
 
-    /// Number of open cursors.
     pub(crate) fn len(&self) -> usize {
         lock(&self.open).len()
     }
 
-    /// Closes all.
+    /// Closes all cursors.
     pub(crate) fn clear(&self) {
         lock(&self.open).clear();
     }
 }
 
 impl Cursor {
-    /// The next batch, and whether it is the last.
+    /// Returns the next batch, and whether the cursor is exhausted with it.
     fn advance(&mut self, count: usize, origin: Origin<'_>) -> Result<(Document, bool)> {
         if let Some(source) = &self.source {
             source.check(origin.catalog)?;
         }
-        if let GoesOn::Stream(stream) = &mut self.goes_on {
+        if let Continuation::ChangeStream(stream) = &mut self.continuation {
             let batch = stream.next(origin.deployment, origin.catalog, count)?;
             let reply = doc! { "nextBatch": batch.events, "postBatchResumeToken": batch.token };
             return Ok((reply, batch.ended));
         }
-        if let GoesOn::Tail(tail) = &mut self.goes_on
+        if let Continuation::Tail(tail) = &mut self.continuation
             && self.rows.is_empty()
         {
             self.rows.extend(tail.next(origin.catalog, count)?);
         }
         let batch = take_batch(&mut self.rows, count);
-        let seen = self.end != End::PastLastRow || batch.len() < count;
-        let done = self.rows.is_empty() && seen && matches!(self.goes_on, GoesOn::No);
+        let end_detected = self.end != End::PastLastRow || batch.len() < count;
+        let done = self.rows.is_empty() && end_detected && matches!(self.continuation, Continuation::None);
         Ok((doc! { "nextBatch": batch }, done))
     }
 }
@@ -317,7 +322,8 @@ impl ReadFrom {
     }
 }
 
-/// Takes up to `count` rows, and no more than fit in a reply; at least one.
+/// Removes up to `count` documents that fit into a reply, but at least one if there is one and
+/// `count` is not 0.
 fn take_batch(rows: &mut VecDeque<Arc<Document>>, count: usize) -> Vec<Bson> {
     let mut batch = Vec::new();
     let mut bytes = 0;
@@ -344,7 +350,7 @@ mod tests {
             compressors: Vec::new(),
             kind: crate::settings::Kind::Single,
             version: "8.2".parse().unwrap(),
-            set_name: String::new(),
+            replica_set_name: String::new(),
             advertised_hosts: None,
             parameters: Document::new(),
             access: crate::auth::AccessSettings::default(),
@@ -385,7 +391,7 @@ mod tests {
         assert_eq!(next(first, "d.x", None).unwrap_err().code, 13);
         let second = next(first, "d.c", Some(2)).unwrap();
         assert_eq!(second.get_array("nextBatch").unwrap().len(), 2);
-        assert_eq!(id(&second), first, "the end was not seen");
+        assert_eq!(id(&second), first, "the end is not detected");
         let last = next(first, "d.c", Some(2)).unwrap();
         assert_eq!((last.get_array("nextBatch").unwrap().len(), id(&last)), (0, 0));
         assert_eq!(next(first, "d.c", None).unwrap_err().code, 43);
@@ -396,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn first_batches_that_the_last_row_fills() {
+    fn cursor_stays_open_if_the_last_document_fills_the_first_batch() {
         let cursors = Cursors::default();
         let open = |rows, size, end| id(&cursors.first_batch(opening(rows, size, end))) != 0;
         assert!(!open(5, Some(3), End::SingleBatch));

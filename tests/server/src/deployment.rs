@@ -1,4 +1,5 @@
-//! What the members of one server instance share: storage, topology, the clock, sessions and counters.
+//! The state that the processes of one server instance share: storage, topology, logical clock,
+//! sessions and counters.
 
 use crate::auth::Users;
 use crate::auth::scram::Hash;
@@ -23,15 +24,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Locks a mutex; a holder that panicked ended only its own connection.
+/// Locks a mutex and ignores poisoning: a panic closes only the connection on which it happened.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many snapshots are kept for reads at their time.
+/// Number of snapshots kept for reads with `atClusterTime`.
 const KEPT_SNAPSHOTS: usize = 64;
 
-/// The data at earlier times, oldest first.
+/// The catalog at earlier cluster times, oldest first.
 #[derive(Debug, Default)]
 struct Snapshots(VecDeque<(Timestamp, Arc<Mutex<Catalog>>)>);
 
@@ -51,14 +52,15 @@ impl Snapshots {
     }
 }
 
-/// The locked storage, of the deployment or of a transaction.
+/// The locked catalog of the deployment or of a transaction.
 pub(crate) struct CatalogGuard<'d> {
     catalog: MutexGuard<'d, Catalog>,
     changes_to: Option<&'d Deployment>,
 }
 
 impl<'d> CatalogGuard<'d> {
-    /// Storage that only one reader or transaction sees: its changes are not logged.
+    /// Locks a catalog that is private to a transaction or snapshot read. Changes are not written
+    /// to the oplog.
     pub(crate) fn isolated(catalog: &'d Mutex<Catalog>) -> CatalogGuard<'d> {
         CatalogGuard {
             catalog: lock(catalog),
@@ -94,18 +96,18 @@ impl Drop for CatalogGuard<'_> {
 pub(crate) struct Deployment {
     pub(crate) version: Version,
     pub(crate) kind: Kind,
-    /// What connections can agree on.
+    /// The compressors that a connection can negotiate.
     pub(crate) compressors: Vec<Compressor>,
-    /// The replica set's name; `None` for other deployments.
+    /// The name of the replica set; `None` for other deployments.
     pub(crate) set_name: Option<String>,
-    /// The address of every process.
+    /// The addresses of all processes.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// The names under which the processes are known, one for each address.
+    /// The advertised `host:port` of each address.
     pub(crate) hosts: Vec<String>,
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
     pub(crate) violations: Violations,
-    /// How connections are encrypted; `None`: not at all.
+    /// `None` for connections without TLS.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
     pub(crate) started: SystemTime,
@@ -122,12 +124,12 @@ pub(crate) struct Deployment {
 
 impl Deployment {
     pub(crate) fn new(settings: Settings, addresses: Vec<SocketAddr>) -> Deployment {
-        let set_name = (settings.kind == Kind::ReplicaSet).then_some(settings.set_name);
+        let set_name = (settings.kind == Kind::ReplicaSet).then_some(settings.replica_set_name);
         let topology = Topology::new(addresses.len(), set_name.is_some());
         let hosts = settings
             .advertised_hosts
             .unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect());
-        let hosts_of_start = hosts.clone();
+        let initial_hosts = hosts.clone();
         let mut parameters = settings::default_parameters(settings.kind, settings.version);
         parameters.extend(settings.parameters);
         let iterations = Hash::ALL.map(|hash| iterations(&parameters, hash));
@@ -145,7 +147,7 @@ impl Deployment {
             tls: settings.tls,
             users: Users::new(settings.access, iterations),
             started: SystemTime::now(),
-            catalog: Mutex::new(system::catalog(settings.kind, settings.version, &hosts_of_start)),
+            catalog: Mutex::new(system::catalog(settings.kind, settings.version, &initial_hosts)),
             oplog: Mutex::default(),
             snapshots: Mutex::default(),
             data_changed: watch::Sender::new(()),
@@ -159,7 +161,8 @@ impl Deployment {
         }
     }
 
-    /// The storage, locked: commands run one at a time on it. What they change goes to the oplog when the lock is given back.
+    /// Locks the catalog; commands access it one at a time. Changes are appended to the oplog when
+    /// the guard is dropped.
     pub(crate) fn catalog(&self) -> CatalogGuard<'_> {
         CatalogGuard {
             catalog: lock(&self.catalog),
@@ -167,7 +170,7 @@ impl Deployment {
         }
     }
 
-    /// Takes the changes over into the oplog.
+    /// Moves the recorded changes of the catalog to the oplog.
     fn log_changes(&self, catalog: &mut Catalog) {
         let changes = catalog.take_changes();
         if changes.is_empty() {
@@ -182,17 +185,18 @@ impl Deployment {
         self.data_changed.send_replace(());
     }
 
-    /// Tells of written data from now on.
+    /// Receives a notification of every write from now on.
     pub(crate) fn data_changes(&self) -> watch::Receiver<()> {
         self.data_changed.subscribe()
     }
 
-    /// The latest changes.
+    /// Locks the oplog.
     pub(crate) fn oplog(&self) -> MutexGuard<'_, Oplog> {
         lock(&self.oplog)
     }
 
-    /// The data as it is now, and the time of that, kept for further reads at the same time.
+    /// Returns the current operation time and a snapshot of the catalog, which is kept for reads at
+    /// the same time.
     pub(crate) fn snapshot(&self) -> (Timestamp, Arc<Mutex<Catalog>>) {
         let catalog = self.catalog();
         let now = self.operation_time();
@@ -203,7 +207,7 @@ impl Deployment {
         (now, snapshots.keep(now, catalog.clone()))
     }
 
-    /// The data as it was at a time, if that was kept or is still so.
+    /// Returns the snapshot of the catalog at a time, if it was kept or nothing was written since.
     pub(crate) fn snapshot_at(&self, time: Timestamp) -> Option<Arc<Mutex<Catalog>>> {
         if let Some(kept) = lock(&self.snapshots).find(time) {
             return Some(kept);
@@ -220,7 +224,7 @@ impl Deployment {
         read(&lock(&self.topology))
     }
 
-    /// Changes the topology and wakes every waiting hello.
+    /// Changes the topology and wakes every awaitable `hello`.
     pub(crate) fn change_topology<T>(&self, change: impl FnOnce(&mut Topology) -> T) -> T {
         let mut topology = lock(&self.topology);
         let primary = topology.primary;
@@ -234,12 +238,12 @@ impl Deployment {
         result
     }
 
-    /// Tells of topology changes from now on.
+    /// Receives a notification of every topology change from now on.
     pub(crate) fn topology_changes(&self) -> watch::Receiver<()> {
         self.topology_changed.subscribe()
     }
 
-    /// Removes expired documents.
+    /// Deletes the documents that TTL indexes expire; returns their number.
     pub(crate) fn run_ttl_monitor(&self) -> usize {
         let removed = self.catalog().remove_expired(bson::DateTime::now());
         if removed > 0 {
@@ -248,22 +252,23 @@ impl Deployment {
         removed
     }
 
-    /// Whether clients talk to the members of a set.
+    /// Whether clients connect to replica set members.
     pub(crate) fn is_replica_set(&self) -> bool {
         self.set_name.is_some()
     }
 
-    /// Whether clients talk to mongos.
+    /// Whether clients connect to mongos.
     pub(crate) fn is_mongos(&self) -> bool {
         self.kind.is_mongos()
     }
 
-    /// Whether the data lies on a replica set, behind a mongos or not: what sessions, transactions and change streams need.
+    /// Whether the data is on a replica set or shard, which retryable writes, transactions and
+    /// change streams require.
     pub(crate) fn is_replicated(&self) -> bool {
         self.kind != Kind::Single
     }
 
-    /// How many members hold the data.
+    /// Number of data-bearing members, for write concerns.
     pub(crate) fn data_members(&self) -> usize {
         if self.is_replicated() {
             Kind::ReplicaSet.processes()
@@ -272,12 +277,12 @@ impl Deployment {
         }
     }
 
-    /// The server parameters.
+    /// Locks the server parameters.
     pub(crate) fn parameters(&self) -> MutexGuard<'_, Document> {
         lock(&self.parameters)
     }
 
-    /// How long a transaction may be open.
+    /// The maximum lifetime of a transaction: `transactionLifetimeLimitSeconds`.
     pub(crate) fn transaction_lifetime(&self) -> Duration {
         let seconds = self
             .parameters()
@@ -287,7 +292,7 @@ impl Deployment {
         Duration::from_secs(seconds as u64)
     }
 
-    /// Whether a boolean server parameter is on.
+    /// Whether a boolean server parameter is true.
     pub(crate) fn parameter_is_on(&self, name: &str) -> bool {
         self.parameters().get(name).is_some_and(crate::value::truthy)
     }
@@ -296,12 +301,12 @@ impl Deployment {
         self.next_connection_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The time of the last write.
+    /// The cluster time of the last write.
     pub(crate) fn operation_time(&self) -> Timestamp {
         *lock(&self.clock)
     }
 
-    /// Moves the logical clock on for a write.
+    /// Advances the logical clock for a write.
     pub(crate) fn tick(&self) -> Timestamp {
         let mut clock = lock(&self.clock);
         let now = seconds_now();
@@ -319,17 +324,17 @@ impl Deployment {
         *clock
     }
 
-    /// Takes over a later cluster time that a client has seen elsewhere.
-    pub(crate) fn gossip(&self, seen: Timestamp) {
+    /// Advances the logical clock to the `$clusterTime` of a request if that is later.
+    pub(crate) fn gossip(&self, received: Timestamp) {
         let mut clock = lock(&self.clock);
-        // A time far in the future is a mistake, and would stop the clock for ever.
-        let plausible = seen.time < seconds_now().saturating_add(365 * 24 * 3600);
-        if plausible && (seen.time, seen.increment) > (clock.time, clock.increment) {
-            *clock = seen;
+        // A time far in the future is invalid; the clock could not advance beyond it.
+        let plausible = received.time < seconds_now().saturating_add(365 * 24 * 3600);
+        if plausible && (received.time, received.increment) > (clock.time, clock.increment) {
+            *clock = received;
         }
     }
 
-    /// The `$clusterTime` and `operationTime` of a reply, which standalones do not send.
+    /// Adds `$clusterTime` and `operationTime` to a reply. Standalones do not send them.
     pub(crate) fn add_cluster_time(&self, reply: &mut Document) {
         let time = self.operation_time();
         let hash = Binary {

@@ -1,42 +1,42 @@
-//! Command errors: the server's numeric codes, their names, and the reply document made of them.
+//! Command errors: MongoDB's error codes and their names, and the reply documents of failed
+//! commands and statements.
 
 use crate::violation::ViolationKind;
 use bson::{Bson, Document, doc};
 
-/// What a command handler returns.
+/// The result of a command handler.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// A command (or one statement of a write command) that failed, in the server's terms.
+/// The error of a command, or of one statement of a write command.
 #[derive(Debug, Clone)]
 pub(crate) struct Error {
-    /// The server's error code.
     pub(crate) code: i32,
-    /// The human readable message.
+    /// `errmsg` in replies.
     pub(crate) message: String,
-    /// Labels to add; `None` lets the server decide by the code.
+    /// Error labels; `None` for those that the server adds by code and command.
     pub(crate) labels: Option<Vec<String>>,
     /// Further fields of the error, such as `keyPattern`.
     pub(crate) extra: Box<Document>,
-    /// The rule that no driver may break, if the error refuses such a command.
+    /// The rule that the command violates, if no driver may send it.
     pub(crate) violation: Option<ViolationKind>,
-    /// When the server finds the error, which decides what it puts before the message.
+    /// The phase in which the server detects the error, which determines the prefix of its message.
     pub(crate) phase: Phase,
 }
 
-/// The phases of a query.
+/// The phases of query processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// While the request is parsed.
+    /// Parsing of the request.
     Parsing,
-    /// While an expression without reference to a document is evaluated, before any document is read.
+    /// Evaluation of expressions that do not refer to a document, before documents are read.
     Optimizing,
-    /// While documents are processed.
+    /// Processing of documents.
     Executing,
 }
 
 macro_rules! codes {
     ($($constant:ident = $code:literal $name:literal;)*) => {
-        /// The codes that this server returns.
+        /// The error codes that this server uses by name.
         pub(crate) mod code {
             $(pub(crate) const $constant: i32 = $code;)*
         }
@@ -129,7 +129,7 @@ codes! {
     UNKNOWN_FIELD = 40415 "IDLUnknownField";
 }
 
-/// Names of further codes, which fail points return or which are used in one place only.
+/// Names of further codes: those that fail points return, and those without a constant.
 const OTHER_NAMES: &[(i32, &str)] = &[
     (6, "HostUnreachable"),
     (7, "HostNotFound"),
@@ -157,7 +157,7 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (13436, "NotPrimaryOrSecondary"),
 ];
 
-/// The name that the server gives to a code; codes without a name are called by their location.
+/// The `codeName` of a code; `Location` and the number for codes without a name.
 pub(crate) fn code_name(code: i32) -> String {
     let other = || {
         OTHER_NAMES
@@ -171,7 +171,6 @@ pub(crate) fn code_name(code: i32) -> String {
 }
 
 impl Error {
-    /// An error with a code and a message.
     pub(crate) fn new(code: i32, message: impl Into<String>) -> Self {
         Error {
             code,
@@ -198,7 +197,7 @@ impl Error {
         Error::new(code::TYPE_MISMATCH, message)
     }
 
-    /// 238 NotImplemented: a feature of MongoDB that this server does not have.
+    /// 238 NotImplemented: a feature of MongoDB that this server does not implement.
     pub(crate) fn not_served(feature: impl std::fmt::Display) -> Self {
         Error::new(
             code::NOT_IMPLEMENTED,
@@ -206,7 +205,7 @@ impl Error {
         )
     }
 
-    /// Notes that the error arose while documents were processed, unless an earlier phase is known.
+    /// Sets the phase to [`Phase::Executing`], unless it is [`Phase::Optimizing`].
     pub(crate) fn executing(mut self) -> Self {
         if self.phase == Phase::Parsing {
             self.phase = Phase::Executing;
@@ -214,7 +213,7 @@ impl Error {
         self
     }
 
-    /// Puts what failed before the message.
+    /// Prefixes the message with a context, as `context :: caused by :: message`.
     pub(crate) fn caused(mut self, context: &str) -> Self {
         self.message = format!("{context} :: caused by :: {}", self.message);
         self
@@ -226,13 +225,13 @@ impl Error {
         self
     }
 
-    /// Marks the refused command as one that no driver may send.
+    /// Marks the rejected command as a protocol violation.
     pub(crate) fn violating(mut self, kind: ViolationKind) -> Self {
         self.violation = Some(kind);
         self
     }
 
-    /// Adds a label.
+    /// Adds an error label.
     pub(crate) fn labeled(mut self, label: &str) -> Self {
         self.labels.get_or_insert_default().push(label.to_owned());
         self

@@ -1,4 +1,4 @@
-//! Counters of what the server has seen, and a way to wait for them without polling.
+//! Counters of connections and commands, with notification of changes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,7 +68,7 @@ impl Events {
         self.read(|counts| counts.commands.get(name).copied().unwrap_or(0))
     }
 
-    /// Returns as soon as the condition holds, checking it after every change of a counter.
+    /// Waits until the condition holds. It is checked first and after every change of a counter.
     pub(crate) async fn wait_until(&self, condition: impl Fn(&Events) -> bool) {
         let mut changed = self.changed.subscribe();
         while !condition(self) {

@@ -1,4 +1,5 @@
-//! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and `onPrimaryTransactionalWrite`, per member.
+//! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and
+//! `onPrimaryTransactionalWrite`, for each process.
 
 use crate::deployment::lock;
 use crate::error::{Error, Result};
@@ -7,13 +8,13 @@ use bson::{Bson, Document};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// When a fail point fires.
+/// The `mode` of a fail point that is not off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Always,
-    /// So many more times, then never.
+    /// Triggers this number of times.
     Times(i64),
-    /// Not the next so many times, then always.
+    /// Skips this number of matching commands, then always triggers.
     Skip(i64),
 }
 
@@ -26,27 +27,28 @@ struct FailCommand {
     effect: Effect,
 }
 
-/// What a fail point does to a command.
+/// The effect of a fail point on a command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Effect {
-    /// Wait first.
+    /// Wait for this time first.
     pub(crate) block: Option<Duration>,
-    /// Close the connection instead of running the command.
+    /// Close the connection without running the command.
     pub(crate) close: bool,
-    /// Fail instead of running the command.
+    /// Reply with this error code without running the command.
     pub(crate) error_code: Option<i32>,
-    /// Labels of the error, in place of the server's own.
+    /// The error labels, instead of those that the server adds.
     pub(crate) labels: Option<Vec<String>>,
-    /// The failure comes when the cursor of a getMore was found already, so that the server knows what it is.
+    /// Whether a `getMore` fails after its cursor was found, so that error labels depend on the
+    /// cursor.
     pub(crate) in_cursor: bool,
-    /// Run the command, and add this to the reply.
+    /// Run the command and add this `writeConcernError` to the reply.
     pub(crate) write_concern_error: Option<Document>,
 }
 
-/// What `onPrimaryTransactionalWrite` does to a retryable write.
+/// The effect of `onPrimaryTransactionalWrite` on a retryable write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TransactionalWrite {
-    /// Fail before the write instead of after it.
+    /// Fail with this error code before the write instead of after it.
     pub(crate) before_commit: Option<i32>,
     pub(crate) close: bool,
 }
@@ -59,7 +61,7 @@ struct State {
     transactional_write: Option<(Mode, TransactionalWrite)>,
 }
 
-/// The fail points of one member.
+/// The fail points of one process.
 #[derive(Debug, Default)]
 pub(crate) struct FailPoints(Mutex<State>);
 
@@ -114,7 +116,7 @@ impl FailPoints {
         Ok(())
     }
 
-    /// What `failCommand` does to this command, counting it.
+    /// Returns the effect of `failCommand` on this command, and counts the command.
     pub(crate) fn on_command(
         &self,
         command: &str,
@@ -133,25 +135,26 @@ impl FailPoints {
             .find_map(|point| point.on_command(command, app_name, namespace))
     }
 
-    /// Whether `onPrimaryTransactionalWrite` is on.
-    pub(crate) fn watches_writes(&self) -> bool {
+    /// Whether `onPrimaryTransactionalWrite` is active.
+    pub(crate) fn has_transactional_write(&self) -> bool {
         lock(&self.0).transactional_write.is_some()
     }
 
-    /// What `onPrimaryTransactionalWrite` does to the next storage transaction of a retryable write, counting it.
+    /// Returns the effect of `onPrimaryTransactionalWrite` on the next storage transaction of a
+    /// retryable write, and counts the transaction.
     pub(crate) fn on_transactional_write(&self) -> Option<TransactionalWrite> {
         let mut state = lock(&self.0);
         let (mode, effect) = state.transactional_write.as_mut()?;
-        fires(mode).then_some(*effect)
+        triggers(mode).then_some(*effect)
     }
 
-    /// Switches all off.
+    /// Turns all fail points off.
     pub(crate) fn clear(&self) {
         *lock(&self.0) = State::default();
     }
 }
 
-fn fires(mode: &mut Mode) -> bool {
+fn triggers(mode: &mut Mode) -> bool {
     match mode {
         Mode::Always => true,
         Mode::Times(left) => {
@@ -166,7 +169,7 @@ fn fires(mode: &mut Mode) -> bool {
     }
 }
 
-/// `None` is `off`.
+/// Parses `mode`; `None` means `off`.
 fn parse_mode(mode: Option<&Bson>) -> Result<Option<Mode>> {
     let count = |value: &Bson| {
         Number::from_bson(value)
@@ -215,7 +218,7 @@ impl FailCommand {
             .any(|name| name.eq_ignore_ascii_case(command))
             && self.app_name.as_deref().is_none_or(|name| Some(name) == app_name)
             && self.namespace.as_deref().is_none_or(|name| name == namespace);
-        if !applies || !fires(&mut self.mode) {
+        if !applies || !triggers(&mut self.mode) {
             return None;
         }
         Some(self.effect.clone())
@@ -275,7 +278,7 @@ impl FailCommand {
 }
 
 impl Effect {
-    /// The error that replaces the command's reply, if there is one.
+    /// The error to reply with instead of running the command.
     pub(crate) fn error(&self) -> Option<Error> {
         let code = self.error_code?;
         let mut error = Error::new(code, "Failing command via 'failCommand' failpoint");
@@ -297,18 +300,18 @@ mod tests {
         points
     }
 
-    fn fires_on(points: &FailPoints, command: &str) -> bool {
+    fn triggers_on(points: &FailPoints, command: &str) -> bool {
         points.on_command(command, Some("app"), "db.c").is_some()
     }
 
     #[test]
     fn times_counts_matching_commands_only() {
         let points = configured(doc! {"times": 2}, doc! {"failCommands": ["find"], "errorCode": 8});
-        let fired: Vec<bool> = ["find", "insert", "find", "find"]
+        let triggered: Vec<bool> = ["find", "insert", "find", "find"]
             .iter()
-            .map(|command| fires_on(&points, command))
+            .map(|command| triggers_on(&points, command))
             .collect();
-        assert_eq!(fired, [true, false, true, false]);
+        assert_eq!(triggered, [true, false, true, false]);
     }
 
     #[test]
@@ -318,24 +321,24 @@ mod tests {
             doc! {"failCommands": ["find"], "closeConnection": true},
         );
         assert_eq!(
-            [fires_on(&points, "find"), fires_on(&points, "find")],
+            [triggers_on(&points, "find"), triggers_on(&points, "find")],
             [false, true]
         );
         points
             .configure(&doc! {"configureFailPoint": "failCommand", "mode": "off"})
             .unwrap();
-        assert!(!fires_on(&points, "find"));
+        assert!(!triggers_on(&points, "find"));
     }
 
     #[test]
-    fn app_names_restrict() {
+    fn app_name_restricts_the_connections() {
         let points = configured("alwaysOn", doc! {"failCommands": ["find"], "appName": "other"});
-        assert!(!fires_on(&points, "find"));
+        assert!(!triggers_on(&points, "find"));
         assert!(points.on_command("find", Some("other"), "db.c").is_some());
     }
 
     #[test]
-    fn bad_options_are_errors() {
+    fn invalid_options_are_rejected() {
         let points = FailPoints::default();
         let configure = |body: Document| points.configure(&body).unwrap_err().code;
         assert_eq!(configure(doc! {"configureFailPoint": "foo", "mode": "off"}), 2);

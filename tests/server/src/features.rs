@@ -1,9 +1,10 @@
-//! What MongoDB has and this server lacks, by name, so that a missing feature is refused as missing (238 NotImplemented) and only a
-//! misspelt name as unknown. The tables name what MongoDB 8.2 documents or accepts; what is served is found before they are asked.
+//! The names of MongoDB features that this server does not implement. A request for one of them
+//! fails with 238 NotImplemented, any other unknown name with MongoDB's error for it. The tables
+//! list what MongoDB 8.2 documents or accepts, and are consulted only after the implemented names.
 
 use crate::error::Error;
 
-/// Commands that mongod and mongos have.
+/// Commands of both mongod and mongos.
 const COMMANDS: &[&str] = &[
     "analyze",
     "analyzeShardKey",
@@ -74,7 +75,7 @@ const COMMANDS: &[&str] = &[
     "whatsmysni",
 ];
 
-/// Commands that only mongod has.
+/// Commands of mongod only.
 const MONGOD_COMMANDS: &[&str] = &[
     "applyOps",
     "autoCompact",
@@ -110,7 +111,7 @@ const MONGOD_COMMANDS: &[&str] = &[
     "voteCommitIndexBuild",
 ];
 
-/// Commands that only mongos has.
+/// Commands of mongos only.
 const MONGOS_COMMANDS: &[&str] = &[
     "abortMoveCollection",
     "abortReshardCollection",
@@ -158,43 +159,18 @@ const MONGOS_COMMANDS: &[&str] = &[
     "updateZoneKeyRange",
 ];
 
-/// Operators of expressions.
+/// Expression operators.
 const EXPRESSIONS: &[&str] = &[
-    "$acos",
-    "$acosh",
-    "$asin",
-    "$asinh",
-    "$atan",
-    "$atan2",
-    "$atanh",
-    "$binarySize",
-    "$bitAnd",
-    "$bitNot",
-    "$bitOr",
-    "$bitXor",
-    "$bsonSize",
-    "$cos",
-    "$cosh",
-    "$degreesToRadians",
     "$encStrContains",
     "$encStrEndsWith",
     "$encStrNormalizedEq",
     "$encStrStartsWith",
     "$function",
-    "$log",
-    "$log10",
-    "$median",
     "$meta",
-    "$percentile",
-    "$radiansToDegrees",
     "$sigmoid",
     "$similarityCosine",
     "$similarityDotProduct",
     "$similarityEuclidean",
-    "$sin",
-    "$sinh",
-    "$tan",
-    "$tanh",
     "$toHashedIndexKey",
     "$toUUID",
     "$tsIncrement",
@@ -202,23 +178,9 @@ const EXPRESSIONS: &[&str] = &[
 ];
 
 /// Accumulators of `$group` and `$bucket`.
-const ACCUMULATORS: &[&str] = &[
-    "$accumulator",
-    "$bottom",
-    "$bottomN",
-    "$concatArrays",
-    "$firstN",
-    "$lastN",
-    "$maxN",
-    "$median",
-    "$minN",
-    "$percentile",
-    "$setUnion",
-    "$top",
-    "$topN",
-];
+const ACCUMULATORS: &[&str] = &["$accumulator", "$concatArrays", "$setUnion"];
 
-/// Operators of filters, on a field or at the top.
+/// Query operators, on a field or at the top level.
 const QUERY_OPERATORS: &[&str] = &[
     "$encStrContains",
     "$encStrEndsWith",
@@ -229,24 +191,21 @@ const QUERY_OPERATORS: &[&str] = &[
     "$geoWithin",
     "$near",
     "$nearSphere",
-    "$sampleRate",
     "$text",
     "$where",
     "$within",
 ];
 
-/// Variables of the system.
+/// System variables.
 const VARIABLES: &[&str] = &["IS_MR", "JS_SCOPE", "SEARCH_META", "USER_ROLES"];
 
-/// Stages of pipelines.
+/// Aggregation stages.
 const STAGES: &[&str] = &[
     "$backupCursor",
     "$backupCursorExtend",
-    "$bucketAuto",
     "$changeStream",
     "$changeStreamSplitLargeEvent",
     "$densify",
-    "$fill",
     "$geoNear",
     "$graphLookup",
     "$listCatalog",
@@ -262,7 +221,6 @@ const STAGES: &[&str] = &[
     "$querySettings",
     "$queryStats",
     "$rankFusion",
-    "$redact",
     "$score",
     "$scoreFusion",
     "$search",
@@ -273,7 +231,7 @@ const STAGES: &[&str] = &[
     "$vectorSearch",
 ];
 
-/// Options by command. Those of `*` belong to every command.
+/// Options by command. Those of `*` are options of every command.
 const OPTIONS: &[(&str, &[&str])] = &[
     (
         "*",
@@ -404,7 +362,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("currentOp", &["$truncateOps"]),
 ];
 
-/// What a name may be the name of.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     Expression,
@@ -425,15 +383,16 @@ impl Feature {
         }
     }
 
-    /// Whether MongoDB has a feature of this name that this server lacks, unless it was found before.
+    /// Whether the name is one of a feature of MongoDB that this server does not implement.
     pub(crate) fn is_missing(self, name: &str) -> bool {
         self.names().contains(&name)
     }
 
-    /// The error for a name that was not found: 238 if MongoDB knows it, else that of the misspelling.
-    pub(crate) fn refuse(self, name: &str, misspelt: impl FnOnce() -> Error) -> Error {
+    /// The error for a name that this server does not implement: 238 if MongoDB has the feature,
+    /// else `unknown`.
+    pub(crate) fn refuse(self, name: &str, unknown: impl FnOnce() -> Error) -> Error {
         if !self.is_missing(name) {
-            return misspelt();
+            return unknown();
         }
         Error::not_served(match self {
             Feature::Expression => format!("the expression operator {name}"),
@@ -445,13 +404,13 @@ impl Feature {
     }
 }
 
-/// Whether a mongos, or a mongod, has a command that this server lacks.
+/// Whether the command is one of mongos or mongod that this server does not implement.
 pub(crate) fn is_command(name: &str, mongos: bool) -> bool {
     let own = if mongos { MONGOS_COMMANDS } else { MONGOD_COMMANDS };
     COMMANDS.contains(&name) || own.contains(&name)
 }
 
-/// Whether MongoDB's command has an option that this server's lacks.
+/// Whether the option is one of MongoDB's command that this server does not implement.
 pub(crate) fn is_option(command: &str, option: &str) -> bool {
     OPTIONS
         .iter()

@@ -1,21 +1,55 @@
-//! An in-process, in-memory MongoDB-compatible server for tests, examples and other clients.
+//! An in-process, in-memory MongoDB-compatible server for tests.
 //!
-//! It speaks OP_MSG on loopback ports, encrypted if it is given a certificate, and plays a standalone, a three-member replica set, a sharded cluster of two mongos or such a
-//! cluster behind load balancers, at a chosen server version. Transactions, change streams and fail points are served on all of them
-//! that can have them.
-//! Where it answers it behaves as MongoDB does; what it does not have it refuses with a typed error, never with a silent
-//! wrong answer. Nothing is stored on disk.
+//! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops
+//! it: a three-member replica set starts in about 5 ms, without a container and without files. The
+//! server listens on loopback ports, speaks OP_MSG (with compression, TLS and authentication if
+//! configured) and plays one of four deployments at a chosen server version:
 //!
-//! It records what no driver may send, such as a session in two commands at a time or a message that is too large, and dropping the
-//! server fails a test in which that happened: see [`TestServer::violations`].
+//! | deployment | method of [`TestServerBuilder`] | processes |
+//! |---|---|---|
+//! | standalone (default) | [`standalone`](TestServerBuilder::standalone) | one mongod |
+//! | replica set | [`replica_set`](TestServerBuilder::replica_set) | three members, one primary |
+//! | sharded cluster | [`sharded`](TestServerBuilder::sharded) | two mongos |
+//! | load-balanced cluster | [`load_balanced`](TestServerBuilder::load_balanced) | two mongos behind load balancers |
 //!
-//! ```no_run
-//! # async fn example() -> std::io::Result<()> {
-//! let server = marula_test_server::TestServer::builder().replica_set().version("8.2.0").start().await?;
-//! println!("{}", server.uri());
+//! # Examples
+//!
+//! ```
+//! use marula_test_server::TestServer;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = TestServer::builder().replica_set().version("7.0.0").start().await?;
+//! let uri = server.uri(); // mongodb://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/?replicaSet=rs0
+//!
+//! // Connect any MongoDB client to `uri` and run the test. A failover:
+//! let primary = server.primary();
+//! assert!(server.step_down());
+//! assert_ne!(server.primary(), primary);
+//!
+//! server.stop().await; // panics if the client violated the protocol
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Tests without an async runtime use [`TestServerBuilder::start_blocking`].
+//!
+//! # Compatibility
+//!
+//! Commands that the server implements reply as MongoDB does: results, error codes, error labels
+//! and version differences. A command, option, aggregation stage or operator of MongoDB that it
+//! does not implement fails with error code 238 (`NotImplemented`); a name that MongoDB does not
+//! have fails with MongoDB's error for it. The README lists both.
+//!
+//! The server shares no code with the Marula driver, so its tests are independent of the client
+//! under test.
+//!
+//! # Protocol violations
+//!
+//! The server records what no driver may send, such as one session in two concurrent commands or a
+//! message over `maxMessageSizeBytes`. [`TestServer::violations`] returns the records; stopping or
+//! dropping a server panics if there are any.
+//! [`TestServer::allow_violations`] excludes rules that a test violates on purpose.
 
 mod aggregate;
 mod auth;
@@ -36,10 +70,12 @@ mod net;
 mod operations;
 mod query;
 mod replica_set;
+mod runtime;
 mod server;
 mod session;
 mod session_info;
 mod settings;
+mod start_error;
 mod storage;
 mod tail;
 mod transaction;
@@ -49,8 +85,15 @@ mod version;
 mod violation;
 mod wire;
 
+pub use bson::Bson;
 pub use builder::TestServerBuilder;
-pub use net::certificates::{CertificateFiles, SelfMadeCertificates};
+pub use net::certificates::{CertificateFiles, TestCertificates};
 pub use net::tls::TlsIdentity;
 pub use server::TestServer;
+pub use start_error::StartError;
 pub use violation::{Violation, ViolationKind};
+
+/// The examples of the README, compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

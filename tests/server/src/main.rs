@@ -1,19 +1,51 @@
-//! The test server as a program: prints its connection strings, and runs until interrupted or until its input ends.
+//! The command-line program of the test server: starts it, prints connection strings, and runs
+//! until interrupted or until standard input ends.
 
-use bson::Bson;
-use marula_test_server::{SelfMadeCertificates, TestServer, TlsIdentity};
-use std::io::Write;
+use marula_test_server::{Bson, TestCertificates, TestServer, TestServerBuilder, TlsIdentity};
+use std::error::Error;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 
-const USAGE: &str = "usage: marula-test-server [--port N] [--version X.Y.Z] \
-    [--standalone | --replica-set | --sharded | --load-balanced] [--set-name NAME] [--compressors NAME,NAME] [--auth USER:PASSWORD] [--parameter NAME=VALUE]... \
-    [--unix-socket PATH] [--tls-certificate-key-file FILE [--tls-ca-file FILE [--tls-allow-connections-without-certificates]]] \
-    [--tls-self-made DIRECTORY] [--fail-on-violation]\n\
-    prints the connection string, then that of a single mongos, then those of the processes\n\
-    violations of the protocol by clients are written to standard error; with --fail-on-violation the exit status is 1 if there were some\n\
-    --tls-self-made encrypts with certificates made on the spot, and writes ca.pem and client.pem, which the connection strings name";
+const USAGE: &str = "\
+usage: marula-test-server [OPTION]...
+
+Starts an in-memory MongoDB-compatible server on loopback ports. Prints the connection string of
+the deployment, that of a single mongos, and one for each process, one per line. Runs until it is
+interrupted or its standard input ends.
+
+  --standalone                    a standalone (default)
+  --replica-set                   a replica set of three members
+  --sharded                       a sharded cluster with two mongos
+  --load-balanced                 a sharded cluster behind load balancers
+  --version X.Y.Z                 the server version, from 4.2 to 9 (default: 8.2.0)
+  --port N                        the first port; 0 for free ports (default: 0)
+  --replica-set-name NAME         the name of the replica set (default: rs0)
+  --compressors NAME,NAME         the compressors (default: snappy,zstd,zlib)
+  --parameter NAME=VALUE          sets a server parameter; may be repeated
+  --auth USER:PASSWORD            requires authentication; creates a user with the role root
+  --unix-socket PATH              also listens on a Unix domain socket
+  --tls-certificate-key-file FILE requires TLS with this certificate and private key
+  --tls-ca-file FILE              requires client certificates of this authority
+  --tls-allow-connections-without-certificates
+                                  with --tls-ca-file: accepts clients without a certificate
+  --tls-generate-certificates DIRECTORY
+                                  requires TLS with generated certificates; writes ca.pem and
+                                  client.pem, and adds both to the connection strings
+  --fail-on-violation             exits with status 1 if a client violated the protocol
+  --help                          prints this text
+
+Protocol violations of clients are written to standard error.";
+
+/// The command line.
+struct Options {
+    builder: TestServerBuilder,
+    /// URI options appended to the connection strings.
+    uri_options: String,
+    fail_on_violation: bool,
+    help: bool,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -26,93 +58,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let mut builder = TestServer::builder().print_violations(true);
-    let mut fail_on_violation = false;
-    let mut client_options = String::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .ok_or_else(|| format!("{argument} needs a value\n{USAGE}"))
-        };
-        builder = match argument.as_str() {
-            "--port" => builder.port(
-                value()?
-                    .parse()
-                    .map_err(|_| format!("--port needs a port number\n{USAGE}"))?,
-            ),
-            "--version" => builder.version(value()?),
-            "--replica-set" => builder.replica_set(),
-            "--sharded" => builder.sharded(),
-            "--load-balanced" => builder.load_balanced(),
-            "--set-name" => builder.set_name(value()?),
-            "--auth" => {
-                let text = value()?;
-                let (user, password) = text
-                    .split_once(':')
-                    .ok_or_else(|| format!("--auth needs USER:PASSWORD\n{USAGE}"))?;
-                builder.auth(user, password)
-            }
-            "--compressors" => {
-                let names = value()?;
-                let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
-                builder.compressors(&names)
-            }
-            "--parameter" => {
-                let text = value()?;
-                let (name, value) = text
-                    .split_once('=')
-                    .ok_or_else(|| format!("--parameter needs NAME=VALUE\n{USAGE}"))?;
-                builder.parameter(name, parameter(value))
-            }
-            "--standalone" => builder.standalone(),
-            "--unix-socket" => builder.unix_socket(value()?),
-            "--tls-certificate-key-file" => {
-                let pem = read(&value()?)?;
-                builder.tls(TlsIdentity {
-                    certificate_pem: pem.clone(),
-                    key_pem: pem,
-                })
-            }
-            "--tls-ca-file" => builder.client_authority(read(&value()?)?),
-            "--tls-allow-connections-without-certificates" => {
-                builder.allow_connections_without_certificates()
-            }
-            "--tls-self-made" => {
-                let folder = value()?;
-                let certificates = SelfMadeCertificates::new()?;
-                let files = certificates.write(Path::new(&folder))?;
-                client_options = format!(
-                    "&tlsCAFile={}&tlsCertificateKeyFile={}",
-                    files.authority.display(),
-                    files.client.display()
-                );
-                builder
-                    .tls(certificates.server)
-                    .client_authority(certificates.authority_pem)
-                    .allow_connections_without_certificates()
-            }
-            "--fail-on-violation" => {
-                fail_on_violation = true;
-                builder
-            }
-            "--help" => {
-                println!("{USAGE}");
-                return Ok(());
-            }
-            other => return Err(format!("unknown argument {other}\n{USAGE}").into()),
-        };
+async fn run() -> Result<(), Box<dyn Error>> {
+    let options = parse(std::env::args().skip(1))?;
+    if options.help {
+        println!("{USAGE}");
+        return Ok(());
     }
-    let server = builder.start().await?;
+    let server = options.builder.start().await?;
     for uri in [server.uri(), server.single_uri()]
         .into_iter()
         .chain(server.member_uris())
     {
-        println!("{uri}{client_options}");
+        println!("{uri}{}", options.uri_options);
     }
-    std::io::stdout().flush()?;
+    io::stdout().flush()?;
     let input_ended = async {
         let mut input = tokio::io::stdin();
         let mut buffer = [0; 256];
@@ -125,21 +84,104 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     }
     let violations = server.take_violations();
     server.stop().await;
-    // Reading standard input blocks a thread that cannot be interrupted.
-    std::process::exit(i32::from(fail_on_violation && !violations.is_empty()));
+    // A pending read of standard input blocks a thread of the runtime, so `main` must not wait for
+    // the runtime to shut down.
+    std::process::exit(i32::from(options.fail_on_violation && !violations.is_empty()));
 }
 
-/// Returns when the process is to end.
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        builder: TestServer::builder().print_violations(true),
+        uri_options: String::new(),
+        fail_on_violation: false,
+        help: false,
+    };
+    while let Some(argument) = arguments.next() {
+        let mut value = || {
+            arguments
+                .next()
+                .ok_or_else(|| format!("{argument} requires a value\n\n{USAGE}"))
+        };
+        let builder = options.builder;
+        options.builder = match argument.as_str() {
+            "--standalone" => builder.standalone(),
+            "--replica-set" => builder.replica_set(),
+            "--sharded" => builder.sharded(),
+            "--load-balanced" => builder.load_balanced(),
+            "--version" => builder.version(value()?),
+            "--port" => builder.port(
+                value()?
+                    .parse()
+                    .map_err(|_| format!("--port requires a port number\n\n{USAGE}"))?,
+            ),
+            "--replica-set-name" => builder.replica_set_name(value()?),
+            "--compressors" => {
+                let names = value()?;
+                builder.compressors(names.split(',').filter(|name| !name.is_empty()))
+            }
+            "--parameter" => {
+                let (name, value) = split(&argument, "NAME=VALUE", '=', &value()?)?;
+                builder.parameter(name, parameter_value(&value))
+            }
+            "--auth" => {
+                let (user, password) = split(&argument, "USER:PASSWORD", ':', &value()?)?;
+                builder.auth(user, password)
+            }
+            "--unix-socket" => builder.unix_socket(value()?),
+            "--tls-certificate-key-file" => {
+                let pem = read(&value()?)?;
+                builder.tls(TlsIdentity::new(pem.clone(), pem))
+            }
+            "--tls-ca-file" => builder.tls_client_ca(read(&value()?)?),
+            "--tls-allow-connections-without-certificates" => {
+                builder.tls_allow_connections_without_certificates()
+            }
+            "--tls-generate-certificates" => {
+                let certificates = TestCertificates::generate()?;
+                let files = certificates.write(Path::new(&value()?))?;
+                options.uri_options = format!(
+                    "&tlsCAFile={}&tlsCertificateKeyFile={}",
+                    files.ca.display(),
+                    files.client_certificate_key.display()
+                );
+                builder
+                    .tls(certificates.server)
+                    .tls_client_ca(certificates.ca_pem)
+                    .tls_allow_connections_without_certificates()
+            }
+            "--fail-on-violation" => {
+                options.fail_on_violation = true;
+                builder
+            }
+            "--help" => {
+                options.help = true;
+                builder
+            }
+            other => return Err(format!("unknown option {other}\n\n{USAGE}").into()),
+        };
+    }
+    Ok(options)
+}
+
+/// Splits the value of an option at the first separator.
+fn split(option: &str, form: &str, separator: char, value: &str) -> Result<(String, String), String> {
+    value
+        .split_once(separator)
+        .map(|(left, right)| (left.to_owned(), right.to_owned()))
+        .ok_or_else(|| format!("{option} requires {form}\n\n{USAGE}"))
+}
+
+/// Waits for SIGTERM.
 #[cfg(unix)]
-async fn terminated() -> std::io::Result<()> {
+async fn terminated() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     signal(SignalKind::terminate())?.recv().await;
     Ok(())
 }
 
-/// Other platforms end the process at once.
+/// Never completes: other platforms terminate the process without a signal.
 #[cfg(not(unix))]
-async fn terminated() -> std::io::Result<()> {
+async fn terminated() -> io::Result<()> {
     std::future::pending().await
 }
 
@@ -147,8 +189,8 @@ fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
 }
 
-/// A parameter's value: true, false, a whole number, else text.
-fn parameter(text: &str) -> Bson {
+/// Parses the value of a server parameter: a boolean, a 32-bit integer, or else a string.
+fn parameter_value(text: &str) -> Bson {
     match (text.parse::<bool>(), text.parse::<i32>()) {
         (Ok(flag), _) => Bson::Boolean(flag),
         (_, Ok(number)) => Bson::Int32(number),

@@ -1,4 +1,5 @@
-//! One listening process of the deployment: its address, its cursors, its fail points, and its accept loop.
+//! A mongod or mongos process of the deployment: its address, cursors, fail points, operations and
+//! accept loop.
 
 use crate::cursor::Cursors;
 use crate::deployment::{Deployment, lock};
@@ -14,12 +15,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-/// A member of the deployment, or its only server.
+/// A replica set member, a mongos or the standalone.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) index: usize,
     pub(crate) address: SocketAddr,
-    /// Where it listens besides.
+    /// The path of the Unix domain socket at which the process also listens.
     unix_path: Option<PathBuf>,
     pub(crate) cursors: Cursors,
     pub(crate) fail_points: FailPoints,
@@ -30,7 +31,7 @@ pub(crate) struct Member {
 #[derive(Debug)]
 struct Running {
     stop: watch::Sender<bool>,
-    adopted: mpsc::UnboundedSender<TcpStream>,
+    forwarded: mpsc::UnboundedSender<TcpStream>,
     accept_loop: JoinHandle<()>,
 }
 
@@ -47,7 +48,8 @@ impl Member {
         }
     }
 
-    /// Begins to accept connections. The path may be taken. Must be called within the server's runtime.
+    /// Binds the Unix domain socket, if there is one, and starts to accept connections. Must be
+    /// called within the server's runtime.
     pub(crate) fn start(
         self: &Arc<Self>,
         listener: TcpListener,
@@ -58,31 +60,32 @@ impl Member {
             unix: self.unix_path.as_deref().map(unix::Listener::bind).transpose()?,
         };
         let (stop, stopped) = watch::channel(false);
-        let (adopted, adoptions) = mpsc::unbounded_channel();
+        let (forwarded, forwarded_streams) = mpsc::unbounded_channel();
         let accept_loop = tokio::spawn(accept(
             listeners,
             Arc::clone(deployment),
             Arc::clone(self),
-            adoptions,
+            forwarded_streams,
             stopped,
         ));
         *lock(&self.running) = Some(Running {
             stop,
-            adopted,
+            forwarded,
             accept_loop,
         });
         Ok(())
     }
 
-    /// Takes a connection that a load balancer has accepted; gives it back if this member is stopped.
-    pub(crate) fn adopt(&self, stream: TcpStream) -> Result<(), TcpStream> {
+    /// Serves a connection that a load balancer has accepted. Returns the connection if this
+    /// process is stopped.
+    pub(crate) fn serve_forwarded(&self, stream: TcpStream) -> Result<(), TcpStream> {
         match lock(&self.running).as_ref() {
-            Some(running) => running.adopted.send(stream).map_err(|refused| refused.0),
+            Some(running) => running.forwarded.send(stream).map_err(|refused| refused.0),
             None => Err(stream),
         }
     }
 
-    /// Binds the member's address again and begins to accept.
+    /// Binds the address of the process again and starts to accept connections.
     pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
         let listener = TcpListener::bind(self.address).await?;
         self.start(listener, deployment)
@@ -104,7 +107,7 @@ async fn accept(
     listeners: Listeners,
     deployment: Arc<Deployment>,
     member: Arc<Member>,
-    mut adoptions: mpsc::UnboundedReceiver<TcpStream>,
+    mut forwarded_streams: mpsc::UnboundedReceiver<TcpStream>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
@@ -116,7 +119,7 @@ async fn accept(
                     connections.spawn(connection::serve(socket, false, Arc::clone(&deployment), Arc::clone(&member)));
                 }
             }
-            Some(stream) = adoptions.recv() => {
+            Some(stream) = forwarded_streams.recv() => {
                 let socket = Socket::Tcp(stream);
                 connections.spawn(connection::serve(socket, true, Arc::clone(&deployment), Arc::clone(&member)));
             }

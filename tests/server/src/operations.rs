@@ -1,5 +1,5 @@
-//! What a process is busy with: its connections, and the commands on them that are waiting for something. `currentOp` lists them and
-//! `killOp` ends them. A command that is answered at once is never listed.
+//! The connections of a process and the commands that are blocked on them, for `currentOp` and
+//! `killOp`. Commands that complete without waiting are never listed.
 
 use crate::auth::UserName;
 use crate::deployment::lock;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use tokio::sync::Notify;
 
-/// A connection as others see it.
+/// The properties of a connection that `currentOp` shows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Connected {
     pub(crate) peer: String,
@@ -18,7 +18,7 @@ pub(crate) struct Connected {
     pub(crate) user: Option<UserName>,
 }
 
-/// A command that has not been answered yet.
+/// A command without a reply so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) connection: i32,
@@ -40,7 +40,7 @@ pub(crate) struct Operations {
     last_id: AtomicI32,
 }
 
-/// An operation is listed as long as this exists.
+/// Keeps an operation listed; dropping it removes the operation.
 pub(crate) struct Listed<'o> {
     operations: &'o Operations,
     id: i32,
@@ -48,7 +48,7 @@ pub(crate) struct Listed<'o> {
 }
 
 impl Operations {
-    /// A number that no other operation has.
+    /// Returns an operation id, unique within the process.
     pub(crate) fn next_id(&self) -> i32 {
         self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
@@ -65,7 +65,7 @@ impl Operations {
         lock(&self.state).connections.remove(&connection);
     }
 
-    /// Notes what is known of a connection since its last command.
+    /// Updates the application name and the user of a connection.
     pub(crate) fn identified(&self, connection: i32, app_name: Option<&String>, user: Option<UserName>) {
         if let Some(connected) = lock(&self.state).connections.get_mut(&connection) {
             connected.app_name = app_name.cloned();
@@ -73,7 +73,7 @@ impl Operations {
         }
     }
 
-    /// Lists an operation that waits.
+    /// Lists a blocked operation.
     pub(crate) fn list(&self, connection: i32, body: &Document, started: SystemTime) -> Listed<'_> {
         let id = self.next_id();
         let killed = Arc::new(Notify::new());
@@ -91,28 +91,28 @@ impl Operations {
         }
     }
 
-    /// Ends an operation, if it is still listed.
+    /// Interrupts an operation if it is still listed.
     pub(crate) fn kill(&self, id: i32) {
         if let Some(operation) = lock(&self.state).running.get(&id) {
             operation.killed.notify_one();
         }
     }
 
-    /// The listed operations by their number.
+    /// The listed operations by `opid`.
     pub(crate) fn running(&self) -> Vec<(i32, Operation)> {
         let state = lock(&self.state);
         let running = state.running.iter();
         running.map(|(id, operation)| (*id, operation.clone())).collect()
     }
 
-    /// The connections by their number.
+    /// The connections by `connectionId`.
     pub(crate) fn connections(&self) -> BTreeMap<i32, Connected> {
         lock(&self.state).connections.clone()
     }
 }
 
 impl Listed<'_> {
-    /// Returns when the operation is killed.
+    /// Waits until the operation is killed.
     pub(crate) async fn killed(&self) {
         self.killed.notified().await;
     }

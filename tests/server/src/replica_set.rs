@@ -1,36 +1,37 @@
-//! Who is primary: a pure state machine over the members of a set. Elections are immediate, since all members share
-//! one storage and none can lag behind.
+//! The state of a replica set: which members run, which one is primary, and the term. A state
+//! machine without I/O. Elections take effect immediately, because the members share one storage
+//! and none can lag.
 
 use bson::oid::ObjectId;
 
-/// One member as the set sees it.
+/// The state of one member.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberState {
     pub(crate) running: bool,
     pub(crate) process_id: ObjectId,
-    /// The counter of the member's topologyVersion.
+    /// `topologyVersion.counter` of the member.
     pub(crate) counter: i64,
-    /// Not to be elected (after `replSetFreeze`).
+    /// Not electable, after `replSetFreeze`.
     pub(crate) frozen: bool,
-    /// What it still holds to be true while it is cut off from the others.
-    belief: Option<Belief>,
+    /// The state last known to the member while it is isolated from the others.
+    last_known: Option<LastKnown>,
 }
 
-/// Who was primary, and of which term, when a member was cut off.
+/// The primary and the term when a member was isolated.
 #[derive(Debug, Clone, Copy)]
-struct Belief {
+struct LastKnown {
     primary: Option<usize>,
     term: i64,
 }
 
 impl MemberState {
-    /// It runs, and the others reach it.
+    /// Whether the member runs and is not isolated.
     fn is_connected(&self) -> bool {
-        self.running && self.belief.is_none()
+        self.running && self.last_known.is_none()
     }
 }
 
-/// The members, and the primary.
+/// The members, the primary and the term of the set.
 #[derive(Debug, Clone)]
 pub(crate) struct Topology {
     pub(crate) members: Vec<MemberState>,
@@ -40,14 +41,14 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// All members running, the first one primary.
+    /// All members run, the first one is primary.
     pub(crate) fn new(count: usize, replica_set: bool) -> Topology {
         let member = || MemberState {
             running: true,
             process_id: ObjectId::new(),
             counter: if replica_set { 6 } else { 0 },
             frozen: false,
-            belief: None,
+            last_known: None,
         };
         Topology {
             members: (0..count).map(|_| member()).collect(),
@@ -57,7 +58,7 @@ impl Topology {
         }
     }
 
-    /// The election id of the current term.
+    /// The `electionId` of the current term.
     pub(crate) fn election_id(&self) -> ObjectId {
         let mut bytes = [0; 12];
         bytes[..4].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
@@ -65,7 +66,8 @@ impl Topology {
         ObjectId::from_bytes(bytes)
     }
 
-    /// The primary steps down and the next member that can takes over. `false`, and no change, if there is none.
+    /// The primary steps down and the next electable member is elected. Returns `false`, without a
+    /// change, if there is none.
     pub(crate) fn step_down(&mut self) -> bool {
         let Some(old) = self.primary else { return false };
         let Some(new) = self.electable(Some(old)) else {
@@ -75,61 +77,61 @@ impl Topology {
         true
     }
 
-    /// The primary steps down whether or not somebody can take over.
+    /// The primary steps down even if no other member is electable.
     pub(crate) fn step_down_forced(&mut self) {
         if !self.step_down() {
             self.primary = None;
-            self.bump();
+            self.increment_counters();
         }
     }
 
-    /// A member stops; if it was primary and a majority still runs, another is elected.
+    /// Stops a member. If it was primary and a majority is connected, another member is elected.
     pub(crate) fn stop(&mut self, index: usize) {
         let Some(member) = self.members.get_mut(index).filter(|member| member.running) else {
             return;
         };
         member.running = false;
-        self.go_on_without(index);
+        self.member_lost(index);
     }
 
-    /// A member is cut off from the others, and goes on believing what it believed; if it was primary and a majority is
-    /// left, another is elected.
+    /// Isolates a member from the others; it keeps its last known state. If it was primary and a
+    /// majority is connected, another member is elected.
     pub(crate) fn isolate(&mut self, index: usize) {
-        let belief = Belief {
+        let last_known = LastKnown {
             primary: self.primary,
             term: self.term,
         };
         let Some(member) = self.members.get_mut(index).filter(|member| member.is_connected()) else {
             return;
         };
-        member.belief = Some(belief);
-        self.go_on_without(index);
+        member.last_known = Some(last_known);
+        self.member_lost(index);
     }
 
-    /// A member that was cut off is reached again, and learns what has happened.
+    /// Reconnects an isolated member, which then knows the current state.
     pub(crate) fn rejoin(&mut self, index: usize) {
         let Some(member) = self
             .members
             .get_mut(index)
-            .filter(|member| member.belief.is_some())
+            .filter(|member| member.last_known.is_some())
         else {
             return;
         };
-        member.belief = None;
-        self.go_on_with_more();
+        member.last_known = None;
+        self.member_gained();
     }
 
-    /// What a member knows of the set.
-    pub(crate) fn seen_by(&self, index: usize) -> Topology {
-        let mut seen = self.clone();
-        if let Some(belief) = self.members.get(index).and_then(|member| member.belief) {
-            seen.primary = belief.primary;
-            seen.term = belief.term;
+    /// The state as known to a member.
+    pub(crate) fn known_to(&self, index: usize) -> Topology {
+        let mut known = self.clone();
+        if let Some(last_known) = self.members.get(index).and_then(|member| member.last_known) {
+            known.primary = last_known.primary;
+            known.term = last_known.term;
         }
-        seen
+        known
     }
 
-    fn go_on_without(&mut self, index: usize) {
+    fn member_lost(&mut self, index: usize) {
         if !self.has_majority() {
             self.primary = None;
         } else if self.primary == Some(index) {
@@ -138,17 +140,17 @@ impl Topology {
                 None => self.primary = None,
             }
         }
-        self.bump();
+        self.increment_counters();
     }
 
-    fn go_on_with_more(&mut self) {
+    fn member_gained(&mut self) {
         if self.primary.is_none()
             && self.has_majority()
             && let Some(new) = self.electable(None)
         {
             return self.elect(new);
         }
-        self.bump();
+        self.increment_counters();
     }
 
     fn has_majority(&self) -> bool {
@@ -156,7 +158,7 @@ impl Topology {
         connected.count() * 2 > self.members.len()
     }
 
-    /// A member starts again, as a new process and a secondary.
+    /// Restarts a stopped member as a secondary with a new process id.
     pub(crate) fn restart(&mut self, index: usize) {
         let Some(member) = self.members.get_mut(index).filter(|member| !member.running) else {
             return;
@@ -165,11 +167,12 @@ impl Topology {
         member.frozen = false;
         member.process_id = ObjectId::new();
         member.counter = 0;
-        member.belief = None;
-        self.go_on_with_more();
+        member.last_known = None;
+        self.member_gained();
     }
 
-    /// Allows or forbids that a member is elected.
+    /// Makes a member electable or not. Without a primary, a running member that becomes
+    /// electable is elected.
     pub(crate) fn freeze(&mut self, index: usize, frozen: bool) {
         if let Some(member) = self.members.get_mut(index) {
             member.frozen = frozen;
@@ -190,12 +193,16 @@ impl Topology {
     fn elect(&mut self, index: usize) {
         self.primary = Some(index);
         self.term += 1;
-        self.bump();
+        self.increment_counters();
     }
 
-    fn bump(&mut self) {
-        // Who is cut off has no news.
-        for member in self.members.iter_mut().filter(|member| member.belief.is_none()) {
+    fn increment_counters(&mut self) {
+        // An isolated member does not receive the change.
+        for member in self
+            .members
+            .iter_mut()
+            .filter(|member| member.last_known.is_none())
+        {
             member.counter += 1;
         }
     }
@@ -206,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn step_down_elects_the_next_with_a_higher_election_id() {
+    fn step_down_elects_the_next_member_with_a_higher_election_id() {
         let mut topology = Topology::new(3, true);
         let (old_id, old_counter) = (topology.election_id(), topology.members[0].counter);
         assert!(topology.step_down());
@@ -216,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn no_majority_no_primary() {
+    fn primary_requires_a_majority() {
         let mut topology = Topology::new(3, true);
         topology.stop(0);
         assert_eq!(topology.primary, Some(1));
@@ -233,7 +240,7 @@ mod tests {
         assert!(topology.step_down());
         assert_eq!(topology.primary, Some(2));
         topology.freeze(0, true);
-        assert!(!topology.step_down(), "nobody can take over");
+        assert!(!topology.step_down(), "no other member is electable");
         topology.step_down_forced();
         assert_eq!(topology.primary, None);
         topology.freeze(0, false);
@@ -241,26 +248,26 @@ mod tests {
     }
 
     #[test]
-    fn who_is_cut_off_believes_what_it_believed() {
+    fn isolated_members_keep_their_last_known_state() {
         let mut topology = Topology::new(3, true);
         let (old_term, old_counter) = (topology.term, topology.members[0].counter);
         topology.isolate(0);
         assert_eq!((topology.primary, topology.term), (Some(1), old_term + 1));
-        let seen = topology.seen_by(0);
-        assert_eq!((seen.primary, seen.term), (Some(0), old_term));
+        let known = topology.known_to(0);
+        assert_eq!((known.primary, known.term), (Some(0), old_term));
         assert_eq!(topology.members[0].counter, old_counter);
-        assert_eq!(topology.seen_by(2).primary, Some(1));
+        assert_eq!(topology.known_to(2).primary, Some(1));
         topology.isolate(2);
-        assert_eq!(topology.primary, None, "nobody has a majority");
-        assert_eq!(topology.seen_by(2).primary, Some(1));
+        assert_eq!(topology.primary, None, "no majority is connected");
+        assert_eq!(topology.known_to(2).primary, Some(1));
         topology.rejoin(0);
         assert!(topology.primary.is_some());
-        assert_eq!(topology.seen_by(0).primary, topology.primary);
+        assert_eq!(topology.known_to(0).primary, topology.primary);
         assert!(topology.members[0].counter > old_counter);
     }
 
     #[test]
-    fn a_restarted_member_is_a_new_process() {
+    fn a_restarted_member_has_a_new_process_id() {
         let mut topology = Topology::new(3, true);
         let old = topology.members[2].process_id;
         topology.stop(2);

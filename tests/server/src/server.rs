@@ -1,47 +1,64 @@
-//! The handle of a running server: its addresses, its counters, and control of its replica set.
+//! The handle of a running server: connection strings, counters, control of the replica set
+//! members, violations.
 
 use crate::balancer::Balancer;
 use crate::builder::{Started, TestServerBuilder};
 use crate::deployment::Deployment;
 use crate::member::Member;
+use crate::runtime::ServerRuntime;
 use crate::violation::{Violation, ViolationKind};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 
-/// A running server. Dropping it closes its ports and connections.
+/// A running server with its data. Dropping it closes its ports and connections.
+///
+/// Members of a replica set and mongos are numbered from 0 in the order of
+/// [`addresses`](Self::addresses).
 ///
 /// # Panics
 ///
-/// Dropping or stopping it panics if a client broke a rule that every driver must keep (see [`violations`](Self::violations)),
-/// unless the thread is panicking already.
+/// Dropping or stopping it panics if it has recorded [violations](Self::violations) of the
+/// protocol, unless the thread is already panicking.
 #[derive(Debug)]
+#[must_use = "the server stops when it is dropped"]
 pub struct TestServer {
-    runtime: Option<Runtime>,
+    runtime: Handle,
     deployment: Arc<Deployment>,
     members: Vec<Arc<Member>>,
     balancers: Option<[Balancer; 2]>,
+    _owned_runtime: ServerRuntime,
 }
 
 impl TestServer {
-    /// Settings to start a server with.
+    /// Returns a builder with the default settings: a standalone of version 8.2.0 on a free port.
     pub fn builder() -> TestServerBuilder {
         TestServerBuilder::default()
     }
 
-    pub(crate) fn new(runtime: Runtime, started: Started) -> TestServer {
+    pub(crate) fn new(owned_runtime: ServerRuntime, runtime: Handle, started: Started) -> TestServer {
         TestServer {
-            runtime: Some(runtime),
+            runtime,
             deployment: started.deployment,
             members: started.members,
             balancers: started.balancers,
+            _owned_runtime: owned_runtime,
         }
     }
 
-    /// The connection string: `mongodb://127.0.0.1:PORT/`; the three members and `replicaSet=rs0`; the two mongos; or the load
-    /// balancer in front of both mongos and `loadBalanced=true`. If clients must log in, all connection strings name the first user;
-    /// if they must encrypt, all say `tls=true`.
+    /// Returns the connection string of the deployment.
+    ///
+    /// | deployment | connection string |
+    /// |---|---|
+    /// | standalone | `mongodb://127.0.0.1:PORT/` |
+    /// | replica set | all members, `replicaSet=rs0` |
+    /// | sharded cluster | both mongos |
+    /// | load-balanced cluster | the load balancer in front of both mongos, `loadBalanced=true` |
+    ///
+    /// This and the other connection strings contain the credentials of
+    /// [`auth`](TestServerBuilder::auth), and `tls=true` with
+    /// [`tls`](TestServerBuilder::tls). They have no `tlsCAFile`.
     #[must_use]
     pub fn uri(&self) -> String {
         if let Some([all, _]) = &self.balancers {
@@ -61,7 +78,7 @@ impl TestServer {
         self.uri_of(&hosts.join(","), &options)
     }
 
-    /// With what every connection string has.
+    /// A connection string with the credentials and the TLS option of this server.
     fn uri_of(&self, hosts: &str, options: &str) -> String {
         let tls = if self.deployment.tls.is_some() {
             "tls=true"
@@ -72,20 +89,25 @@ impl TestServer {
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
-        let mark = if options.is_empty() { "" } else { "?" };
-        format!("mongodb://{}{hosts}/{mark}{}", self.user(), options.join("&"))
+        let separator = if options.is_empty() { "" } else { "?" };
+        format!(
+            "mongodb://{}{hosts}/{separator}{}",
+            self.userinfo(),
+            options.join("&")
+        )
     }
 
-    /// `user:password@`, if clients must log in.
-    fn user(&self) -> String {
+    /// `user:password@` if [`TestServerBuilder::auth`] was called, else empty.
+    fn userinfo(&self) -> String {
         match &self.deployment.users.settings.user {
-            Some((name, password)) => format!("{}:{}@", escaped(name), escaped(password)),
+            Some((name, password)) => format!("{}:{}@", percent_encoded(name), percent_encoded(password)),
             None => String::new(),
         }
     }
 
-    /// The connection string of one mongos: the first one of a sharded cluster, or the load balancer in front of it. The same as
-    /// [`uri`](Self::uri) for a standalone and a replica set.
+    /// Returns a connection string with a single mongos: the first of a sharded cluster, or the
+    /// load balancer in front of only that one. The same as [`uri`](Self::uri) for a standalone and
+    /// a replica set.
     #[must_use]
     pub fn single_uri(&self) -> String {
         match (&self.balancers, self.deployment.is_mongos()) {
@@ -95,8 +117,8 @@ impl TestServer {
         }
     }
 
-    /// A connection string for every process alone: each mongos (beside the load balancers, if there are some), and each member of a
-    /// set with `directConnection=true`.
+    /// Returns one connection string for each process: replica set members with
+    /// `directConnection=true`, mongos without passing through a load balancer.
     #[must_use]
     pub fn member_uris(&self) -> Vec<String> {
         let options = if self.deployment.is_replica_set() {
@@ -111,25 +133,30 @@ impl TestServer {
             .collect()
     }
 
-    /// The address of every member of a set or of every mongos, also of stopped ones; load balancers are not among them.
+    /// Returns the addresses of all replica set members or mongos, including stopped ones; load
+    /// balancers are not included.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.deployment.addresses.clone()
     }
 
-    /// The address of the primary (of a standalone: its only address, of a sharded cluster: a running mongos); `None` while there is
-    /// none.
+    /// Returns the address of the primary, or `None` while no primary is elected. For a standalone
+    /// this is its address, for a sharded cluster the address of the first running mongos.
     #[must_use]
     pub fn primary(&self) -> Option<SocketAddr> {
         self.deployment
-            .topology(|topology| match self.deployment.is_mongos() {
-                true => topology.members.iter().position(|member| member.running),
-                false => topology.primary,
+            .topology(|topology| {
+                if self.deployment.is_mongos() {
+                    topology.members.iter().position(|member| member.running)
+                } else {
+                    topology.primary
+                }
             })
             .map(|index| self.deployment.addresses[index])
     }
 
-    /// The primary steps down and another member is elected at once; `false` if none can be, or on a standalone.
+    /// Makes the primary step down; another member is primary when this returns. Returns `false`,
+    /// without a change, if no other member is electable or the deployment is not a replica set.
     pub fn step_down(&self) -> bool {
         self.deployment.is_replica_set()
             && self
@@ -137,8 +164,9 @@ impl TestServer {
                 .change_topology(crate::replica_set::Topology::step_down)
     }
 
-    /// Stops a member: its port and connections are closed when this returns. A stopped primary is succeeded by another
-    /// member as long as a majority runs. Stopping a stopped or unknown member does nothing.
+    /// Stops a member: its port and connections are closed when this returns. If it was primary and
+    /// a majority is running, another member is elected. Does nothing if the member is stopped or
+    /// does not exist.
     pub async fn stop_member(&self, index: usize) {
         if let Some(member) = self.members.get(index) {
             self.deployment.change_topology(|topology| topology.stop(index));
@@ -146,16 +174,18 @@ impl TestServer {
         }
     }
 
-    /// Starts a stopped member again on its port.
+    /// Restarts a stopped member on its port. It starts as a secondary with a new
+    /// `topologyVersion.processId`.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for an unknown or running member, else what binding the port gives.
+    /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the error
+    /// of binding the port.
     pub async fn restart_member(&self, index: usize) -> io::Result<()> {
         let stopped = self
             .deployment
             .topology(|t| t.members.get(index).is_some_and(|member| !member.running));
-        let (Some(member), Some(runtime), true) = (self.members.get(index), &self.runtime, stopped) else {
+        let Some(member) = self.members.get(index).filter(|_| stopped) else {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("member {index} is not stopped"),
@@ -163,79 +193,90 @@ impl TestServer {
         };
         let (member, deployment) = (Arc::clone(member), Arc::clone(&self.deployment));
         let start = async move { member.restart(&deployment).await };
-        runtime.spawn(start).await.map_err(io::Error::other).flatten()?;
+        self.runtime.spawn(start).await.map_err(io::Error::other)??;
         self.deployment
             .change_topology(|topology| topology.restart(index));
         Ok(())
     }
 
-    /// Cuts a member off from the other members, not from clients. A primary is succeeded by another member if a majority is
-    /// left; it still says that it is primary, by its old election, and refuses writes. Unknown, stopped and isolated members
-    /// stay as they are.
+    /// Disconnects a member from the other members, not from clients. If it was primary and the
+    /// others are a majority, they elect another primary; the isolated one still reports itself as
+    /// primary with its old `electionId`, and refuses writes. Does nothing if the member is
+    /// stopped, isolated or does not exist.
     pub fn isolate_member(&self, index: usize) {
         self.deployment
             .change_topology(|topology| topology.isolate(index));
     }
 
-    /// Ends the isolation of a member, which is a secondary from then on if another one was elected.
+    /// Reconnects an [isolated](Self::isolate_member) member, which becomes a secondary if another
+    /// member was elected.
     pub fn rejoin_member(&self, index: usize) {
         self.deployment.change_topology(|topology| topology.rejoin(index));
     }
 
-    /// Runs a pass of the TTL monitor now, which otherwise runs once a minute; gives the number of removed documents.
+    /// Runs the TTL monitor once, in addition to its runs every 60 s, and returns the number of
+    /// deleted documents.
     pub fn run_ttl_monitor(&self) -> usize {
         self.deployment.run_ttl_monitor()
     }
 
-    /// How many connections were accepted since the start.
+    /// Returns the number of connections accepted since the start, on all processes.
     #[must_use]
     pub fn connections_created(&self) -> usize {
         self.deployment.events.connections_created()
     }
 
-    /// How many connections are open now.
+    /// Returns the number of open connections, on all processes.
     #[must_use]
     pub fn open_connections(&self) -> usize {
         self.deployment.events.open_connections()
     }
 
-    /// How many commands of this name (as clients spelled it) have arrived, on all members.
+    /// Returns the number of commands received with this name, on all processes. The name is
+    /// compared as the client sent it: `isMaster` and `ismaster` are counted separately.
     #[must_use]
     pub fn commands_seen(&self, name: &str) -> usize {
         self.deployment.events.commands_seen(name)
     }
 
-    /// What clients have sent that no driver may send, oldest first, without the kinds that are
-    /// [allowed](Self::allow_violations) and without what was [taken](Self::take_violations).
+    /// Returns the recorded violations of the protocol, oldest first.
+    /// [Allowed](Self::allow_violations) kinds and violations already
+    /// [taken](Self::take_violations) are not included.
+    ///
+    /// A violation is a command or message that no driver may send, whatever the application does:
+    /// see [`ViolationKind`].
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         self.deployment.violations.all()
     }
 
-    /// As [`violations`](Self::violations), and forgets them.
+    /// Returns the recorded violations like [`violations`](Self::violations), and clears them.
     #[must_use]
     pub fn take_violations(&self) -> Vec<Violation> {
         self.deployment.violations.take()
     }
 
-    /// Does not record violations of these kinds, for tests that break the rules on purpose. Earlier ones are forgotten.
+    /// Stops recording violations of these kinds and clears those already recorded. For tests that
+    /// violate a rule on purpose.
     pub fn allow_violations(&self, kinds: impl IntoIterator<Item = ViolationKind>) {
         for kind in kinds {
             self.deployment.violations.allow(kind);
         }
     }
 
-    /// Fails the test if a client broke a rule.
+    /// Panics if violations are recorded, unless the thread is already panicking.
     fn check_violations(&self) {
         let violations = self.take_violations();
         if violations.is_empty() || std::thread::panicking() {
             return;
         }
         let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        panic!("a client broke the protocol:\n{}", list.join("\n"));
+        panic!("a client violated the protocol:\n{}", list.join("\n"));
     }
 
-    /// Waits until at least `count` commands of this name have arrived.
+    /// Waits, without a time limit, until at least `count` commands were received with this name.
+    /// See
+    /// [`commands_seen`](Self::commands_seen).
     pub async fn wait_for_command(&self, name: &str, count: usize) {
         self.deployment
             .events
@@ -243,7 +284,7 @@ impl TestServer {
             .await;
     }
 
-    /// Waits until exactly `count` connections are open.
+    /// Waits, without a time limit, until exactly `count` connections are open.
     pub async fn wait_for_open_connections(&self, count: usize) {
         self.deployment
             .events
@@ -251,7 +292,8 @@ impl TestServer {
             .await;
     }
 
-    /// Waits until at least `count` connections were accepted since the start.
+    /// Waits, without a time limit, until at least `count` connections were accepted since the
+    /// start.
     pub async fn wait_for_connections_created(&self, count: usize) {
         self.deployment
             .events
@@ -259,34 +301,33 @@ impl TestServer {
             .await;
     }
 
-    /// Stops the server and returns when its ports and connections are closed. Dropping it does the same without waiting.
-    pub async fn stop(mut self) {
+    /// Stops the server and returns when its ports and connections are closed. Dropping the server
+    /// does the same without waiting.
+    ///
+    /// # Panics
+    ///
+    /// If [violations](Self::violations) of the protocol are recorded.
+    pub async fn stop(self) {
         for balancer in self.balancers.iter().flatten() {
             balancer.stop().await;
         }
         for member in &self.members {
             member.stop().await;
         }
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 
-/// Percent-encodes what has a meaning of its own in a connection string.
-fn escaped(text: &str) -> String {
-    let escape = |byte: u8| match byte {
+/// Percent-encodes all bytes but the unreserved characters of RFC 3986.
+fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
     };
-    text.bytes().map(escape).collect()
+    text.bytes().map(encode).collect()
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
         self.check_violations();
     }
 }

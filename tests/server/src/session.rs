@@ -1,5 +1,6 @@
-//! Sessions: what each one's latest transaction number has already done. For retryable writes that is statement by statement, so
-//! that a repeated statement gets the same answer and is not done twice; for transactions it is their state.
+//! Server sessions: the state of the latest transaction number of each. For retryable writes, the
+//! results of the executed statements, so that a retried statement returns the same result without
+//! being executed again; for transactions, whether they are in progress, committed or aborted.
 
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
@@ -15,11 +16,11 @@ use tokio::sync::watch;
 struct Session {
     txn_number: i64,
     statements: BTreeMap<i32, Document>,
-    /// The transaction of that number, if it is one.
+    /// `None` if `txn_number` is one of retryable writes.
     transaction: Option<State>,
 }
 
-/// How far a transaction has come.
+/// The state of a transaction.
 #[derive(Debug)]
 enum State {
     InProgress(Arc<Transaction>),
@@ -34,7 +35,8 @@ pub(crate) struct Sessions {
     transaction_ended: Arc<watch::Sender<()>>,
 }
 
-/// The history that one write command reads and adds to; of a command without a transaction number it is empty and stays so.
+/// The executed statements of the transaction number of a write command. Empty for a command
+/// without a transaction number.
 pub(crate) struct History<'s> {
     sessions: &'s Sessions,
     id: Option<Vec<u8>>,
@@ -101,14 +103,14 @@ impl Sessions {
         })
     }
 
-    /// Forgets sessions, or only aborts their transactions.
-    pub(crate) fn end(&self, ids: &[Bson], forget: bool) {
+    /// Aborts the transactions of sessions, and with `remove` removes the sessions.
+    pub(crate) fn end(&self, ids: &[Bson], remove: bool) {
         let mut sessions = lock(&self.known);
         for id in ids {
             if let Bson::Document(id) = id
                 && let Some(Bson::Binary(binary)) = id.get("id")
             {
-                if forget {
+                if remove {
                     sessions.remove(&binary.bytes);
                 } else if let Some(session) = sessions.get_mut(&binary.bytes) {
                     session.abort();
@@ -122,7 +124,7 @@ impl Sessions {
         lock(&self.known).values_mut().for_each(Session::abort);
     }
 
-    /// Receives the ends of transactions from now on.
+    /// Receives a notification of every commit and abort from now on.
     pub(crate) fn transaction_ends(&self) -> watch::Receiver<()> {
         self.transaction_ended.subscribe()
     }
@@ -148,7 +150,7 @@ impl Sessions {
         }
     }
 
-    /// The transaction that a command begins or goes on with.
+    /// Starts or continues the transaction of a command.
     pub(crate) fn enter(
         &self,
         deployment: &Deployment,
@@ -171,7 +173,8 @@ impl Sessions {
                         ),
                     ));
                 }
-                // A mongos may begin again what another one has begun and lost.
+                // A mongos may start a transaction again that was started on another mongos and not
+                // committed.
                 if number == last
                     && !(deployment.is_mongos()
                         && matches!(state, Some(State::InProgress(_) | State::Aborted)))
@@ -185,7 +188,7 @@ impl Sessions {
                 }
             }
             drop(sessions);
-            // The storage is locked before the sessions, never after them.
+            // Lock order: the catalog before the sessions.
             let ended = Arc::clone(&self.transaction_ended);
             let transaction = Arc::new(Transaction::begin(deployment, member, ended));
             let session = Session {
@@ -211,7 +214,8 @@ impl Sessions {
         }
     }
 
-    /// Ends what a command has done in its transaction: if it went wrong, or conflicts with others, the transaction is aborted.
+    /// Completes a command of a transaction. If the command failed or its writes conflict with
+    /// other transactions, the transaction is aborted.
     pub(crate) fn leave(
         &self,
         deployment: &Deployment,
@@ -268,7 +272,7 @@ impl Sessions {
                     ));
                 }
                 _ => {
-                    // Asking for a decision that was not made makes it: the transaction is aborted.
+                    // Recovery of an undecided transaction aborts it.
                     session.abort();
                     return Err(no_such_transaction(number));
                 }
@@ -294,9 +298,9 @@ impl Sessions {
             .ok_or_else(|| no_such_transaction(number))?;
         match &session.transaction {
             Some(State::InProgress(transaction)) => {
-                let own = transaction.member == member;
+                let same_member = transaction.member == member;
                 session.abort();
-                if own {
+                if same_member {
                     Ok(())
                 } else {
                     Err(no_such_transaction(number))
@@ -325,7 +329,7 @@ impl History<'_> {
         self.id.is_some()
     }
 
-    /// The id of the command's statement at an index.
+    /// The statement id (`stmtId`) of the statement at an index.
     pub(crate) fn statement_id(&self, index: usize) -> i32 {
         match self.first_statement.as_slice() {
             [first] => first.saturating_add(index as i32),
@@ -333,7 +337,7 @@ impl History<'_> {
         }
     }
 
-    /// What the statement gave when it was done before.
+    /// The result of the statement if it was executed before.
     pub(crate) fn find(&self, index: usize) -> Option<Document> {
         let id = self.id.as_ref()?;
         lock(&self.sessions.known)
@@ -343,7 +347,7 @@ impl History<'_> {
             .cloned()
     }
 
-    /// Remembers what a statement gave.
+    /// Stores the result of a statement.
     pub(crate) fn record(&self, index: usize, result: Document) {
         let Some(id) = &self.id else { return };
         if let Some(session) = lock(&self.sessions.known).get_mut(id) {
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_find_their_result() {
+    fn retried_statements_find_their_result() {
         let sessions = Sessions::default();
         sessions.history(&body(1), true).unwrap().record(0, doc! {"n": 1});
         assert_eq!(
@@ -378,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn standalones_refuse_transaction_numbers() {
+    fn standalones_reject_transaction_numbers() {
         let sessions = Sessions::default();
         assert_eq!(sessions.history(&body(1), false).err().unwrap().code, 20);
         assert!(

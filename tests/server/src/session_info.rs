@@ -1,4 +1,5 @@
-//! The fields of a command that name its session and its transaction: `lsid`, `txnNumber`, `autocommit`, and what they must be.
+//! Parsing of the fields of a command that identify its session and its transaction: `lsid`,
+//! `txnNumber`, `autocommit`.
 
 use crate::error::{Error, Result, code};
 use crate::value::type_name;
@@ -6,16 +7,16 @@ use crate::violation::ViolationKind;
 use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
 
-/// The session and the transaction that a command, or the cursor that it made, belongs to.
+/// The session and the transaction of a command and the cursor it opens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) session: Option<Vec<u8>>,
-    /// The number of the transaction; retryable writes are none.
+    /// The `txnNumber` of a transaction; `None` for retryable writes.
     pub(crate) transaction: Option<i64>,
 }
 
 impl Owner {
-    /// The owner that a command names.
+    /// The session and transaction of a command.
     pub(crate) fn of(body: &Document) -> Result<Owner> {
         let transaction = transaction_number(body)?.filter(|_| body.contains_key("autocommit"));
         Ok(Owner {
@@ -24,55 +25,59 @@ impl Owner {
         })
     }
 
-    /// Fails if a `getMore` of `asker` must not read this owner's cursor.
-    pub(crate) fn check(&self, cursor: i64, asker: &Owner) -> Result<()> {
-        let refuse = |code: i32, why: String| {
+    /// Fails if a `getMore` of `requester` is in another session or transaction than the cursor.
+    pub(crate) fn check(&self, cursor: i64, requester: &Owner) -> Result<()> {
+        let reject = |code: i32, reason: String| {
             Err(Error::new(
                 code,
-                format!("Cannot run getMore on cursor {cursor}, which was {why}"),
+                format!("Cannot run getMore on cursor {cursor}, which was {reason}"),
             )
             .violating(ViolationKind::CursorSession))
         };
-        match (&self.session, &asker.session) {
-            (None, Some(asker)) => {
-                return refuse(
+        match (&self.session, &requester.session) {
+            (None, Some(requester)) => {
+                return reject(
                     50736,
-                    format!("not created in a session, in session {}", shown(asker)),
+                    format!("not created in a session, in session {}", shown(requester)),
                 );
             }
             (Some(own), None) => {
-                return refuse(
+                return reject(
                     50737,
                     format!("created in session {}, without an lsid", shown(own)),
                 );
             }
-            (Some(own), Some(asker)) if own != asker => {
-                return refuse(
+            (Some(own), Some(requester)) if own != requester => {
+                return reject(
                     50738,
-                    format!("created in session {}, in session {}", shown(own), shown(asker)),
+                    format!(
+                        "created in session {}, in session {}",
+                        shown(own),
+                        shown(requester)
+                    ),
                 );
             }
             _ => {}
         }
-        match (self.transaction, asker.transaction) {
-            (None, Some(asker)) => refuse(
+        match (self.transaction, requester.transaction) {
+            (None, Some(requester)) => reject(
                 50739,
-                format!("not created in a transaction, in transaction {asker}"),
+                format!("not created in a transaction, in transaction {requester}"),
             ),
-            (Some(own), None) => refuse(
+            (Some(own), None) => reject(
                 50740,
                 format!("created in transaction {own}, without a txnNumber"),
             ),
-            (Some(own), Some(asker)) if own != asker => refuse(
+            (Some(own), Some(requester)) if own != requester => reject(
                 50741,
-                format!("created in transaction {own}, in transaction {asker}"),
+                format!("created in transaction {own}, in transaction {requester}"),
             ),
             _ => Ok(()),
         }
     }
 }
 
-/// A session's id as text: a UUID.
+/// Formats a session id as a UUID.
 pub(crate) fn shown(id: &[u8]) -> String {
     <[u8; 16]>::try_from(id).map_or_else(
         |_| "?".to_owned(),
@@ -80,7 +85,7 @@ pub(crate) fn shown(id: &[u8]) -> String {
     )
 }
 
-/// The `txnNumber`.
+/// Parses `txnNumber`.
 pub(crate) fn transaction_number(body: &Document) -> Result<Option<i64>> {
     match body.get("txnNumber") {
         None => Ok(None),
@@ -89,17 +94,17 @@ pub(crate) fn transaction_number(body: &Document) -> Result<Option<i64>> {
     }
 }
 
-/// The session and the number of a command in a transaction.
+/// The session id and the transaction number of a command that must have both.
 pub(crate) fn transaction_id(body: &Document) -> Result<(Vec<u8>, i64)> {
     let invalid = |message: &str| Error::new(code::INVALID_OPTIONS, message);
     let number = transaction_number(body)?
-        .ok_or_else(|| invalid("'autocommit' and 'startTransaction' need a 'txnNumber'"))?;
+        .ok_or_else(|| invalid("'autocommit' and 'startTransaction' require a 'txnNumber'"))?;
     let id = session_id(body)?
         .ok_or_else(|| invalid("Transaction number requires a session ID to also be specified"))?;
     Ok((id, number))
 }
 
-/// The id of a command's `lsid`.
+/// Parses `lsid` and returns its `id`.
 pub(crate) fn session_id(body: &Document) -> Result<Option<Vec<u8>>> {
     match body.get("lsid") {
         None => Ok(None),

@@ -1,6 +1,7 @@
-//! What one server instance plays: its deployment kind, version, names and parameters.
+//! The settings of one server instance, and the server parameters with their defaults.
 
 use crate::auth::AccessSettings;
+use crate::start_error::StartError;
 use crate::version::Version;
 use crate::wire::compress::Compressor;
 use bson::{Bson, Document, doc};
@@ -8,22 +9,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Which deployment the server plays.
+/// The kind of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Kind {
-    /// One mongod that belongs to no set.
+    /// A standalone mongod.
     #[default]
     Single,
-    /// Three members of a set.
+    /// Three replica set members.
     ReplicaSet,
-    /// Two mongos of one cluster.
+    /// Two mongos of a sharded cluster.
     Sharded,
-    /// Two mongos, and load balancers in front of them.
+    /// Two mongos of a sharded cluster behind load balancers.
     LoadBalanced,
 }
 
 impl Kind {
-    /// How many listening processes it has, load balancers not counted.
+    /// Number of mongod or mongos processes that clients connect to, without load balancers.
     pub(crate) fn processes(self) -> usize {
         match self {
             Kind::Single => 1,
@@ -32,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Whether clients talk to mongos.
+    /// Whether clients connect to mongos.
     pub(crate) fn is_mongos(self) -> bool {
         matches!(self, Kind::Sharded | Kind::LoadBalanced)
     }
@@ -43,21 +44,20 @@ impl Kind {
 pub(crate) struct Settings {
     pub(crate) kind: Kind,
     pub(crate) version: Version,
-    /// What connections can agree on.
+    /// The compressors that a connection can negotiate.
     pub(crate) compressors: Vec<Compressor>,
-    /// The replica set's name, if it plays one.
-    pub(crate) set_name: String,
-    /// The names under which the members of a set know each other, in place of their addresses.
+    /// Ignored by other deployments than replica sets.
+    pub(crate) replica_set_name: String,
+    /// `host:port` of each member in the replica set configuration. Default: the addresses.
     pub(crate) advertised_hosts: Option<Vec<String>>,
     /// Server parameters that differ from their defaults.
     pub(crate) parameters: Document,
-    /// Who may use the server.
     pub(crate) access: AccessSettings,
-    /// How connections are encrypted; `None`: not at all.
+    /// `None` for connections without TLS.
     pub(crate) tls: Option<Arc<ServerConfig>>,
-    /// Where the first process listens besides its port.
+    /// The path at which the first process also listens.
     pub(crate) unix_path: Option<PathBuf>,
-    /// Write violations of the protocol to standard error as they happen.
+    /// Whether violations of the protocol are written to standard error when they are recorded.
     pub(crate) print_violations: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn default_parameters(kind: Kind, version: Version) -> Document {
     parameters
 }
 
-/// Parameters that can be changed while the server runs.
+/// Whether `setParameter` can change the parameter at run time.
 pub(crate) fn is_settable(name: &str) -> bool {
     matches!(
         name,
@@ -108,21 +108,23 @@ pub(crate) fn is_settable(name: &str) -> bool {
     )
 }
 
-/// Checks that a parameter exists and that the value has the type of its default.
-pub(crate) fn check_parameter(defaults: &Document, name: &str, value: &Bson) -> Result<(), String> {
+/// Fails if the parameter does not exist or the value does not have the type of its default.
+pub(crate) fn check_parameter(defaults: &Document, name: &str, value: &Bson) -> Result<(), StartError> {
     let number = |value: &Bson| crate::value::is_number(value);
     match defaults.get(name) {
-        None => Err(format!("there is no server parameter {name}")),
+        None => Err(StartError::UnknownParameter {
+            name: name.to_owned(),
+        }),
         Some(default)
             if std::mem::discriminant(default) == std::mem::discriminant(value)
                 || (number(default) && number(value)) =>
         {
             Ok(())
         }
-        Some(default) => Err(format!(
-            "server parameter {name} needs a value of type {}",
-            crate::value::type_name(default)
-        )),
+        Some(default) => Err(StartError::InvalidParameterType {
+            name: name.to_owned(),
+            expected: crate::value::type_name(default),
+        }),
     }
 }
 
@@ -136,6 +138,6 @@ mod tests {
         assert!(check_parameter(&defaults, "requireApiVersion", &Bson::Boolean(true)).is_ok());
         assert!(check_parameter(&defaults, "logLevel", &Bson::Int64(1)).is_ok());
         assert!(check_parameter(&defaults, "requireApiVersion", &Bson::Null).is_err());
-        assert!(check_parameter(&defaults, "what", &Bson::Null).is_err());
+        assert!(check_parameter(&defaults, "unknown", &Bson::Null).is_err());
     }
 }

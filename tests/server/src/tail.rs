@@ -1,4 +1,4 @@
-//! Tailable cursors: a query over a capped collection that goes on with what is inserted later.
+//! Tailable cursors: a query over a capped collection that also returns documents inserted later.
 
 use crate::error::{Error, Result, code};
 use crate::query::projection::Projection;
@@ -15,16 +15,16 @@ pub(crate) struct Tail {
     pub(crate) filter: Filter,
     pub(crate) projection: Option<Projection>,
     pub(crate) env: Env,
-    /// The last record that was looked at.
+    /// The last record that was examined.
     pub(crate) position: RecordId,
-    /// How many matching documents are still to be left out.
+    /// Number of matching documents still to be skipped.
     pub(crate) skip: usize,
-    /// How many documents may still be given.
+    /// Number of documents until the limit is reached.
     pub(crate) left: usize,
 }
 
 impl Tail {
-    /// Up to `count` further documents.
+    /// Returns up to `count` documents that match, from the position on.
     pub(crate) fn next(&mut self, catalog: &Catalog, count: usize) -> Result<Vec<Arc<Document>>> {
         let collection = catalog
             .get(&self.namespace)

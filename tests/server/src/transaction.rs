@@ -1,6 +1,7 @@
-//! Multi-document transactions: each works on a copy of the storage as it was when the transaction began, and is replayed on the
-//! shared storage when it commits. What another has written meanwhile is a write conflict. What is written outside of transactions
-//! waits for an open transaction that has written the same.
+//! Multi-document transactions. Each operates on a copy of the catalog taken at its start; commit
+//! replays its changes on the shared catalog. Changes to what another transaction has changed in
+//! the meantime are write conflicts. Writes outside of transactions wait for open transactions that
+//! have changed the same records, keys or collections.
 
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
@@ -16,13 +17,14 @@ use tokio::sync::watch;
 /// A transaction in progress.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    /// The process that runs it: another mongos knows nothing of it.
+    /// Index of the process that runs the transaction. It is unknown to other mongos.
     pub(crate) member: usize,
     pub(crate) catalog: Mutex<Catalog>,
     pub(crate) began: Instant,
     base: Catalog,
     claims: Mutex<Vec<Claim>>,
-    /// The collections that its commands named, which cannot be dropped until it ends.
+    /// The collections that its commands have used. They cannot be dropped until the transaction
+    /// ends.
     used: Mutex<Vec<Namespace>>,
     ended: Arc<watch::Sender<()>>,
 }
@@ -33,15 +35,15 @@ impl Drop for Transaction {
     }
 }
 
-/// Something that only one transaction at a time may change.
+/// An item that only one open transaction may change.
 #[derive(Debug, Clone, PartialEq)]
 enum Claim {
     Record(Namespace, RecordId),
     NewId(Namespace, Bson),
-    /// The key of a unique index, by the index's name.
+    /// A key of the unique index with this name.
     NewKey(Namespace, String, Key),
     NewCollection(Namespace),
-    /// The collection itself: it is dropped, or its indexes or options change.
+    /// The definition of a collection: it is dropped, or its indexes or options are changed.
     Definition(Namespace),
 }
 
@@ -52,7 +54,7 @@ fn write_conflict() -> Error {
     )
 }
 
-/// The error for a transaction that the server does not have.
+/// 251 NoSuchTransaction.
 pub(crate) fn no_such_transaction(number: i64) -> Error {
     Error::new(
         code::NO_SUCH_TRANSACTION,
@@ -63,7 +65,7 @@ pub(crate) fn no_such_transaction(number: i64) -> Error {
 }
 
 impl Transaction {
-    /// Begins with the storage as it is now. Its end is sent to `ended`.
+    /// Starts a transaction with the current state of the catalog. Its end is sent to `ended`.
     pub(crate) fn begin(
         deployment: &Deployment,
         member: usize,
@@ -81,7 +83,7 @@ impl Transaction {
         }
     }
 
-    /// Notes the collection that a command of the transaction names.
+    /// Registers a collection that a command of the transaction uses.
     pub(crate) fn uses(&self, namespace: Namespace) {
         let mut used = lock(&self.used);
         if !used.contains(&namespace) {
@@ -96,7 +98,8 @@ impl Transaction {
         }
     }
 
-    /// Whether what was written so far could still be committed, given what others have written and begun to write.
+    /// Fails with a write conflict if the writes so far could not be committed, given the committed
+    /// writes and those of `others`.
     pub(crate) fn check(&self, deployment: &Deployment, others: &[Arc<Transaction>]) -> Result<()> {
         let catalog = lock(&self.catalog);
         let claims = claims_of(&self.base, &catalog);
@@ -113,7 +116,7 @@ impl Transaction {
         self.replay(&catalog, &mut trial)
     }
 
-    /// Makes everything visible, or nothing.
+    /// Applies all changes to the shared catalog, or none.
     pub(crate) fn commit(&self, deployment: &Deployment) -> Result<()> {
         let catalog = lock(&self.catalog);
         let mut shared = deployment.catalog();
@@ -140,14 +143,15 @@ impl Transaction {
     }
 }
 
-/// Whether changes outside of transactions, from `base` to `catalog`, have to wait for one of the open transactions.
+/// Whether changes outside of transactions, from `base` to `catalog`, conflict with one of the open
+/// transactions.
 pub(crate) fn must_wait(base: &Catalog, catalog: &Catalog, open: &[Arc<Transaction>]) -> bool {
     let claims = claims_of(base, catalog);
     open.iter()
         .any(|transaction| claims.iter().any(|claim| transaction.holds(claim)))
 }
 
-/// The collections that were changed or made.
+/// The collections that were changed or created.
 fn changed<'c>(base: &Catalog, catalog: &'c Catalog) -> Vec<(Namespace, &'c Collection)> {
     let mut changed = Vec::new();
     for (namespace, collection) in all(catalog) {
@@ -181,15 +185,15 @@ fn claims_of(base: &Catalog, catalog: &Catalog) -> Vec<Claim> {
         }
     }
     for (namespace, collection) in changed(base, catalog) {
-        let known = base.get(&namespace);
-        match known {
+        let previous = base.get(&namespace);
+        match previous {
             None => claims.push(Claim::NewCollection(namespace.clone())),
-            Some(known) if is_redefined(known, collection) => {
+            Some(previous) if is_redefined(previous, collection) => {
                 claims.push(Claim::Definition(namespace.clone()));
             }
             Some(_) => {}
         }
-        let last = known.map(Collection::last_id);
+        let last = previous.map(Collection::last_id);
         for change in collection.changes() {
             match change {
                 RecordChange::Insert(_, document) => {
@@ -222,12 +226,12 @@ fn is_redefined(before: &Collection, after: &Collection) -> bool {
     before.uuid != after.uuid || before.options != after.options || specs(before) != specs(after)
 }
 
-/// What a document takes of the unique indexes, that on `_id` left out.
+/// The keys of a document in the unique indexes other than that on `_id`.
 fn new_keys(namespace: &Namespace, collection: &Collection, document: &Document) -> Vec<Claim> {
     let unique = collection.indexes.iter().skip(1).filter(|index| index.unique);
     unique
         .flat_map(|index| {
-            // Keys of a stored document were computed before without an error.
+            // The keys were computed without an error when the document was stored.
             let keys = index.keys(document).unwrap_or_default();
             keys.into_iter()
                 .map(|key| Claim::NewKey(namespace.clone(), index.name.clone(), key))
@@ -237,7 +241,7 @@ fn new_keys(namespace: &Namespace, collection: &Collection, document: &Document)
 
 fn replay_records(changes: &[RecordChange], onto: &mut Collection, namespace: &Namespace) -> Result<()> {
     let name = namespace.to_string();
-    // Records that the transaction has inserted get new ids in the shared collection.
+    // Records inserted by the transaction get new ids in the shared collection.
     let mut ids = HashMap::new();
     let unchanged = |onto: &Collection, id: RecordId, old: &Arc<Document>| {
         onto.record(id).is_some_and(|current| Arc::ptr_eq(current, old))

@@ -1,5 +1,6 @@
-//! The server version that one server instance claims, and the wire version that follows from it.
+//! Server versions, and the wire version of each.
 
+use crate::start_error::StartError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,7 +13,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The highest wire protocol version spoken by a server of this version.
+    /// The `maxWireVersion` of a server of this version.
     pub(crate) fn max_wire_version(self) -> i32 {
         let minor = self.minor.min(9) as i32;
         match self.major {
@@ -34,10 +35,12 @@ impl Version {
 }
 
 impl FromStr for Version {
-    type Err = String;
+    type Err = StartError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let error = || format!("invalid server version {text:?}, expected for example \"8.2.0\"");
+    fn from_str(text: &str) -> Result<Self, StartError> {
+        let error = || StartError::UnsupportedVersion {
+            version: text.to_owned(),
+        };
         let mut parts = text.split('.').map(str::parse::<u32>);
         let mut next = || parts.next().transpose().map_err(|_| error());
         let major = next()?.ok_or_else(error)?;
@@ -55,9 +58,7 @@ impl FromStr for Version {
             })
             || major > 9
         {
-            return Err(format!(
-                "server version {text} is not supported, expected 4.2 to 9"
-            ));
+            return Err(error());
         }
         Ok(version)
     }
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_versions() {
+    fn unsupported_versions_are_rejected() {
         for text in ["4.0.0", "x", "", "8.2.0.1", "10.0.0"] {
             assert!(text.parse::<Version>().is_err(), "{text}");
         }

@@ -1,5 +1,6 @@
-//! The rules of the protocol that every driver must keep, whatever the application does, and the record of those that were
-//! broken. Most are broken by a command that the server refuses; that a session is in use is noticed here.
+//! Protocol violations: commands and messages that no driver may send, whatever the application
+//! does. Most are detected where the server rejects the command; concurrent use of a session is
+//! detected here.
 
 use crate::deployment::lock;
 use crate::session_info::{session_id, shown, transaction_number};
@@ -8,43 +9,47 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Mutex;
 
-/// A rule that a driver must keep.
+/// The rule that a protocol violation breaks. Each variant states the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ViolationKind {
-    /// A message is at most `maxMessageSizeBytes` long, also when it is decompressed.
+    /// A message, decompressed, has at most `maxMessageSizeBytes` bytes.
     MessageTooLarge,
-    /// A `getMore` goes out in the session and the transaction of the command that made the cursor.
+    /// A `getMore` is sent in the session and transaction of the command that created the cursor.
     CursorSession,
-    /// A session is used by one command at a time. A command that the client has given up by closing its connection counts as
-    /// running; it may be sent once more, and `killCursors`, `abortTransaction` and `endSessions` may follow it.
+    /// A session is used by one command at a time. A command whose connection the client closed
+    /// before the reply counts as running; the client may retry it, or send `killCursors`,
+    /// `abortTransaction`, `endSessions` or `killSessions`.
     SessionInUse,
-    /// The level of a read concern belongs on reads that support it, and on the first command of a transaction. (`afterClusterTime`
-    /// alone belongs on every command of a causally consistent session.)
+    /// A read concern level is sent only with reads that support it and with the first command of a
+    /// transaction. `afterClusterTime` without a level is allowed on every command of a causally
+    /// consistent session.
     ReadConcern,
-    /// A write concern belongs on writes, and on the last command of a transaction.
+    /// A write concern is sent only with writes and with the last command of a transaction.
     WriteConcern,
-    /// `lsid`, `txnNumber` and `autocommit` are well-formed, and on commands that take them.
+    /// `lsid`, `txnNumber` and `autocommit` are well-formed and sent only with commands that accept
+    /// them.
     SessionFields,
     /// `$readPreference` is well-formed.
     ReadPreference,
-    /// The `client` document is in the first hello only, is complete, and has at most 512 bytes.
+    /// The `client` document is sent only in the first `hello` of a connection, is complete, and
+    /// has at most 512 bytes.
     ClientMetadata,
 }
 
-/// A command or message that broke a rule.
+/// A command or message that no driver may send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The rule.
+    /// The rule that is broken.
     pub kind: ViolationKind,
-    /// The command's name; empty if the message could not be read.
+    /// The name of the command; empty if the message could not be parsed.
     pub command: String,
-    /// The session that the command named, as a UUID.
+    /// The `lsid` of the command, formatted as a UUID.
     pub session: Option<String>,
-    /// The connection, as `connectionId` of its hello.
+    /// The `connectionId` of the reply to `hello` on the connection.
     pub connection: i32,
-    /// What was wrong.
+    /// The violation in words.
     pub detail: String,
 }
 
@@ -66,7 +71,7 @@ impl fmt::Display for Violation {
 #[derive(Debug, Default)]
 pub(crate) struct Violations {
     state: Mutex<State>,
-    /// Write each to standard error.
+    /// Whether each is written to standard error.
     print: bool,
 }
 
@@ -85,13 +90,14 @@ struct Use {
     connection: i32,
     command: String,
     number: Option<i64>,
-    /// The client closed the connection before the reply.
+    /// Whether the client closed the connection before the reply.
     abandoned: bool,
-    /// The same command came again on this connection. That is right only if the client has closed the first one's connection.
+    /// The connection on which the same command was received again. That is a retry if the client
+    /// has closed the first connection, else a violation.
     repeated_on: Option<i32>,
 }
 
-/// Ends the use of a session when dropped.
+/// Ends the use of the session when dropped, unless the command was abandoned or repeated.
 pub(crate) struct SessionUse<'v> {
     violations: &'v Violations,
     session: Vec<u8>,
@@ -110,7 +116,8 @@ impl Drop for SessionUse<'_> {
     }
 }
 
-/// Whether a command may run beside others of its session: it ends what they have begun.
+/// Whether a command may run concurrently with others of its session, because it terminates what
+/// they have started.
 fn ends_others(command: &str) -> bool {
     matches!(
         command,
@@ -126,7 +133,7 @@ impl Violations {
         }
     }
 
-    /// Records a violation, unless its kind is allowed.
+    /// Records a violation unless its kind is allowed.
     pub(crate) fn record(&self, violation: Violation) {
         let mut state = lock(&self.state);
         if state.allowed.contains(&violation.kind) {
@@ -155,7 +162,7 @@ impl Violations {
         });
     }
 
-    /// Does not record this kind, and forgets those of it that were recorded.
+    /// Stops recording this kind and clears its recorded violations.
     pub(crate) fn allow(&self, kind: ViolationKind) {
         let mut state = lock(&self.state);
         state.allowed.insert(kind);
@@ -170,7 +177,7 @@ impl Violations {
         std::mem::take(&mut lock(&self.state).found)
     }
 
-    /// Notes that a command begins to run in its session, if it names one.
+    /// Registers a command as running in its session, if it has one.
     pub(crate) fn enter(&self, body: &Document, connection: i32) -> Option<SessionUse<'_>> {
         let session = session_id(body).ok().flatten()?;
         let command = body.keys().next()?.clone();
@@ -184,20 +191,20 @@ impl Violations {
             for other in uses.iter_mut().filter(|other| !ends_others(&other.command)) {
                 let same = other.command == command && other.number == number;
                 if !same {
-                    let how = if other.abandoned {
-                        "was given up by the client, and may still run,"
+                    let state = if other.abandoned {
+                        "was abandoned by the client and may still be running"
                     } else {
-                        "still runs"
+                        "is still running"
                     };
                     detail = Some(format!(
-                        "`{}` {how} in this session on connection {}",
+                        "`{}` {state} in this session on connection {}",
                         other.command, other.connection
                     ));
                 } else if !other.abandoned {
                     other.repeated_on = Some(connection);
                 }
             }
-            // What the client has given up is reported once, and its repetition takes its place.
+            // An abandoned command is reported once; a retry replaces it.
             uses.retain(|other| !other.abandoned);
         } else if command == "abortTransaction" {
             uses.retain(|other| !other.abandoned);
@@ -221,20 +228,22 @@ impl Violations {
         })
     }
 
-    /// Notes that the client has closed a connection while its command ran. To be called before the command is cancelled.
+    /// Marks the running command of a connection as abandoned, because the client closed the
+    /// connection. Must be called before the command is cancelled.
     pub(crate) fn abandon(&self, connection: i32) {
         let mut state = lock(&self.state);
         for uses in state.uses.values_mut() {
             for other in uses.iter_mut().filter(|other| other.connection == connection) {
-                // Its repetition has come already, and has taken its place.
+                // If it was already retried, the retry has replaced it.
                 other.abandoned = other.repeated_on.is_none();
                 other.repeated_on = None;
             }
         }
     }
 
-    /// Whether a command that has just ended on this connection was sent once more meanwhile. If so, the client must have closed
-    /// the connection; [`settle`](Self::settle) says whether it has.
+    /// Whether the command that just completed on this connection was received again on another one
+    /// in the meantime. Then the caller must find out whether the client has closed this
+    /// connection, and call [`settle`](Self::settle).
     pub(crate) fn is_repeated(&self, connection: i32) -> bool {
         lock(&self.state)
             .uses
@@ -243,23 +252,24 @@ impl Violations {
             .any(|other| other.connection == connection && other.repeated_on.is_some())
     }
 
-    /// Ends the doubt about a repeated command.
+    /// Settles whether a repeated command was a retry: removes it, and records a violation if its
+    /// connection was not `closed`.
     pub(crate) fn settle(&self, connection: i32, body: &Document, closed: bool) {
         let mut repeated_on = None;
         let mut state = lock(&self.state);
         state.uses.retain(|_, uses| {
             uses.retain(|other| {
-                let doubtful = other.connection == connection && other.repeated_on.is_some();
-                if doubtful {
+                let repeated = other.connection == connection && other.repeated_on.is_some();
+                if repeated {
                     repeated_on = other.repeated_on;
                 }
-                !doubtful
+                !repeated
             });
             !uses.is_empty()
         });
         drop(state);
         if let Some(other) = repeated_on.filter(|_| !closed) {
-            let detail = format!("it was sent again on connection {other} before its reply");
+            let detail = format!("sent again on connection {other} before the reply");
             self.record_command(ViolationKind::SessionInUse, body, connection, detail);
         }
     }
@@ -293,18 +303,18 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_was_given_up_may_be_repeated_only() {
+    fn after_an_abandoned_command_only_its_retry_is_allowed() {
         let violations = Violations::default();
-        let give_up = |number| {
+        let abandon = |number| {
             let running = violations.enter(&command("insert", number), 1);
             violations.abandon(1);
             drop(running);
         };
-        give_up(1);
+        abandon(1);
         drop(violations.enter(&command("insert", 1), 2));
         drop(violations.enter(&command("find", 2), 2));
-        assert_eq!(kinds(&violations), [], "the repetition has ended");
-        give_up(3);
+        assert_eq!(kinds(&violations), [], "the retry has completed");
+        abandon(3);
         drop(violations.enter(&command("insert", 4), 2));
         assert_eq!(kinds(&violations), [ViolationKind::SessionInUse]);
         drop(violations.enter(&command("insert", 5), 2));
@@ -312,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_needs_the_first_connection_to_be_closed() {
+    fn a_retry_requires_that_the_first_connection_is_closed() {
         let violations = Violations::default();
         for (closed, expected) in [(true, 0), (false, 1)] {
             let first = violations.enter(&command("insert", 1), 1);
@@ -329,7 +339,7 @@ mod tests {
     #[test]
     fn allowed_kinds_are_not_recorded() {
         let violations = Violations::default();
-        let record = |kind| violations.record_command(kind, &doc! { "ping": 1 }, 1, "why");
+        let record = |kind| violations.record_command(kind, &doc! { "ping": 1 }, 1, "detail");
         record(ViolationKind::WriteConcern);
         record(ViolationKind::ReadConcern);
         violations.allow(ViolationKind::WriteConcern);
@@ -337,7 +347,7 @@ mod tests {
         assert_eq!(kinds(&violations), [ViolationKind::ReadConcern]);
         assert_eq!(
             violations.all()[0].to_string(),
-            "ReadConcern: `ping` on connection 1: why"
+            "ReadConcern: `ping` on connection 1: detail"
         );
     }
 }

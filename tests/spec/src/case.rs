@@ -1,35 +1,36 @@
-//! What a suite gives to the runner.
+//! Test cases and their outcomes.
 
 use std::fmt;
 
-/// One test case, named `suite/file::description[@topology,version]`.
+/// A test case, named `suite/file::description[@topology,version]`.
 pub struct Case {
-    /// The suite, e.g. `crud`.
+    /// The suite, for example `crud`.
     pub suite: String,
-    /// The format of the file: `unified`, `sdam`, `cmap`, `bson-corpus` ...
+    /// The test format: `unified`, `sdam`, `cmap`, `bson-corpus`, …
     pub format: &'static str,
-    /// The file, relative to the specifications' `source/`, e.g. `crud/tests/unified/aggregate.json`.
+    /// The file relative to `source/` of the specifications, for example
+    /// `crud/tests/unified/aggregate.json`.
     pub file: String,
-    /// The description in the file.
+    /// The `description` in the file.
     pub description: String,
-    /// The topology it runs on, where it matters.
+    /// The topology, if the case depends on it.
     pub topology: Option<String>,
-    /// The server version it runs on, where it matters.
+    /// The server version, if the case depends on it.
     pub version: Option<String>,
-    /// Runs it. A panic counts as failed.
+    /// Runs the case. A panic is a failure.
     pub run: Box<dyn FnOnce() -> Outcome + Send>,
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As the file demands.
+    /// All expectations were met.
     Passed,
-    /// Otherwise, and how.
+    /// The reason of the failure.
     Failed(String),
-    /// It needs what is not built yet: the operation or ability, its name first.
+    /// An unsupported operation or feature, its name first.
     Pending(String),
-    /// The file itself asks for it, or it needs what no deployment of ours can be.
+    /// The reason: the file requests the skip, or no test deployment satisfies its requirements.
     Skipped(String),
 }
 
@@ -43,7 +44,7 @@ impl From<Result<(), String>> for Outcome {
 }
 
 impl Case {
-    /// A case that needs no deployment.
+    /// A case without a deployment.
     pub fn new(
         format: &'static str,
         file: &str,
@@ -61,11 +62,9 @@ impl Case {
         }
     }
 
-    /// A case that stands for a file that cannot be read as its suite's format: it fails.
+    /// A case that fails because its file cannot be parsed.
     pub fn unreadable(format: &'static str, file: &str, why: String) -> Self {
-        Self::new(format, file, "(the file as a whole)", move || {
-            Outcome::Failed(why)
-        })
+        Self::new(format, file, "(whole file)", move || Outcome::Failed(why))
     }
 
     /// `suite/file::description[@topology,version]`, the file without `<suite>/tests/` and `.json`.
@@ -80,7 +79,7 @@ impl Case {
         if !place.is_empty() {
             name.push_str(&format!("[@{}]", place.join(",")));
         }
-        // Names are lines in listings.
+        // Names are printed on one line.
         name.replace(['\n', '\r'], " ")
     }
 }
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_suite_file_description_and_place() {
+    fn names_contain_suite_file_description_topology_and_version() {
         let mut case = Case::new("sdam", "server-x/tests/rs/a.json", "First\nline", || {
             Outcome::Passed
         });

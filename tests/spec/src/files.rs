@@ -1,4 +1,4 @@
-//! Where the specifications' tests are, and how their files are read.
+//! The location of the specification tests, and access to their files.
 
 use std::{
     env, fs,
@@ -7,11 +7,11 @@ use std::{
 
 use serde_json::Value;
 
-/// How to get the files.
-pub const ADVICE: &str = "the specifications' tests are not here: clone https://github.com/mongodb/specifications and set \
+/// Instructions for obtaining the files.
+pub const ADVICE: &str = "the specification tests are missing: clone https://github.com/mongodb/specifications and set \
                           SPEC_TESTS_DIR to its folder source/";
 
-/// The folder: `SPEC_TESTS_DIR`, else `shared/spec-tests` beside the checkout or beside a folder that holds it.
+/// The folder: `SPEC_TESTS_DIR`, otherwise `shared/spec-tests` in a parent of the checkout.
 pub fn root() -> Option<PathBuf> {
     if let Some(named) = env::var_os("SPEC_TESTS_DIR") {
         let named = PathBuf::from(named);
@@ -24,7 +24,7 @@ pub fn root() -> Option<PathBuf> {
         .find(|folder| folder.is_dir())
 }
 
-/// The JSON files below a folder of `root`, at any depth, as paths relative to `root`, sorted.
+/// The JSON files in a folder of `root` and its subfolders, as sorted paths relative to `root`.
 pub fn below(root: &Path, folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -45,12 +45,12 @@ pub fn below(root: &Path, folder: &str) -> Vec<String> {
     found
 }
 
-/// The text of a file.
+/// Reads a file relative to `root`.
 pub fn text(root: &Path, file: &str) -> Result<String, String> {
     fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
-/// A file as plain JSON.
+/// Parses a file relative to `root` as plain JSON.
 pub fn json(root: &Path, file: &str) -> Result<Value, String> {
-    serde_json::from_str(&text(root, file)?).map_err(|error| format!("{file} is no JSON: {error}"))
+    serde_json::from_str(&text(root, file)?).map_err(|error| format!("invalid JSON in {file}: {error}"))
 }

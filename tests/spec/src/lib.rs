@@ -1,6 +1,7 @@
-//! Runs the JSON tests of the MongoDB specifications, each case a named test.
+//! Runs the JSON tests of the MongoDB specifications. Each case is a named test.
 //!
-//! A suite is a function that reads its files and gives [`case::Case`]s; [`SUITES`] lists them. [`runner`] runs the cases.
+//! A suite is a function that parses its files and returns [`case::Case`]s. [`SUITES`] lists the
+//! suites; [`runner`] runs the cases.
 
 pub mod case;
 pub mod fields;
@@ -14,10 +15,10 @@ use std::path::Path;
 
 use case::Case;
 
-/// Collects the cases of one suite from the folder of the specifications' tests.
+/// Collects the cases of a suite from the folder of the specification tests.
 pub type Collect = fn(&Path) -> Vec<Case>;
 
-/// Every suite.
+/// All suites.
 pub const SUITES: &[Collect] = &[
     machine::uri::collect,
     machine::auth::collect,

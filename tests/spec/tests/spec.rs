@@ -1,4 +1,4 @@
-//! The specifications' JSON tests. See the library for the suites and the runner.
+//! The JSON tests of the specifications. The library contains the suites and the runner.
 
 use std::process::ExitCode;
 

@@ -16,17 +16,21 @@ use crate::{
 /// Sends the only statement of a call. Returns how many statements the command held, and what its reply says.
 ///
 /// The write concern is the collection's if `None` is given. Failures are errors of kind [`ErrorKind::Write`].
-pub(super) async fn send_single(
-    collection: &CollectionInner,
-    write_concern: Option<&WriteConcern>,
-    session: InSession<'_>,
-    statements: &mut impl Statements,
-) -> Result<(usize, WriteOutcome)> {
+pub(super) fn send_single<'a, S: Statements>(
+    collection: &'a CollectionInner,
+    write_concern: Option<&'a WriteConcern>,
+    session: InSession<'a>,
+    statements: &'a mut S,
+) -> impl Future<Output = Result<(usize, WriteOutcome)>> + use<'a, S> {
     let write_concern = write_concern.unwrap_or(collection.write_concern());
     let mut command = WriteCommand::new(collection.namespace(), statements, write_concern);
-    collection.executor().run_in(session, &mut command).await?;
-    let (count, outcome) = command.into_outcome();
-    Ok((count, outcome.into_single()?))
+    let executor = collection.executor();
+    // Not an `async fn`: its future would hold the arguments beside the command.
+    async move {
+        executor.run_in(session, &mut command).await?;
+        let (count, outcome) = command.into_outcome();
+        Ok((count, outcome.into_single()?))
+    }
 }
 
 /// The commands of one `insert_many` or `bulk_write`, and what they have done so far.

@@ -121,7 +121,7 @@ impl<'a> CountDocuments<'a> {
             .in_session(self.session)
             .with_type::<Counted>();
         let mut cursor = aggregate.await?;
-        // No document matched, so there is no group.
+        // If no document matches, the pipeline returns no group.
         let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);
         Ok(u64::try_from(counted).unwrap_or_default())
     }

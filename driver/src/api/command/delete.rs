@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Collection, Result,
     api::collection::CollectionInner,
-    bson::{Bson, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf},
+    bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
     operation::{
         write_command::{Statements, WriteKind},
         write_result::DeleteResult,
@@ -111,7 +111,7 @@ awaitable!(in place ['a] Delete<'a> => DeleteResult);
 /// An element of `deletes`. A call that takes one statement sends it as it is; a bulk write encodes it first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeleteStatement<'a> {
-    pub(super) filter: &'a RawDocument,
+    pub(super) filter: &'a RawDocumentBuf,
     /// Whether it applies to all documents that match.
     pub(super) multi: bool,
     pub(super) options: &'a DeleteOptions,

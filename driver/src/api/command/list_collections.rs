@@ -122,14 +122,13 @@ impl<'a> ListCollectionNames<'a> {
 
     session_setter!();
 
-    async fn run(mut self) -> Result<Vec<String>> {
+    async fn run(self) -> Result<Vec<String>> {
         // A filter on anything but the name needs the whole specification ("nameOnly" in the specification).
         let name_only = self.options.filter.as_ref().is_none_or(|filter| {
             filter
                 .iter()
                 .all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
         });
-        self.options.batch_size = None;
         let mut cursor = list(self.database, self.options, name_only, self.session).await?;
         let mut names = Vec::new();
         while let Some(collection) = cursor.try_next().await? {

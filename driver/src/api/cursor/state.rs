@@ -35,7 +35,7 @@ pub(super) struct State {
     interrupted: bool,
     /// The error of a getMore, until a call has returned it.
     unreported: Option<Error>,
-    /// Whether the cursor's commands must use one connection, which may be lost by now.
+    /// Whether the cursor's commands must use one connection. It may have been lost.
     is_pinned: bool,
     pace: Pace,
 }
@@ -172,9 +172,9 @@ impl State {
         Ok(())
     }
 
-    /// Whether there is no cursor to free after this failure of a getMore: the server has freed it with its error reply, or,
+    /// Whether the cursor cannot be freed after this failure of a getMore: the server has freed it with its error reply, or,
     /// behind a load balancer, it can be reached through the lost connection only. There it outlives an error reply. An error
-    /// of the check-out, also one with a code of the server, is no reply to the getMore.
+    /// of the check-out, also one with a code of the server, is not a reply to the getMore.
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
             return is_freed == Some(true);

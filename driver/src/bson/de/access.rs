@@ -1,4 +1,4 @@
-//! Walking documents and arrays for serde.
+//! The elements of documents and arrays, for serde.
 
 use std::slice::Iter;
 
@@ -10,30 +10,30 @@ use super::{Context, Mode};
 use crate::bson::error::DecodeError;
 use crate::bson::raw_reader::RawElements;
 use crate::bson::raw_value::RawValue;
-use crate::bson::scan;
 use crate::bson::spec::ElementType;
+use crate::bson::validate;
 
-/// How many of the expected names an unexpected key is compared with.
-const NEAR: usize = 12;
+/// Number of expected names that an unexpected key is compared with.
+const LOOKAHEAD: usize = 12;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// The elements of one document or array.
 pub(super) struct Access<'de, 'c> {
     elements: RawElements<'de>,
-    /// Names of fields that are to come, if the reader is a struct.
+    /// Names of the fields not read yet, if the reader is a struct.
     expected: Iter<'static, &'static str>,
-    /// Key and value of the element that was read last.
+    /// Key and value of the last element read.
     key: &'de str,
     current: Element<'de, 'c>,
     index: usize,
 }
 
 impl<'de, 'c> Access<'de, 'c> {
-    /// Enters `document`; `mode` is the one outside of it. The `expected` names need not be there, nor in this order.
+    /// Begins to read `document`; `mode` is that outside of it. `expected` names may be missing or in another order.
     #[inline]
     pub(super) fn new(
-        context: &'c Context<'de, 'c>,
+        context: &'c Context<'de>,
         mode: Mode,
         document: &'de [u8],
         expected: &'static [&'static str],
@@ -56,12 +56,12 @@ impl<'de, 'c> Access<'de, 'c> {
         })
     }
 
-    /// Whether all elements are read.
+    /// Whether all elements have been read.
     pub(super) fn is_finished(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// Takes the next element and gives its key.
+    /// Reads the next element and returns its key.
     #[inline]
     pub(super) fn next_key(&mut self) -> Result<Option<&'de str>> {
         match self.take_expected() {
@@ -70,10 +70,10 @@ impl<'de, 'c> Access<'de, 'c> {
         }
     }
 
-    /// Takes the next element if its key is the one expected, and short.
+    /// Reads the next element if its key is the expected one, and short.
     ///
-    /// Documents mostly have the fields of their struct, in its order: then the key's end need not be searched, and its
-    /// text is the name, which is UTF-8 already. It is never inlined, so that this is there once and not for each type.
+    /// Documents usually have the fields of their struct in its order: then the end of the key is known, and the key is valid
+    /// UTF-8. Never inlined, so that the code exists once and not per type.
     #[inline(never)]
     fn take_expected(&mut self) -> Option<&'static str> {
         let mut expected = self.expected.clone();
@@ -85,7 +85,7 @@ impl<'de, 'c> Access<'de, 'c> {
         Some(name)
     }
 
-    /// As [`next_key`](Self::next_key), where the key is not the one expected.
+    /// [`next_key`](Self::next_key) for a key that is not the expected one.
     #[inline(never)]
     fn next_other_key(&mut self) -> Result<Option<&'de str>> {
         let (kind, bytes) = match self.elements.next_key_bytes() {
@@ -95,7 +95,7 @@ impl<'de, 'c> Access<'de, 'c> {
         };
         let key = match self.skip_to(bytes) {
             Some(name) => name,
-            None => match scan::utf8(bytes) {
+            None => match validate::utf8(bytes) {
                 Some(key) => key,
                 None => return Err(self.rebase(self.elements.key_encoding_error())),
             },
@@ -107,11 +107,14 @@ impl<'de, 'c> Access<'de, 'c> {
         }
     }
 
-    /// The name expected next if it is the key, or one soon after: then the document lacks those between.
+    /// The expected name that equals the key, if it is among the next few. Names before it are missing in the document.
     #[inline]
     fn skip_to(&mut self, key: &[u8]) -> Option<&'static str> {
         let mut expected = self.expected.clone();
-        let name = expected.by_ref().take(NEAR).find(|name| name.as_bytes() == key)?;
+        let name = expected
+            .by_ref()
+            .take(LOOKAHEAD)
+            .find(|name| name.as_bytes() == key)?;
         self.expected = expected;
         Some(name)
     }
@@ -127,7 +130,7 @@ impl<'de, 'c> Access<'de, 'c> {
         }
     }
 
-    /// Gives the value to its reader. Errors say where it stands.
+    /// Deserializes the value. Adds its place to errors.
     #[inline]
     pub(super) fn read_value<T>(&self, read: impl FnOnce(Value<'_, 'de, 'c>) -> Result<T>) -> Result<T> {
         match read(Value(&self.current)) {
@@ -140,7 +143,7 @@ impl<'de, 'c> Access<'de, 'c> {
     #[inline(never)]
     fn locate(&self, error: DecodeError) -> DecodeError {
         let Element { context, raw, .. } = &self.current;
-        error.locate(raw.kind(), context.offset_of(raw.bytes()))
+        context.locate(error, *raw)
     }
 
     #[cold]
@@ -149,7 +152,7 @@ impl<'de, 'c> Access<'de, 'c> {
         error.rebase(context.offset_of(self.elements.rest()) - self.elements.offset())
     }
 
-    /// The key read last.
+    /// The last key read.
     pub(super) fn key(&self) -> &'de str {
         self.key
     }

@@ -1,4 +1,4 @@
-//! Map keys and field names, which are strings that some types read as numbers or variants.
+//! Map keys and field names: strings, from which integers, booleans and variants are parsed.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, Visitor};
@@ -8,9 +8,7 @@ use crate::bson::error::DecodeError;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// Gives a key to its reader.
-///
-/// It presents itself as human readable, as the serializer of keys does.
+/// The deserializer of a key. Human readable, as the serializer of keys is.
 #[derive(Clone, Copy)]
 pub(super) struct KeyDeserializer<'de> {
     key: &'de str,

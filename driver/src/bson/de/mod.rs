@@ -1,104 +1,187 @@
-//! The deserializer: any serde type straight from BSON bytes, borrowing from them where it can.
+//! The deserializer: reads any serde type from BSON bytes and borrows from them where it can.
+//!
+//! The input format is specified at <https://bsonspec.org/spec.html>.
 
 mod access;
-mod buffered;
 mod error;
+mod extended_json_shapes;
 mod key;
 mod parsed;
 mod parsed_value;
 mod value;
 mod variant;
-mod vocabulary;
+
+use std::cell::Cell;
 
 use serde::Deserialize;
 
-use super::error::DecodeError;
+use super::error::{DecodeError, Text};
 use super::limits::MAX_DEPTH;
 use super::raw_value::RawValue;
 use super::spec::ElementType;
 use super::{RawBsonRef, RawDocument};
 
-use buffered::Plan;
 use parsed::Parsed;
 use parsed_value::ParsedValue;
 use value::{Element, Value};
 
 /// Decodes one document, which must fill `bytes` exactly.
 ///
-/// Strings and bytes can be borrowed from `bytes`. Fields that the type leaves out are skipped
-/// without looking inside them.
+/// Strings and bytes can be borrowed from `bytes`. Fields that the type does not have are skipped without being validated.
 ///
 /// # Errors
-/// When the bytes are malformed, or do not have the form of `T`.
+/// If the bytes are malformed, or do not have the form of `T`.
 #[inline]
 pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, DecodeError> {
     from_raw_value(RawValue::of_document(bytes), bytes)
 }
 
-/// Decodes one document that is known to be well formed on the outside.
+/// Decodes one raw document.
 ///
 /// # Errors
-/// When the document's elements are malformed, or do not have the form of `T`.
+/// If the document's elements are malformed, or do not have the form of `T`.
 #[inline]
 pub fn from_raw<'de, T: Deserialize<'de>>(document: &'de RawDocument) -> Result<T, DecodeError> {
     from_slice(document.as_bytes())
 }
 
-/// Decodes one value of a document; offsets in errors count from the start of `input`.
+/// Decodes one value of a document. Offsets in errors count from the start of `input`.
 #[inline]
 pub(super) fn from_raw_value<'de, T: Deserialize<'de>>(
     raw: RawValue<'de>,
     input: &'de [u8],
 ) -> Result<T, DecodeError> {
-    buffered::decode(input, |context| {
-        let element = Element {
-            context,
-            raw,
-            mode: Mode::TOP,
-        };
-        match T::deserialize(Value(&element)) {
-            Ok(value) => Ok(value),
-            Err(error) => Err(error.locate(raw.kind(), context.offset_of(raw.bytes()))),
-        }
-    })
+    let context = Context::new(input);
+    let element = Element {
+        context: &context,
+        raw,
+        mode: Mode::TOP,
+    };
+    match T::deserialize(Value(&element)) {
+        Ok(value) => Ok(value),
+        Err(error) => Err(context.locate(error, raw)),
+    }
 }
 
-/// Decodes any value that a raw document or array holds.
+/// Decodes any value of a raw document or array.
 ///
 /// # Errors
-/// When the value is malformed, or does not have the form of `T`.
+/// If the value is malformed, or does not have the form of `T`.
 pub fn from_raw_bson<'de, T: Deserialize<'de>>(value: RawBsonRef<'de>) -> Result<T, DecodeError> {
+    let document = match value {
+        RawBsonRef::Document(document) => Some(document.as_bytes()),
+        RawBsonRef::Array(array) => Some(array.as_bytes()),
+        _ => None,
+    };
+    if let Some(bytes) = document {
+        return from_raw_value(RawValue::new(value.element_type(), bytes), bytes);
+    }
     let Some(parsed) = Parsed::of_raw_bson(value) else {
-        // Only a DbPointer, whose parts crate bson keeps to itself: ask it to take the value apart.
+        // A DbPointer: crate bson does not expose its parts, but deserializes them.
         let owned = super::Bson::try_from(value)
             .map_err(|_| DecodeError::mismatch("a BSON value", value.element_type()))?;
         return T::deserialize(::bson::Deserializer::new(owned))
             .map_err(|_| DecodeError::mismatch("another type", ElementType::DbPointer));
     };
-    let input = parsed.container().unwrap_or_default();
-    buffered::decode(input, |context| {
-        T::deserialize(ParsedValue::new(context, parsed))
-            .map_err(|error| error.locate(value.element_type(), 0))
-    })
+    let context = Context::new(&[]);
+    context.passed_on.set(PassedOn::EVERYTHING);
+    T::deserialize(ParsedValue::new(&context, parsed))
+        .map_err(|error| context.locate(error, RawValue::new(value.element_type(), &[])))
 }
 
-/// What one decoding shares.
-pub(super) struct Context<'de, 'p> {
-    /// All of the bytes, from which offsets are counted.
+/// State of one decoding.
+pub(super) struct Context<'de> {
+    /// All bytes, from whose start offsets are counted.
     input: &'de [u8],
-    /// How binary data is given to serde's buffer of not yet understood content.
-    plan: &'p Plan,
+    passed_on: Cell<PassedOn>,
 }
 
-impl Context<'_, '_> {
-    /// Where a part of the input starts.
+/// The last value passed to a reader that accepts any type, such as `Bson` or serde's buffer for tagged enums and flattened
+/// fields.
+///
+/// The reader's type may reject the value afterwards with a message that contains it: crate bson's types do. Errors state no
+/// values, so [`Context::locate`] removes such a message.
+#[derive(Clone, Copy)]
+struct PassedOn {
+    /// Addresses of the value's first byte and of the byte after its last.
+    start: usize,
+    end: usize,
+    /// Whether the reader was one of a `Bson`.
+    to_bson: bool,
+}
+
+impl PassedOn {
+    const NOTHING: Self = Self {
+        start: 0,
+        end: 0,
+        to_bson: false,
+    };
+    const EVERYTHING: Self = Self {
+        start: 0,
+        end: usize::MAX,
+        to_bson: true,
+    };
+
+    fn new(bytes: &[u8], to_bson: bool) -> Self {
+        let start = bytes.as_ptr().addr();
+        Self {
+            start,
+            end: start + bytes.len(),
+            to_bson,
+        }
+    }
+
+    fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+impl<'de> Context<'de> {
+    #[inline]
+    fn new(input: &'de [u8]) -> Self {
+        Self {
+            input,
+            passed_on: Cell::new(PassedOn::NOTHING),
+        }
+    }
+
+    /// Index of a part of the input.
     fn offset_of(&self, part: &[u8]) -> usize {
         let distance = part.as_ptr().addr().wrapping_sub(self.input.as_ptr().addr());
         if distance <= self.input.len() { distance } else { 0 }
     }
+
+    /// Records that a value is passed to a reader that accepts any type. Values inside of it are not recorded.
+    #[inline]
+    fn pass_on(&self, bytes: &[u8], to_bson: bool) {
+        let value = PassedOn::new(bytes, to_bson);
+        if !self.passed_on.get().contains(value) {
+            self.passed_on.set(value);
+        }
+    }
+
+    /// Adds the element to an error, unless an inner element is in it already, and removes a message that may contain a value.
+    #[cold]
+    fn locate(&self, error: DecodeError, raw: RawValue<'_>) -> DecodeError {
+        let element = PassedOn::new(raw.bytes(), false);
+        let passed_on = self.passed_on.get();
+        let may_contain_value = match error.text() {
+            Text::Constant => false,
+            Text::Formatted => passed_on.contains(element) || element.contains(passed_on),
+            Text::Expectation => passed_on.to_bson && passed_on.contains(element),
+        };
+        let error = if may_contain_value {
+            error.without_text(raw.kind())
+        } else if element.contains(passed_on) && element.start < passed_on.start {
+            error.in_buffer()
+        } else {
+            error
+        };
+        error.locate(raw.kind(), self.offset_of(raw.bytes()))
+    }
 }
 
-/// How deep the value may still nest, and wishes of the wrappers around it. Aligned so that it is copied as a whole.
+/// How deep the value may still nest, and what the wrappers around it request. Aligned so that it is copied as one word.
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 struct Mode {

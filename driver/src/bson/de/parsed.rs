@@ -1,11 +1,11 @@
-//! One value taken apart by its BSON type, strings and containers not yet looked into.
+//! One value parsed by its BSON type. Strings and containers are not validated yet.
 
 use crate::bson::error::DecodeError;
 use crate::bson::raw_value::RawValue;
 use crate::bson::spec::{BinarySubtype, ElementType};
 use crate::bson::{RawBsonRef, Timestamp};
 
-/// A value by type. Text is bytes until a reader wants it, so that skipping costs no validation.
+/// A value by type. Text is validated when it is read, not when it is skipped.
 #[derive(Clone, Copy)]
 pub(super) enum Parsed<'de> {
     Double(f64),
@@ -86,7 +86,7 @@ impl<'de> Parsed<'de> {
         })
     }
 
-    /// The same from crate bson's borrowed value; `None` for a DbPointer, which cannot be read.
+    /// Converts crate bson's borrowed value. `None` for a DbPointer, whose parts are private.
     pub(super) fn of_raw_bson(value: RawBsonRef<'de>) -> Option<Self> {
         Some(match value {
             RawBsonRef::Double(number) => Self::Double(number),
@@ -120,14 +120,6 @@ impl<'de> Parsed<'de> {
             RawBsonRef::MinKey => Self::MinKey,
             RawBsonRef::DbPointer(_) => return None,
         })
-    }
-
-    /// The bytes of a document or array.
-    pub(super) fn container(&self) -> Option<&'de [u8]> {
-        match self {
-            Self::Document(bytes) | Self::Array(bytes) => Some(bytes),
-            _ => None,
-        }
     }
 
     pub(super) fn kind(&self) -> ElementType {

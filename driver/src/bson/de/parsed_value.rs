@@ -1,31 +1,32 @@
-//! One value taken apart: how each serde request is answered by each BSON type.
-
-use std::any::type_name;
+//! One parsed value: the answers of each BSON type to each serde request.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Expected, Visitor};
 
 use super::access::Access;
+use super::extended_json_shapes::Parts;
 use super::parsed::Parsed;
 use super::variant::Variant;
-use super::{Context, Mode, vocabulary};
+use super::{Context, Mode, extended_json_shapes};
+use crate::bson::ObjectId;
 use crate::bson::error::{DecodeError, Found};
-use crate::bson::protocol;
+use crate::bson::markers;
 use crate::bson::raw_value::{integral, utf8};
+use crate::bson::same_type;
 use crate::bson::spec::{BinarySubtype, ElementType};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// A value about to be given to its reader.
+/// The deserializer of a parsed value.
 #[derive(Clone, Copy)]
 pub(super) struct ParsedValue<'de, 'c> {
-    pub(super) context: &'c Context<'de, 'c>,
+    pub(super) context: &'c Context<'de>,
     pub(super) parsed: Parsed<'de>,
     pub(super) mode: Mode,
 }
 
 impl<'de, 'c> ParsedValue<'de, 'c> {
-    pub(super) fn new(context: &'c Context<'de, 'c>, parsed: Parsed<'de>) -> Self {
+    pub(super) fn new(context: &'c Context<'de>, parsed: Parsed<'de>) -> Self {
         Self {
             context,
             parsed,
@@ -42,7 +43,7 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
         ))
     }
 
-    /// Gives text, repaired if that is wished and needed.
+    /// Deserializes text. Replaces invalid UTF-8 if the reader requests it.
     #[inline]
     pub(super) fn text<V: Visitor<'de>>(self, text: &'de [u8], visitor: V) -> Result<V::Value> {
         match utf8(text) {
@@ -57,7 +58,7 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
         Access::new(self.context, self.mode, document, &[])
     }
 
-    /// Gives a number to a reader of integers.
+    /// Deserializes a number for a reader of integers.
     #[inline]
     fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.parsed {
@@ -85,12 +86,11 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
     }
 
     fn bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let reader = type_name::<V::Value>();
-        let wants_uuid = reader.starts_with("uuid::");
-        let wants_object_id = reader.starts_with("bson::oid::");
+        // Both types request bytes, as `Vec<u8>` does, but are stored as a BSON type of their own.
+        let wants_object_id = same_type::is::<V::Value, ObjectId>();
+        let wants_uuid = same_type::is::<V::Value, uuid::Uuid>();
         match self.parsed {
             Parsed::ObjectId(id) if wants_object_id => visitor.visit_bytes(&id),
-            Parsed::Binary { .. } if wants_object_id => self.mismatch(&"an ObjectId"),
             _ if wants_object_id => self.mismatch(&"an ObjectId"),
             Parsed::Binary { subtype, bytes } => {
                 if wants_uuid {
@@ -104,18 +104,16 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
         }
     }
 
-    /// Gives documents and arrays as their bytes, the way crate bson's raw types take them.
+    /// Deserializes documents and arrays as their bytes, for crate bson's raw types.
     fn raw<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.parsed {
-            Parsed::Document(bytes) => {
-                visitor.visit_map(vocabulary::Parts::raw(protocol::RAW_DOCUMENT, bytes))
-            }
-            Parsed::Array(bytes) => visitor.visit_map(vocabulary::Parts::raw(protocol::RAW_ARRAY, bytes)),
+            Parsed::Document(bytes) => visitor.visit_map(Parts::raw(markers::RAW_DOCUMENT, bytes)),
+            Parsed::Array(bytes) => visitor.visit_map(Parts::raw(markers::RAW_ARRAY, bytes)),
             _ => self.plain(visitor),
         }
     }
 
-    /// Gives what the value is, whoever asks.
+    /// Deserializes the value as its own type.
     #[inline]
     fn plain<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.parsed {
@@ -131,7 +129,7 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
                 subtype: BinarySubtype::Generic,
                 bytes,
             } => visitor.visit_borrowed_bytes(bytes),
-            _ => vocabulary::visit(self, visitor),
+            _ => extended_json_shapes::visit(self, visitor),
         }
     }
 
@@ -242,18 +240,18 @@ impl<'de> Deserializer<'de> for ParsedValue<'de, '_> {
     ) -> Result<V::Value> {
         if name.starts_with('$') {
             match (name, self.parsed) {
-                (protocol::RAW_BSON, _)
-                | (protocol::RAW_DOCUMENT, Parsed::Document(_))
-                | (protocol::RAW_ARRAY, Parsed::Array(_)) => return self.raw(visitor),
-                (protocol::RAW_DOCUMENT, _) => return self.mismatch(&"a document"),
-                (protocol::RAW_ARRAY, _) => return self.mismatch(&"an array"),
-                (protocol::UUID, Parsed::Binary { subtype, bytes }) => {
+                (markers::RAW_BSON, _)
+                | (markers::RAW_DOCUMENT, Parsed::Document(_))
+                | (markers::RAW_ARRAY, Parsed::Array(_)) => return self.raw(visitor),
+                (markers::RAW_DOCUMENT, _) => return self.mismatch(&"a document"),
+                (markers::RAW_ARRAY, _) => return self.mismatch(&"an array"),
+                (markers::UUID, Parsed::Binary { subtype, bytes }) => {
                     require_uuid(subtype)?;
                     return visitor.visit_borrowed_bytes(bytes);
                 }
-                (protocol::UUID, _) => return self.mismatch(&"a UUID, which is Binary subtype 4"),
-                (protocol::HUMAN_READABLE, _) => self.mode.human_readable = true,
-                (protocol::UTF8_LOSSY, _) => self.mode.lossy = true,
+                (markers::UUID, _) => return self.mismatch(&"a UUID, which is Binary subtype 4"),
+                (markers::HUMAN_READABLE, _) => self.mode.human_readable = true,
+                (markers::UTF8_LOSSY, _) => self.mode.lossy = true,
                 _ => {}
             }
         }

@@ -1,7 +1,4 @@
-//! One value as it stands in its document: what readers ask for most is answered from the bytes,
-//! the rest from the value taken apart.
-
-use std::any::type_name;
+//! One value in its encoded form. The common requests are answered from the bytes, the others from the parsed value.
 
 use serde::de::{Deserializer, Visitor};
 
@@ -10,27 +7,29 @@ use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
 use super::{Context, Mode};
 use crate::bson::error::DecodeError;
-use crate::bson::protocol;
+use crate::bson::markers;
 use crate::bson::raw_value::RawValue;
+use crate::bson::same_type;
 use crate::bson::spec::ElementType;
+use crate::bson::{Bson, ObjectId};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// A value as it stands in its document.
+/// A value in its encoded form.
 pub(super) struct Element<'de, 'c> {
-    pub(super) context: &'c Context<'de, 'c>,
+    pub(super) context: &'c Context<'de>,
     pub(super) raw: RawValue<'de>,
     pub(super) mode: Mode,
 }
 
-/// An element's value about to be given to its reader.
+/// The deserializer of an element's value.
 ///
-/// It refers to the element because readers that are not inlined get it in a register then, instead of a copy in memory.
+/// A reference, so that it is passed in a register to code that is not inlined.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'e, 'de, 'c>(pub(super) &'e Element<'de, 'c>);
 
 impl<'de, 'c> Value<'_, 'de, 'c> {
-    /// The value taken apart, for what is asked less often.
+    /// The parsed value, for less common requests.
     fn parse(self) -> Result<ParsedValue<'de, 'c>> {
         Ok(ParsedValue {
             context: self.0.context,
@@ -39,11 +38,17 @@ impl<'de, 'c> Value<'_, 'de, 'c> {
         })
     }
 
-    /// Answers a request that the bytes alone do not: kept apart, so that the usual way stays short.
+    /// Answers a request from the parsed value. Not inlined, to keep the common path short.
     #[cold]
     #[inline(never)]
     fn parsed<T>(self, answer: impl FnOnce(ParsedValue<'de, 'c>) -> Result<T>) -> Result<T> {
         answer(self.parse()?)
+    }
+
+    /// Records that the value is passed to a reader that accepts any type.
+    #[inline]
+    fn pass_on(self, to_bson: bool) {
+        self.0.context.pass_on(self.0.raw.bytes(), to_bson);
     }
 
     #[inline]
@@ -109,6 +114,7 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.pass_on(same_type::is::<V::Value, Bson>());
         match self.0.raw.kind() {
             ElementType::Double => visitor.visit_f64(self.0.raw.f64()?),
             ElementType::Int32 => visitor.visit_i32(self.0.raw.i32()?),
@@ -152,7 +158,7 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
     #[inline]
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0.raw.kind() {
-            ElementType::ObjectId if type_name::<V::Value>().starts_with("bson::oid::") => {
+            ElementType::ObjectId if same_type::is::<V::Value, ObjectId>() => {
                 visitor.visit_borrowed_bytes(self.0.raw.bytes())
             }
             _ => self.parsed(|value| value.deserialize_bytes(visitor)),
@@ -170,9 +176,10 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
 
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name == protocol::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
+        if name == markers::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
             visitor.visit_borrowed_bytes(self.0.raw.bytes())
         } else if name.starts_with('$') {
+            self.pass_on(true);
             self.parsed(|value| value.deserialize_newtype_struct(name, visitor))
         } else {
             visitor.visit_newtype_struct(self)
@@ -189,6 +196,9 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
 
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if same_type::is::<V::Value, Bson>() {
+            self.pass_on(true);
+        }
         match self.0.raw.kind() {
             ElementType::EmbeddedDocument => visitor.visit_map(self.access()?),
             _ => self.parsed(|value| value.deserialize_map(visitor)),

@@ -10,7 +10,7 @@ use crate::bson::error::DecodeError;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// A variant with data: the document's only field names it and holds the data.
+/// A variant with data: a document whose only field has the variant's name as key and the data as value.
 pub(super) struct Variant<'de, 'c> {
     access: Access<'de, 'c>,
 }

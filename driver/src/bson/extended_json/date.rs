@@ -1,4 +1,4 @@
-//! Dates as texts of RFC 3339, as relaxed Extended JSON has them.
+//! Dates in the format of RFC 3339, for relaxed Extended JSON.
 
 use std::fmt::{self, Write};
 use std::ops::RangeInclusive;
@@ -7,10 +7,10 @@ const DAY: i64 = 86_400_000;
 /// Days from 0000-03-01 to 1970-01-01 in the Gregorian calendar.
 const EPOCH: i64 = 719_468;
 
-/// The points in time that relaxed Extended JSON writes as text: the years 1970 to 9999.
+/// The dates that relaxed Extended JSON represents as text: the years 1970 to 9999, in milliseconds.
 pub(super) const TEXTUAL: RangeInclusive<i64> = 0..=253_402_300_799_999;
 
-/// Writes a point in time within [`TEXTUAL`]; milliseconds only where there are some.
+/// Writes a date within [`TEXTUAL`]. Milliseconds are omitted if they are zero.
 pub(super) fn write_date(millis: i64, out: &mut dyn Write) -> fmt::Result {
     let (days, rest) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
     let (year, month, day) = civil(days);
@@ -26,8 +26,8 @@ pub(super) fn write_date(millis: i64, out: &mut dyn Write) -> fmt::Result {
     out.write_char('Z')
 }
 
-/// Year, month and day of a day counted from 1970. Years are counted from March here, so that the
-/// leap day is a year's last.
+/// Year, month and day of a number of days since 1970-01-01. Internally years start in March, so that the leap day is the last
+/// day of a year.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -52,10 +52,9 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - EPOCH
 }
 
-/// The milliseconds since 1970 of a text like `2012-12-24T12:15:30.501Z`; `None` when it is none.
+/// Parses a date such as `2012-12-24T12:15:30.501Z`. Returns milliseconds since 1970.
 ///
-/// Fractions finer than milliseconds are cut off. Offsets stand as `+01:00`, and as `+0100` or `+01`,
-/// which old tools wrote.
+/// Fractions of milliseconds are truncated. Offsets have the form `+01:00`, or the forms `+0100` and `+01` of old tools.
 pub(super) fn read_date(text: &str) -> Option<i64> {
     let mut rest = text.as_bytes();
     let year = number(&mut rest, 4)?;
@@ -78,7 +77,7 @@ pub(super) fn read_date(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_from_civil(year, month, day);
-    // A day that its month does not have comes out as one of the next.
+    // A day that does not exist in its month is converted to one of the next month.
     if civil(days) != (year, month, day) {
         return None;
     }
@@ -93,7 +92,7 @@ fn read_fraction(rest: &mut &[u8]) -> Option<i64> {
     (digits > 0).then(|| padded.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
 }
 
-/// Minutes east of Greenwich.
+/// Offset from UTC in minutes.
 fn read_offset(rest: &mut &[u8]) -> Option<i64> {
     let sign = match mark(rest, b"Zz+-")? {
         b'+' => 1,

@@ -1,11 +1,11 @@
-//! What is wrong with a text of Extended JSON, and where: line, column and the field's path.
+//! Errors of Extended JSON, with line, column and the field's path.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::bson::error::{prepend_index, prepend_key, write_path};
 
-/// What kind of fault a text of Extended JSON has.
+/// The kind of a [`JsonError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
@@ -13,16 +13,16 @@ pub enum JsonErrorKind {
     Syntax,
     /// Objects and arrays nest deeper than [`MAX_DEPTH`](crate::bson::MAX_DEPTH) levels.
     TooDeep,
-    /// An object has one key twice, which a document cannot hold.
+    /// An object contains a key twice.
     DuplicateKey,
-    /// The JSON states no BSON value: a type wrapper like `{"$oid": …}` with wrong fields, a number
-    /// beyond the range of its type, a key with a zero byte.
+    /// The JSON does not represent a BSON value: a type wrapper such as `{"$oid": …}` with wrong fields, a number out of the range of
+    /// its type, or a key that contains a zero byte.
     Value,
 }
 
 /// A text that is not Extended JSON.
 ///
-/// The message names place, field and what was expected, never the value, which may be a secret.
+/// The message states the position, the field and the expected form, never the value, which may be confidential.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonError {
@@ -40,7 +40,7 @@ struct JsonDetails {
 }
 
 impl JsonError {
-    /// An error at a byte of the text; [`place`](Self::place) turns the byte into line and column.
+    /// An error at a byte offset. [`place`](Self::place) converts it to line and column.
     #[cold]
     pub(super) fn new(kind: JsonErrorKind, offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl JsonError {
         self
     }
 
-    /// Counts the lines and characters before the error.
+    /// Sets line and column from the offset.
     #[cold]
     pub(super) fn place(mut self, text: &str) -> Self {
         let before = text.get(..self.inner.offset).unwrap_or(text);
@@ -82,38 +82,37 @@ impl JsonError {
         self
     }
 
-    /// What kind of fault it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> JsonErrorKind {
         self.inner.kind
     }
 
-    /// The line of the fault, counted from 1.
+    /// The line, starting at 1.
     #[must_use]
     pub fn line(&self) -> usize {
         self.inner.line
     }
 
-    /// The character of the fault within its line, counted from 1.
+    /// The column in characters, starting at 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.inner.column
     }
 
-    /// The byte of the fault within the text, counted from 0.
+    /// The byte offset, starting at 0.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.inner.offset
     }
 
-    /// The field at fault, like `lines[2].sku`; empty when the text is not JSON or the whole value is
-    /// at fault.
+    /// Path of the field, such as `lines[2].sku`. Empty if the text is not JSON, or the error is about the whole value.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.inner.path
     }
 
-    /// What is wrong, without place and path.
+    /// Reason, without position and path.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.inner.message

@@ -1,13 +1,12 @@
-//! Reads JSON, nothing extended, as a tree that keeps places, spellings of numbers and repeated keys.
+//! A parser of plain JSON (RFC 8259), whose tree has offsets, literal numbers and repeated keys.
 
 use std::borrow::Cow;
 
 use super::error::{JsonError, JsonErrorKind};
-use crate::bson::base64::hex_digit;
 use crate::bson::limits::MAX_DEPTH;
-use crate::bson::scan;
+use crate::bson::validate;
 
-/// One JSON value and the byte it starts at.
+/// One JSON value and the offset of its first byte.
 #[derive(Debug, PartialEq)]
 pub(super) struct Node<'t> {
     pub(super) offset: usize,
@@ -18,14 +17,14 @@ pub(super) struct Node<'t> {
 pub(super) enum Json<'t> {
     Null,
     Boolean(bool),
-    /// The number as it is spelt, which is valid.
+    /// The literal, which is valid.
     Number(&'t str),
     String(Cow<'t, str>),
     Array(Vec<Node<'t>>),
     Object(Vec<Member<'t>>),
 }
 
-/// One member of an object and the byte its key starts at.
+/// One member of an object and the offset of its key.
 #[derive(Debug, PartialEq)]
 pub(super) struct Member<'t> {
     pub(super) offset: usize,
@@ -33,7 +32,7 @@ pub(super) struct Member<'t> {
     pub(super) value: Node<'t>,
 }
 
-/// Reads a text that is one JSON value with white space around it.
+/// Parses one JSON value surrounded by white space.
 pub(super) fn read(text: &str) -> Result<Node<'_>, JsonError> {
     let mut reader = Reader { text, at: 0 };
     let node = reader.value(MAX_DEPTH)?;
@@ -54,7 +53,7 @@ impl<'t> Reader<'t> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Takes the next byte when it is this one.
+    /// Consumes the next byte if it equals `byte`.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -85,7 +84,7 @@ impl<'t> Reader<'t> {
         JsonError::new(JsonErrorKind::Syntax, offset, message)
     }
 
-    /// Reads a value; `depth` is how many objects and arrays may still be opened.
+    /// Parses a value. `depth`: number of objects and arrays that may be nested in it.
     fn value(&mut self, depth: u8) -> Result<Node<'t>, JsonError> {
         self.skip_space();
         let offset = self.at;
@@ -196,14 +195,14 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Reads a string, borrowed from the text when it has no escapes.
+    /// Parses a string, borrowed from the text if it has no escapes.
     fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {
         self.at += 1;
         let mut owned: Option<String> = None;
         let mut start = self.at;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            self.at += scan::find_escaped(rest).unwrap_or(rest.len());
+            self.at += validate::find_escaped(rest).unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => {
                     let part = self.since(start);
@@ -244,7 +243,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Reads what follows `\u`: four digits, or twice four for a character beyond U+FFFF.
+    /// Parses an escape after `\u`: four digits, or a surrogate pair.
     fn unicode(&mut self, start: usize) -> Result<char, JsonError> {
         let unit = self.unit(start)?;
         let code = match unit {
@@ -254,17 +253,17 @@ impl<'t> Reader<'t> {
             },
             _ => unit,
         };
-        // Only a surrogate without its partner is no character.
-        char::from_u32(code).ok_or_else(|| Self::syntax(start, "a string has half of a surrogate pair"))
+        // Fails only for an unpaired surrogate.
+        char::from_u32(code).ok_or_else(|| Self::syntax(start, "a string contains an unpaired surrogate"))
     }
 
     fn unit(&mut self, start: usize) -> Result<u32, JsonError> {
         (0..4).try_fold(0, |unit, _| {
-            let digit = self.peek().and_then(hex_digit);
+            let digit = self.peek().and_then(|digit| char::from(digit).to_digit(16));
             let digit =
                 digit.ok_or_else(|| Self::syntax(start, "an escape lacks four hexadecimal digits"))?;
             self.at += 1;
-            Ok(unit << 4 | u32::from(digit))
+            Ok(unit << 4 | digit)
         })
     }
 }

@@ -1,8 +1,9 @@
-//! Extended JSON, version 2: BSON as text, for people, logs, files and tests.
+//! Extended JSON, version 2: BSON as text, for logs, files and tests.
 //!
-//! *Canonical* Extended JSON states every value's BSON type; *relaxed* Extended JSON reads like JSON
-//! and leaves the width of numbers to the reader. [`ExtendedJson`] writes both, from trees and
-//! straight from bytes; [`from_extended_json`] reads both.
+//! Specification: <https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md>.
+//!
+//! *Canonical* Extended JSON preserves every BSON type. *Relaxed* Extended JSON has plain JSON numbers, so that types of numbers may
+//! change. [`ExtendedJson`] writes both, from trees and from raw documents; [`from_extended_json`] reads both.
 //!
 //! ```
 //! use marula_driver::bson::{ExtendedJson, doc, from_extended_json, to_canonical_json};
@@ -38,12 +39,11 @@ pub use source::JsonSource;
 use super::error::DecodeError;
 use super::{Bson, Document};
 
-/// A value or document that is displayed as Extended JSON.
+/// Displays a value or document as Extended JSON.
 ///
-/// What is displayed is written directly, without a tree or a text in between, and may be cut short
-/// by the writer. Where a raw document is malformed, or the value nests deeper than
-/// [`MAX_DEPTH`](super::MAX_DEPTH) levels, the text ends with the fault in angle brackets and is no
-/// JSON; [`to_json`](Self::to_json) gives an error instead.
+/// Written directly, without an intermediate tree or text; the formatter may stop early. If a raw document is malformed, or the value
+/// nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH) levels, the text ends with the error in angle brackets, which is not JSON;
+/// [`to_json`](Self::to_json) returns an error instead.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ExtendedJson<'a> {
@@ -52,12 +52,12 @@ pub struct ExtendedJson<'a> {
 }
 
 impl<'a> ExtendedJson<'a> {
-    /// Canonical Extended JSON, which keeps every type.
+    /// Canonical Extended JSON, which preserves every type.
     pub fn canonical(value: impl Into<JsonSource<'a>>) -> Self {
         Self::new(value.into(), false)
     }
 
-    /// Relaxed Extended JSON: numbers as JSON has them, dates of the years 1970 to 9999 as text.
+    /// Relaxed Extended JSON: plain JSON numbers, and dates of the years 1970 to 9999 as text.
     pub fn relaxed(value: impl Into<JsonSource<'a>>) -> Self {
         Self::new(value.into(), true)
     }
@@ -70,24 +70,23 @@ impl<'a> ExtendedJson<'a> {
         Self { source, style }
     }
 
-    /// Writes UUIDs as `{"$uuid": "…"}`, which readers of Extended JSON take for Binary subtype 4, not
-    /// as `{"$binary": …}`.
+    /// Writes UUIDs as `{"$uuid": "…"}`, which is parsed as Binary subtype 4. Default: `{"$binary": …}`.
     pub fn uuids_as_text(mut self) -> Self {
         self.style.uuids_as_text = true;
         self
     }
 
-    /// The text.
+    /// Converts to text.
     ///
     /// # Errors
-    /// When a raw document is malformed, or the value nests deeper than
+    /// If a raw document is malformed, or the value nests deeper than
     /// [`MAX_DEPTH`](super::MAX_DEPTH) levels.
     pub fn to_json(&self) -> Result<String, DecodeError> {
         let mut text = String::with_capacity(self.source.usual_len());
         match self.source.write(&mut Printer::new(&mut text, self.style)) {
             Ok(()) => Ok(text),
             Err(Fault::Value(error)) => Err(error),
-            // A string takes everything.
+            // Writing to a string does not fail.
             Err(Fault::Writer(_)) => Err(DecodeError::new("the text could not be written")),
         }
     }
@@ -106,7 +105,7 @@ impl fmt::Display for ExtendedJson<'_> {
 /// The value or document as canonical Extended JSON.
 ///
 /// # Errors
-/// As [`ExtendedJson::to_json`].
+/// Those of [`ExtendedJson::to_json`].
 pub fn to_canonical_json<'a>(value: impl Into<JsonSource<'a>>) -> Result<String, DecodeError> {
     ExtendedJson::canonical(value).to_json()
 }
@@ -114,40 +113,37 @@ pub fn to_canonical_json<'a>(value: impl Into<JsonSource<'a>>) -> Result<String,
 /// The value or document as relaxed Extended JSON.
 ///
 /// # Errors
-/// As [`ExtendedJson::to_json`].
+/// Those of [`ExtendedJson::to_json`].
 pub fn to_relaxed_json<'a>(value: impl Into<JsonSource<'a>>) -> Result<String, DecodeError> {
     ExtendedJson::relaxed(value).to_json()
 }
 
-/// Reads a document from canonical or relaxed Extended JSON.
+/// Parses a document from canonical or relaxed Extended JSON.
 ///
-/// The keys of the outermost object are its document's keys, even those of type wrappers. Integers
-/// become Int32 where they fit, else Int64, else Double.
+/// The outermost object is always a document, even with the keys of a type wrapper. An integer becomes an Int32 if it is in range,
+/// otherwise an Int64, otherwise a Double.
 ///
 /// # Errors
-/// When the text is not JSON or not an object, nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH)
-/// levels, repeats a key within an object, or states no BSON value.
+/// If the text is not JSON or not an object, nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH)
+/// levels, repeats a key within an object, or does not represent a BSON value.
 pub fn from_extended_json(text: &str) -> Result<Document, JsonError> {
     read_document(text, Forms::Standard)
 }
 
-/// Reads a document as [`from_extended_json`] does, and accepts what old versions of MongoDB's tools
-/// wrote: `{"$binary": "…", "$type": "…"}`, `{"$regex": "…", "$options": "…"}` and `{"$date": 0}`.
+/// [`from_extended_json`], which also accepts the legacy forms of old MongoDB tools: `{"$binary": "…", "$type": "…"}`, `{"$regex": "…", "$options": "…"}` and `{"$date": 0}`.
 ///
-/// A filter like `{"$regex": "^a", "$options": "i"}` is the same text as a regular expression of old,
-/// and becomes one here.
+/// A filter such as `{"$regex": "^a", "$options": "i"}` has the form of a legacy regular expression, and becomes one.
 ///
 /// # Errors
-/// As [`from_extended_json`].
+/// Those of [`from_extended_json`].
 pub fn from_legacy_extended_json(text: &str) -> Result<Document, JsonError> {
     read_document(text, Forms::Legacy)
 }
 
-/// Reads any value from canonical or relaxed Extended JSON; the outermost object may be a type
-/// wrapper too.
+/// Parses any value from canonical or relaxed Extended JSON. The outermost object may be a type wrapper.
 ///
 /// # Errors
-/// As [`from_extended_json`], but the text may be any value.
+/// Those of [`from_extended_json`], except that the text need not be an object.
 pub fn value_from_extended_json(text: &str) -> Result<Bson, JsonError> {
     json::read(text)
         .and_then(|node| reader::value(node, Forms::Standard))

@@ -1,26 +1,29 @@
-//! Writes single values in canonical or relaxed Extended JSON, and what is common to documents.
+//! Writes single values in canonical or relaxed Extended JSON, and the punctuation of documents.
 
 use std::fmt::{self, Write};
 
 use super::date::{TEXTUAL, write_date};
-use crate::bson::base64::{write_base64, write_hex};
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::bson::error::DecodeError;
-use crate::bson::scan;
 use crate::bson::spec::BinarySubtype;
+use crate::bson::text::Hex;
+use crate::bson::validate;
 use crate::bson::{Decimal128, ObjectId, Timestamp};
 
-/// How values are written.
+/// The format options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) relaxed: bool,
     pub(super) uuids_as_text: bool,
 }
 
-/// Why writing ended early.
+/// The reason why writing stopped.
 pub(super) enum Fault {
-    /// The receiver of the text wants no more.
+    /// The formatter returned an error.
     Writer(fmt::Error),
-    /// The value cannot be read.
+    /// The value is malformed.
     Value(DecodeError),
 }
 
@@ -64,12 +67,12 @@ impl<'o> Printer<'o> {
         Self { out, style }
     }
 
-    /// Writes text as it is.
+    /// Writes text without escaping.
     pub(super) fn verbatim(&mut self, text: &str) -> fmt::Result {
         self.out.write_str(text)
     }
 
-    /// Writes the comma before every element but the first.
+    /// Writes a comma, except before the first element.
     pub(super) fn separate(&mut self, index: usize) -> fmt::Result {
         match index {
             0 => Ok(()),
@@ -77,14 +80,14 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// Writes a key, and the comma before every one but the first.
+    /// Writes a key, with a comma before it except for the first one.
     pub(super) fn key(&mut self, index: usize, key: &str) -> fmt::Result {
         self.out.write_str(if index == 0 { "\"" } else { ", \"" })?;
         self.escaped(key)?;
         self.out.write_str("\": ")
     }
 
-    /// Writes a string with the escapes that JSON asks for.
+    /// Writes a string with the escapes of JSON (RFC 8259, section 7).
     pub(super) fn string(&mut self, text: &str) -> fmt::Result {
         self.out.write_str("\"")?;
         self.escaped(text)?;
@@ -93,7 +96,7 @@ impl<'o> Printer<'o> {
 
     fn escaped(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
-        while let Some(at) = scan::find_escaped(rest.as_bytes()) {
+        while let Some(at) = validate::find_escaped(rest.as_bytes()) {
             let (clean, after) = rest.split_at_checked(at).ok_or(fmt::Error)?;
             self.out.write_str(clean)?;
             let mut after = after.chars();
@@ -115,7 +118,7 @@ impl<'o> Printer<'o> {
         write!(self.out, "{{\"{name}\": \"{text}\"}}")
     }
 
-    /// Writes `{"$name": "text"}`, the text being anything.
+    /// Writes `{"$name": "text"}` with formatted text.
     pub(super) fn wrapped_string(&mut self, name: &str, text: &str) -> fmt::Result {
         write!(self.out, "{{\"{name}\": ")?;
         self.string(text)?;
@@ -159,7 +162,7 @@ impl<'o> Printer<'o> {
 
     pub(super) fn object_id(&mut self, id: ObjectId) -> fmt::Result {
         self.out.write_str("{\"$oid\": \"")?;
-        write_hex(&id.bytes(), self.out)?;
+        self.out.write_str(Hex::<24>::new(&id.bytes()).as_str())?;
         self.out.write_str("\"}")
     }
 
@@ -191,23 +194,17 @@ impl<'o> Printer<'o> {
             return self.uuid(uuid);
         }
         self.out.write_str("{\"$binary\": {\"base64\": \"")?;
-        write_base64(bytes, self.out)?;
+        write!(self.out, "{}", Base64Display::new(bytes, &STANDARD))?;
         write!(self.out, "\", \"subType\": \"{:02x}\"}}}}", u8::from(subtype))
     }
 
     fn uuid(&mut self, uuid: [u8; 16]) -> fmt::Result {
         self.out.write_str("{\"$uuid\": \"")?;
-        let mut rest = uuid.as_slice();
-        for (index, len) in [4, 2, 2, 2, 6].into_iter().enumerate() {
-            let (part, after) = rest.split_at_checked(len).ok_or(fmt::Error)?;
-            self.out.write_str(if index == 0 { "" } else { "-" })?;
-            write_hex(part, self.out)?;
-            rest = after;
-        }
+        write!(self.out, "{}", ::uuid::Uuid::from_bytes(uuid))?;
         self.out.write_str("\"}")
     }
 
-    /// Writes a regular expression, its options in alphabetical order.
+    /// Writes a regular expression with its options in alphabetical order.
     pub(super) fn regex(&mut self, pattern: &str, options: &str) -> fmt::Result {
         self.out.write_str("{\"$regularExpression\": {\"pattern\": ")?;
         self.string(pattern)?;
@@ -230,7 +227,7 @@ impl<'o> Printer<'o> {
         self.out.write_str("}}")
     }
 
-    /// Begins code with scope; the scope and a brace must follow.
+    /// Begins a JavaScriptCodeWithScope. The scope and a closing brace must follow.
     pub(super) fn code_before_scope(&mut self, code: &str) -> fmt::Result {
         self.out.write_str("{\"$code\": ")?;
         self.string(code)?;
@@ -238,8 +235,8 @@ impl<'o> Printer<'o> {
     }
 }
 
-/// A finite Double with the fewest digits that read back as the same number, its exponent as the
-/// specification's tests have it: `1.5E+20`.
+/// A finite Double with the fewest digits that parse as the same number, and the exponent in the form of the specification's tests:
+/// `1.5E+20`.
 struct Digits(f64);
 
 impl fmt::Display for Digits {
@@ -249,7 +246,7 @@ impl fmt::Display for Digits {
     }
 }
 
-/// Passes on what is written, `e` as `E` with a sign after it.
+/// Forwards text, with `e` replaced by `E` and a sign.
 struct Exponent<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
     begun: bool,

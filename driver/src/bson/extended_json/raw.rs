@@ -1,4 +1,4 @@
-//! Walks values and documents that are bytes, without building a tree.
+//! Writes raw documents and values, without a tree.
 
 use super::printer::{Fault, Printer};
 use super::tree::enter;
@@ -7,13 +7,13 @@ use crate::bson::raw_reader::RawElements;
 use crate::bson::raw_value::{RawValue, utf8};
 use crate::bson::spec::ElementType;
 
-/// Where `part` starts within `input`.
+/// Offset of `part` in `input`.
 fn offset_of(part: &[u8], input: &[u8]) -> usize {
     part.as_ptr().addr().wrapping_sub(input.as_ptr().addr())
 }
 
-/// Writes a document; `depth` is how many levels may still be opened, and offsets in errors count
-/// from the start of `input`.
+/// Writes a document. `depth`: number of levels that may be nested, including this one. Offsets in errors count from the start of
+/// `input`.
 pub(super) fn write_document(
     printer: &mut Printer<'_>,
     bytes: &[u8],
@@ -47,8 +47,7 @@ fn write_array(printer: &mut Printer<'_>, bytes: &[u8], depth: u8, input: &[u8])
     Ok(printer.verbatim("]")?)
 }
 
-/// Writes a value; `depth` is how many levels may still be opened, and offsets in errors count from
-/// the start of `input`.
+/// Writes a value. `depth`: number of levels that may be nested. Offsets in errors count from the start of `input`.
 pub(super) fn write_value(
     printer: &mut Printer<'_>,
     raw: RawValue<'_>,

@@ -1,18 +1,18 @@
-//! Turns JSON into BSON: plain values here, type wrappers in `wrapper`.
+//! Converts JSON to BSON: plain values here, type wrappers in `wrapper`.
 
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::wrapper;
-use crate::bson::{Bson, Document, roomy};
+use crate::bson::{Bson, Document, capacity};
 
-/// Which forms are read besides canonical and relaxed Extended JSON.
+/// The accepted forms in addition to canonical and relaxed Extended JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forms {
     Standard,
     Legacy,
 }
 
-/// The value of a node, whatever it is.
+/// The value of a node of any type.
 pub(super) fn value(node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
     Ok(match node.json {
         Json::Null => Bson::Null,
@@ -32,12 +32,12 @@ pub(super) fn value(node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
     })
 }
 
-/// The members of an object that is no type wrapper.
+/// The document of an object that is not a type wrapper.
 pub(super) fn document(members: Vec<Member<'_>>, forms: Forms) -> Result<Document, JsonError> {
-    let mut document = roomy::document_for(members.len().min(roomy::MOST));
+    let mut document = capacity::document_for(members.len().min(capacity::MAX_ELEMENTS));
     for Member { offset, key, value } in members {
         if key.contains('\0') {
-            return Err(JsonError::value(offset, "a key holds a zero byte").in_field(&key));
+            return Err(JsonError::value(offset, "a key contains a zero byte").in_field(&key));
         }
         if document.contains_key(&*key) {
             let message = "the object has this key already";
@@ -49,7 +49,7 @@ pub(super) fn document(members: Vec<Member<'_>>, forms: Forms) -> Result<Documen
     Ok(document)
 }
 
-/// The smallest integer that holds the number when it is an integer, else a Double.
+/// An Int32 or Int64 if the number is an integer in range, otherwise a Double.
 fn number(digits: &str, offset: usize) -> Result<Bson, JsonError> {
     if !digits.contains(['.', 'e', 'E'])
         && let Ok(integer) = digits.parse::<i64>()

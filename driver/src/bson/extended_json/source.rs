@@ -1,4 +1,4 @@
-//! What can be written as Extended JSON.
+//! The types that can be written as Extended JSON.
 
 use super::printer::{Fault, Printer};
 use super::{raw, tree};
@@ -6,7 +6,7 @@ use crate::bson::limits::MAX_DEPTH;
 use crate::bson::raw_value::RawValue;
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf};
 
-/// What [`ExtendedJson`](super::ExtendedJson) takes: a reference to a [`Bson`], a [`Document`], a
+/// Arguments of [`ExtendedJson`](super::ExtendedJson): a reference to a [`Bson`], a [`Document`], a
 /// [`RawDocument`] or a [`RawDocumentBuf`], or a [`RawValue`].
 #[derive(Clone, Copy, Debug)]
 pub struct JsonSource<'a>(Source<'a>);
@@ -20,7 +20,7 @@ enum Source<'a> {
 }
 
 impl JsonSource<'_> {
-    /// About how long the text will be, so that it need not grow often.
+    /// Estimated length of the text, as initial capacity.
     pub(super) fn usual_len(&self) -> usize {
         const SHORT: usize = 64;
         match self.0 {

@@ -1,4 +1,4 @@
-//! Extended JSON as a whole: what is written, what is read, and how faults are told.
+//! Extended JSON as a whole: writing, parsing and errors.
 
 use super::*;
 use crate::bson::{
@@ -93,7 +93,7 @@ fn faults_name_field_and_place() {
         ),
         (
             r#"{"a": {"$binary": {"base64": "AA=", "subType": "00"}}}"#,
-            "a.$binary.base64: expected padded base 64 at line 1, column 30",
+            "a.$binary.base64: expected padded base64 at line 1, column 30",
         ),
         (
             r#"{"a": {"$binary": {"base64": "", "subType": "000"}}}"#,

@@ -1,4 +1,4 @@
-//! Walks values and documents that are trees.
+//! Writes trees.
 
 use super::printer::{Fault, Printer};
 use super::raw;
@@ -7,14 +7,14 @@ use crate::bson::limits::MAX_DEPTH;
 use crate::bson::raw_reader::RawElements;
 use crate::bson::{Bson, Document, append_bson};
 
-/// One level less to go, or an error when there is none.
+/// The depth one level further in.
 pub(super) fn enter(depth: u8) -> Result<u8, DecodeError> {
     depth
         .checked_sub(1)
         .ok_or_else(|| DecodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels")))
 }
 
-/// Writes a document; `depth` is how many levels may still be opened.
+/// Writes a document. `depth`: number of levels that may be nested, including this one.
 pub(super) fn write_document(printer: &mut Printer<'_>, document: &Document, depth: u8) -> Result<(), Fault> {
     let inner = enter(depth)?;
     printer.verbatim("{")?;
@@ -35,7 +35,7 @@ fn write_array(printer: &mut Printer<'_>, values: &[Bson], depth: u8) -> Result<
     Ok(printer.verbatim("]")?)
 }
 
-/// Writes a value; `depth` is how many levels may still be opened.
+/// Writes a value. `depth`: number of levels that may be nested.
 pub(super) fn write_value(printer: &mut Printer<'_>, value: &Bson, depth: u8) -> Result<(), Fault> {
     match value {
         Bson::Array(values) => return write_array(printer, values, depth),
@@ -45,7 +45,7 @@ pub(super) fn write_value(printer: &mut Printer<'_>, value: &Bson, depth: u8) ->
             write_document(printer, &code.scope, depth)?;
             printer.verbatim("}")
         }
-        // Crate bson keeps its parts to itself; they are in its bytes.
+        // Crate bson has no accessors of its parts: they are read from its encoded form.
         Bson::DbPointer(_) => return write_encoded(printer, value),
         Bson::Double(value) => printer.double(*value),
         Bson::String(value) => printer.string(value),

@@ -1,19 +1,21 @@
-//! Type wrappers: the objects that state the BSON types JSON lacks, like `{"$oid": "…"}`.
+//! Type wrappers: objects that represent the BSON types JSON does not have, such as `{"$oid": "…"}`.
 
 use std::borrow::Cow;
+
+use base64::engine::{Engine as _, general_purpose::STANDARD};
 
 use super::date::read_date;
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::reader::{self, Forms};
-use crate::bson::base64::{hex_digit, read_base64, read_hex};
 use crate::bson::error::kind_name;
 use crate::bson::spec::{BinarySubtype, ElementType};
+use crate::bson::text::from_hex;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, JavaScriptCodeWithScope, ObjectId, RawElements, Regex, Timestamp,
 };
 
-/// Which wrapper an object is, told by one of its keys.
+/// The type wrapper of an object, determined by one of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     ObjectId,
@@ -36,7 +38,7 @@ pub(super) enum Kind {
     LegacyRegex,
 }
 
-/// The wrapper that an object is or ought to be; `None` for a document, DBRefs included.
+/// The type wrapper of an object, whether valid or not. `None` for a document, including a DBRef.
 pub(super) fn kind(members: &[Member<'_>], forms: Forms) -> Option<Kind> {
     let mut dollars = members.iter().filter(|member| member.key.starts_with('$'));
     let kind = dollars.find_map(|member| {
@@ -53,7 +55,7 @@ pub(super) fn kind(members: &[Member<'_>], forms: Forms) -> Option<Kind> {
             "$code" | "$scope" => Kind::Code,
             "$timestamp" => Kind::Timestamp,
             "$regularExpression" => Kind::Regex,
-            // A query operator unless it has exactly the form that old tools wrote.
+            // A query operator, unless it has exactly the legacy form.
             "$regex" if forms == Forms::Legacy && is_legacy_regex(members) => Kind::LegacyRegex,
             "$dbPointer" => Kind::DbPointer,
             "$date" => Kind::DateTime,
@@ -129,7 +131,7 @@ fn single(kind: Kind, node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
     let wrong = |what: &'static str| JsonError::value(offset, what);
     match kind {
         Kind::ObjectId => {
-            let id = read_hex(&string(node)?).map(ObjectId::from_bytes);
+            let id = from_hex(&string(node)?).map(ObjectId::from_bytes);
             id.map(Bson::ObjectId)
                 .ok_or_else(|| wrong("expected 24 hexadecimal digits"))
         }
@@ -183,7 +185,7 @@ fn single(kind: Kind, node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
     }
 }
 
-/// The values of exactly these keys, in this order.
+/// The values of these keys, in this order. Other keys are an error.
 fn take<'t, const N: usize>(
     members: Vec<Member<'t>>,
     keys: [&'static str; N],
@@ -244,7 +246,7 @@ fn integer<T: std::str::FromStr>(node: Node<'_>, expected: &'static str) -> Resu
     number.ok_or_else(|| JsonError::value(offset, expected))
 }
 
-/// A Double from its text; the standard library's other names of infinity are no Extended JSON.
+/// Parses a Double. The other names of infinity that the standard library accepts are not valid Extended JSON.
 fn read_double(text: &str) -> Option<f64> {
     match text {
         "Infinity" => return Some(f64::INFINITY),
@@ -259,7 +261,7 @@ fn read_double(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// A Decimal128 from its text, whose form is checked here: crate bson takes `.` and `-+1` for numbers.
+/// Parses a Decimal128. The form is validated here: crate bson accepts `.` and `-+1`.
 fn read_decimal(text: &str) -> Option<Decimal128> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let named = ["nan", "inf", "infinity"]
@@ -281,17 +283,17 @@ fn is_decimal(unsigned: &str) -> bool {
     some && digits(whole) && digits(fraction) && digits(exponent)
 }
 
-/// A UUID with hyphens at their places or with none, with or without the prefix of URNs.
+/// Parses a UUID with or without hyphens, and with or without the URN prefix.
 fn read_uuid(text: &str) -> Option<[u8; 16]> {
     let text = text.strip_prefix("urn:uuid:").unwrap_or(text);
     if text.len() != 36 {
-        return read_hex(text);
+        return from_hex(text);
     }
     let placed = text
         .bytes()
         .enumerate()
         .all(|(place, byte)| (byte == b'-') == matches!(place, 8 | 13 | 18 | 23));
-    placed.then(|| read_hex(&text.replace('-', ""))).flatten()
+    placed.then(|| from_hex(&text.replace('-', ""))).flatten()
 }
 
 fn binary(data: Node<'_>, subtype: Node<'_>, keys: [&'static str; 2]) -> Result<Bson, JsonError> {
@@ -300,14 +302,15 @@ fn binary(data: Node<'_>, subtype: Node<'_>, keys: [&'static str; 2]) -> Result<
     let data = string(data).map_err(|error| error.in_field(data_key))?;
     let subtype = string(subtype).map_err(|error| error.in_field(subtype_key))?;
     let subtype = match subtype.as_bytes() {
-        [digit] => hex_digit(*digit),
-        _ => read_hex(&subtype).map(u8::from_be_bytes),
+        [digit] => from_hex(&format!("0{}", char::from(*digit))).map(u8::from_be_bytes),
+        _ => from_hex(&subtype).map(u8::from_be_bytes),
     };
     let subtype = subtype.ok_or_else(|| {
         JsonError::value(subtype_offset, "expected one or two hexadecimal digits").in_field(subtype_key)
     })?;
-    let bytes = read_base64(&data)
-        .ok_or_else(|| JsonError::value(data_offset, "expected padded base 64").in_field(data_key))?;
+    let bytes = STANDARD
+        .decode(&*data)
+        .map_err(|_| JsonError::value(data_offset, "expected padded base64").in_field(data_key))?;
     Ok(Bson::Binary(Binary {
         subtype: BinarySubtype::from(subtype),
         bytes,
@@ -319,10 +322,11 @@ fn regex(pattern: Node<'_>, options: Node<'_>, keys: [&'static str; 2]) -> Resul
     let (pattern_offset, options_offset) = (pattern.offset, options.offset);
     let pattern = string(pattern).map_err(|error| error.in_field(pattern_key))?;
     let options = string(options).map_err(|error| error.in_field(options_key))?;
-    // The format wants the options in alphabetical order.
+    // The format requires the options in alphabetical order.
     let mut letters: Vec<char> = options.chars().collect();
     letters.sort_unstable();
-    let zero = |offset, key| JsonError::value(offset, "a regular expression holds a zero byte").in_field(key);
+    let zero =
+        |offset, key| JsonError::value(offset, "a regular expression contains a zero byte").in_field(key);
     Ok(Bson::RegularExpression(Regex {
         pattern: pattern
             .into_owned()
@@ -354,7 +358,7 @@ fn code(members: Vec<Member<'_>>, offset: usize, forms: Forms) -> Result<Bson, J
 }
 
 fn date_time(node: Node<'_>, forms: Forms) -> Result<Bson, JsonError> {
-    const EXPECTED: &str = "expected a date as RFC 3339 has it, or {\"$numberLong\": …}";
+    const EXPECTED: &str = "expected a date in the format of RFC 3339, or {\"$numberLong\": …}";
     let offset = node.offset;
     let millis = match node.json {
         Json::String(text) => read_date(&text),
@@ -385,7 +389,7 @@ fn db_pointer(node: Node<'_>, offset: usize, forms: Forms) -> Result<Bson, JsonE
     })
 }
 
-/// Crate bson lets nobody make one but from bytes.
+/// Crate bson has no constructor: it is decoded from bytes.
 fn make_db_pointer(namespace: &str, id: ObjectId) -> Option<Bson> {
     let mut bytes = vec![ElementType::DbPointer as u8, 0];
     let len = i32::try_from(namespace.len()).ok()?.checked_add(1)?;

@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde::ser;
 
 use super::Encoder;
+use super::extended_json_shapes::{RawKind, RawSerializer, ShapeSerializer};
 use super::key::KeySerializer;
 use super::value::ValueSerializer;
-use super::vocabulary::{RawKind, RawSerializer, VocabularySerializer};
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
-use crate::bson::protocol;
+use crate::bson::markers;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
@@ -18,7 +18,7 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 pub(in crate::bson) struct DocumentSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
     start: usize,
-    /// Where the type byte of a map key stands whose value is to come.
+    /// Index of the type byte of a map key whose value is not written yet.
     pending: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
         })
     }
 
-    /// Always inlined, so that the key is known to be the literal it is.
+    /// Always inlined, so that the literal is known where the key is written.
     #[inline(always)]
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         let mark = self.encoder.mark();
@@ -68,7 +68,7 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
             return Err(EncodeError::new("a map value comes before its key"));
         };
         let mut mark = self.encoder.mark();
-        self.encoder.slot = at;
+        self.encoder.type_index = at;
         match self.encoder.value(value) {
             Ok(()) => Ok(()),
             Err(error) => {
@@ -113,12 +113,12 @@ impl ser::SerializeMap for DocumentSerializer<'_, '_> {
     }
 }
 
-/// A struct: a document, or one of the BSON types that crate bson shows to serde as structs.
+/// A struct: a document, or a BSON type that crate bson serializes as a struct.
 pub(in crate::bson) enum StructSerializer<'a, 'o> {
     Document(DocumentSerializer<'a, 'o>),
-    Vocabulary(VocabularySerializer<'a, 'o>),
-    /// A value that comes with hints.
-    Hinted(&'a mut Encoder<'o>),
+    Shape(ShapeSerializer<'a, 'o>),
+    /// A value preceded by the raw ids in it.
+    WithRawIds(&'a mut Encoder<'o>),
 }
 
 impl ser::SerializeStruct for StructSerializer<'_, '_> {
@@ -129,11 +129,16 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
             Self::Document(document) => document.field(key, value),
-            Self::Vocabulary(vocabulary) => vocabulary.field(key, value),
-            Self::Hinted(encoder) if key == protocol::HINT => {
-                value.serialize(RawSerializer::new(encoder, RawKind::Hint))
+            Self::Shape(shape) => shape.field(key, value),
+            Self::WithRawIds(encoder) if key == markers::RAW_ID => {
+                value.serialize(RawSerializer::new(encoder, RawKind::RawId))
             }
-            Self::Hinted(encoder) => value.serialize(ValueSerializer::new(encoder)),
+            Self::WithRawIds(encoder) => {
+                let result = value.serialize(ValueSerializer::new(encoder));
+                // On an error too: the caller may ignore it, and the value is no longer borrowed then.
+                encoder.raw_ids.clear();
+                result
+            }
         }
     }
 
@@ -141,11 +146,8 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
     fn end(self) -> Result {
         match self {
             Self::Document(document) => document.finish(),
-            Self::Vocabulary(vocabulary) => vocabulary.finish(),
-            Self::Hinted(encoder) => {
-                encoder.hints.clear();
-                Ok(())
-            }
+            Self::Shape(shape) => shape.finish(),
+            Self::WithRawIds(_) => Ok(()),
         }
     }
 }

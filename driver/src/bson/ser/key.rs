@@ -1,4 +1,4 @@
-//! Map keys: strings, and what has one obvious text form.
+//! Map keys: strings, and types with a canonical text form.
 
 use std::fmt::{self, Write};
 
@@ -13,9 +13,9 @@ use crate::bson::text::IndexKey;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Writes a key, and before it room for the type of the value that comes next.
+/// Writes a key, preceded by a placeholder for the type of the next value.
 ///
-/// It presents itself as human readable, so that UUIDs and addresses give their text form.
+/// Human readable, so that UUIDs and IP addresses serialize as text.
 pub(super) struct KeySerializer<'a> {
     out: &'a mut Vec<u8>,
 }
@@ -100,9 +100,10 @@ impl<'a> Serializer for KeySerializer<'a> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result {
-        match append_key(self.out, UNKNOWN, value) {
-            true => Ok(()),
-            false => Err(zero_in_key()),
+        if append_key(self.out, UNKNOWN, value) {
+            Ok(())
+        } else {
+            Err(zero_in_key())
         }
     }
 
@@ -193,7 +194,7 @@ impl<'a> Serializer for KeySerializer<'a> {
     }
 }
 
-/// An ObjectId as a key: the hexadecimal text in its only field.
+/// An ObjectId as key: the hexadecimal text of its only field.
 pub(super) struct ObjectIdKey<'a> {
     out: &'a mut Vec<u8>,
 }

@@ -1,28 +1,30 @@
-//! The serializer: any serde type, appended to a buffer as BSON without a tree in between.
+//! The serializer: appends any serde type to a buffer as BSON, without an intermediate tree.
+//!
+//! The output format is specified at <https://bsonspec.org/spec.html>.
 
 mod compound;
-mod hints;
+mod extended_json_shapes;
 mod key;
+mod raw_ids;
 mod value;
-mod vocabulary;
 
 use std::cell::Cell;
 
 use serde::Serialize;
 
+use super::capacity;
 use super::element::{Counter, append_fixed};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
-use super::roomy;
 use super::spec::ElementType;
 
-pub(super) use hints::{HINT, address_of};
+pub(super) use raw_ids::{RAW_ID_LEN, address_of};
 pub(super) use value::ValueSerializer;
 
-/// Appends `value` as one document to `out`; after an error `out` is as it was.
+/// Appends `value` as one document to `out`. After an error `out` is unchanged.
 ///
 /// # Errors
-/// When the value is no document, or holds something BSON cannot state.
+/// If the value is not a document, or contains a value that BSON cannot represent.
 #[inline]
 pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
@@ -33,12 +35,10 @@ pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(),
     result
 }
 
-/// Appends one element, `type key value`, to a document that the caller has begun in `out`.
-///
-/// After an error `out` is as it was.
+/// Appends one element (type, key, value) to a document that the caller has begun in `out`. After an error `out` is unchanged.
 ///
 /// # Errors
-/// When the key holds a zero byte, or the value something BSON cannot state.
+/// If the key contains a zero byte, or the value one that BSON cannot represent.
 #[inline]
 pub fn append_element<T: Serialize + ?Sized>(
     key: &str,
@@ -57,30 +57,30 @@ pub fn append_element<T: Serialize + ?Sized>(
     })
 }
 
-/// The output and what holds for all of it.
+/// The output and the state shared by all serializers of one encoding.
 pub(super) struct Encoder<'o> {
     pub(super) out: &'o mut Vec<u8>,
-    /// Where the type of the value that comes next is to be written; [`ALONE`] for a document that is in no field.
+    /// Index of the type byte of the next value; [`NO_ELEMENT`] for a document outside of an element.
     ///
-    /// Keys are written before their values' types are known, because they are known where they are literals, and the code
-    /// that writes a value is shared by all fields.
-    slot: usize,
+    /// A key is written before the type of its value is known: the key is a literal where the field is written, whereas the code
+    /// that writes values is shared by all fields.
+    type_index: usize,
     depth: u8,
     /// Set inside crate bson's `HumanReadable` wrapper.
     human_readable: bool,
-    /// Whether the value has asked for the format's readability. `uuid::Uuid` does and then writes
-    /// 16 bytes, which tells it from other bytes.
+    /// Whether the current value has called `is_human_readable`. If it then writes 16 bytes, it has a text form and a form of 16
+    /// bytes, as `uuid::Uuid` has, and is written as a UUID.
     asked: Cell<bool>,
-    hints: hints::Hints,
+    raw_ids: raw_ids::RawIds,
 }
 
-/// No place in any buffer.
-const ALONE: usize = usize::MAX;
+/// The type index of a document outside of an element.
+const NO_ELEMENT: usize = usize::MAX;
 
-/// Stands in the place of a type that is not known yet.
+/// Written in place of a type byte that is not known yet.
 const UNKNOWN: u8 = 0;
 
-/// A state of the output to go back to.
+/// State of the output that [`Encoder::undo`] restores.
 #[derive(Clone, Copy)]
 struct Mark {
     len: usize,
@@ -92,37 +92,37 @@ impl Encoder<'_> {
     fn new(out: &mut Vec<u8>) -> Encoder<'_> {
         Encoder {
             out,
-            slot: ALONE,
+            type_index: NO_ELEMENT,
             depth: 0,
             human_readable: false,
             asked: Cell::new(false),
-            hints: hints::Hints::default(),
+            raw_ids: raw_ids::RawIds::default(),
         }
     }
 
-    /// Writes the key of the value that comes next.
+    /// Writes the key of the next value.
     #[inline(always)]
     fn key(&mut self, key: &str) -> Result<(), EncodeError> {
         if key.as_bytes().contains(&0) {
             return Err(zero_in_key());
         }
-        self.slot = self.out.len();
+        self.type_index = self.out.len();
         append_fixed(self.out, UNKNOWN, key, []);
         Ok(())
     }
 
-    /// Writes the key of an array's element.
+    /// Writes the key of an array element.
     #[inline]
     fn index(&mut self, index: &Counter) {
-        self.slot = self.out.len();
+        self.type_index = self.out.len();
         index.append(self.out, UNKNOWN);
     }
 
-    /// Writes a value: by a hint where there is one, else as its `Serialize` says.
+    /// Writes a value: its raw bytes if they are known, otherwise by its `Serialize`.
     #[inline]
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        if let Some(kind) = hints::kind_of::<T>()
-            && let Some(bytes) = self.hints.find(value)
+        if let Some(kind) = raw_ids::kind_of::<T>()
+            && let Some(bytes) = self.raw_ids.find(value)
         {
             self.kind(kind)?;
             let len = if kind == ElementType::ObjectId { 12 } else { 8 };
@@ -135,7 +135,7 @@ impl Encoder<'_> {
     /// Writes the type of the value whose key is written.
     #[inline]
     fn kind(&mut self, kind: ElementType) -> Result<(), EncodeError> {
-        match self.out.get_mut(self.slot) {
+        match self.out.get_mut(self.type_index) {
             Some(slot) => *slot = kind as u8,
             None if kind == ElementType::EmbeddedDocument => {}
             None => return Err(not_a_document(kind)),
@@ -143,7 +143,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Begins a document or array; the position is for [`Encoder::end`].
+    /// Begins a document or array. Returns its start, for [`Encoder::end`].
     #[inline]
     fn begin(&mut self, kind: ElementType) -> Result<usize, EncodeError> {
         self.kind(kind)?;
@@ -154,7 +154,7 @@ impl Encoder<'_> {
         Ok(self.open())
     }
 
-    /// Leaves room for a length.
+    /// Reserves four bytes for a length.
     #[inline]
     fn open(&mut self) -> usize {
         let start = self.out.len();
@@ -170,7 +170,7 @@ impl Encoder<'_> {
         self.patch(start, self.out.len() - start)
     }
 
-    /// Writes a length into the room left at `start`.
+    /// Writes a length into the four bytes reserved at `start`.
     #[inline]
     fn patch(&mut self, start: usize, len: usize) -> Result<(), EncodeError> {
         let len = length(len)?;
@@ -185,7 +185,7 @@ impl Encoder<'_> {
     fn string(&mut self, text: &str) -> Result<(), EncodeError> {
         let len = length(text.len() + 1)?;
         self.out.extend_from_slice(&len.to_le_bytes());
-        roomy::append(self.out, text.as_bytes());
+        capacity::append(self.out, text.as_bytes());
         self.out.push(0);
         Ok(())
     }
@@ -193,7 +193,9 @@ impl Encoder<'_> {
     /// Writes a zero-terminated string.
     fn cstring(&mut self, text: &str) -> Result<(), EncodeError> {
         if text.as_bytes().contains(&0) {
-            return Err(EncodeError::new("a regular expression cannot hold a zero byte"));
+            return Err(EncodeError::new(
+                "a regular expression cannot contain a zero byte",
+            ));
         }
         self.out.extend_from_slice(text.as_bytes());
         self.out.push(0);
@@ -208,14 +210,14 @@ impl Encoder<'_> {
         }
     }
 
-    /// Takes a failed element back, so that a caller that ignores the error leaves no torso.
+    /// Removes a failed element, so that a caller that ignores the error does not leave a part of it.
     #[cold]
     fn undo(&mut self, mark: Mark) {
         self.out.truncate(mark.len);
         self.depth = mark.depth;
     }
 
-    /// Takes a failed field back and names it.
+    /// Removes a failed field and adds its name to the error.
     #[cold]
     #[inline(never)]
     fn fail_in_field(&mut self, mark: Mark, key: &str, error: EncodeError) -> EncodeError {
@@ -231,7 +233,7 @@ fn too_deep() -> EncodeError {
 
 #[cold]
 fn zero_in_key() -> EncodeError {
-    EncodeError::new("the key holds a zero byte")
+    EncodeError::new("the key contains a zero byte")
 }
 
 #[cold]

@@ -6,13 +6,14 @@ use serde::{Serialize, Serializer};
 
 use super::Encoder;
 use super::compound::{ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, StructSerializer};
-use super::vocabulary::{RawKind, RawSerializer, Vocabulary, VocabularySerializer};
+use super::extended_json_shapes::{RawKind, RawSerializer, Shape, ShapeSerializer};
 use crate::bson::error::EncodeError;
+use crate::bson::markers;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Writes one value, and its type before the key that precedes it.
+/// Writes one value, and its type before its key.
 pub(in crate::bson) struct ValueSerializer<'a, 'o> {
     encoder: &'a mut Encoder<'o>,
 }
@@ -187,10 +188,10 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result {
         if name.starts_with('$') {
             match name {
-                crate::bson::protocol::RAW_DOCUMENT => return self.raw(RawKind::Document, value),
-                crate::bson::protocol::RAW_ARRAY => return self.raw(RawKind::Array, value),
-                crate::bson::protocol::UUID => return self.raw(RawKind::Uuid, value),
-                crate::bson::protocol::HUMAN_READABLE => {
+                markers::RAW_DOCUMENT => return self.raw(RawKind::Document, value),
+                markers::RAW_ARRAY => return self.raw(RawKind::Array, value),
+                markers::UUID => return self.raw(RawKind::Uuid, value),
+                markers::HUMAN_READABLE => {
                     let before = std::mem::replace(&mut self.encoder.human_readable, true);
                     let result = value.serialize(ValueSerializer::new(self.encoder));
                     self.encoder.human_readable = before;
@@ -244,18 +245,18 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
         self.document()
     }
 
-    /// Always inlined: the name is a literal, so it is decided at compile time what the struct is.
+    /// Always inlined: the name is a literal, so the comparisons are made at compile time.
     #[inline(always)]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
         if name.as_bytes().first() == Some(&b'$') {
-            if name == crate::bson::protocol::HINTED {
-                return Ok(StructSerializer::Hinted(self.encoder));
+            if name == markers::RAW_IDS {
+                return Ok(StructSerializer::WithRawIds(self.encoder));
             }
-            if let Some(vocabulary) = Vocabulary::of_struct(name) {
-                self.encoder.kind(vocabulary.kind())?;
-                return Ok(StructSerializer::Vocabulary(VocabularySerializer::begin(
+            if let Some(shape) = Shape::of_struct(name) {
+                self.encoder.kind(shape.kind())?;
+                return Ok(StructSerializer::Shape(ShapeSerializer::begin(
                     self.encoder,
-                    vocabulary,
+                    shape,
                 )));
             }
         }
@@ -273,7 +274,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     }
 }
 
-/// Lets a text form be formatted into the output.
+/// Formats text into the output.
 pub(super) struct Text<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Write for Text<'_> {

@@ -1,16 +1,16 @@
-//! Bytes to documents as trees.
+//! Decodes documents into trees.
 
 use crate::bson::error::DecodeError;
 use crate::bson::limits::MAX_DEPTH;
 use crate::bson::raw_reader::{RawElement, RawElements};
 use crate::bson::raw_value::{RawValue, utf8};
 use crate::bson::spec::ElementType;
-use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, de, roomy};
+use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, capacity, de};
 
 /// Decodes one document, which must fill `bytes` exactly, into a tree.
 ///
 /// # Errors
-/// When the bytes are malformed anywhere, or nest too deep.
+/// If the bytes are malformed anywhere, or nest too deep.
 pub fn decode_document(bytes: &[u8]) -> Result<Document, DecodeError> {
     let mut reader = Reader {
         input: bytes,
@@ -30,18 +30,18 @@ pub(in crate::bson) fn value(raw: RawValue<'_>, input: &[u8]) -> Result<Bson, De
 
 struct Reader<'i> {
     input: &'i [u8],
-    /// The elements of the documents and arrays that are being read, those of inner ones after those of outer ones: all
-    /// elements are found before the first is read, so that there is room for as many as there are.
+    /// The elements of the documents and arrays in progress, those of inner ones after those of outer ones. All elements of a document
+    /// are found before the first is decoded, so that its capacity is known.
     elements: Vec<RawElement<'i>>,
 }
 
-/// So many elements take no more than a small allocation.
+/// Initial capacity for elements.
 const USUAL: usize = 24;
 
-/// A document of so few bytes is read without looking ahead.
+/// Maximum length of a document that is decoded without finding its elements first, in bytes.
 const SMALL: usize = 32;
 
-/// What small documents have room for: as many elements as the smallest map.
+/// Capacity of a small document: that of the smallest map.
 const FEW: usize = 3;
 
 impl<'i> Reader<'i> {
@@ -49,7 +49,7 @@ impl<'i> Reader<'i> {
         part.as_ptr().addr().wrapping_sub(self.input.as_ptr().addr())
     }
 
-    /// Finds the elements of a document or array, and where they begin among all.
+    /// Finds the elements of a document or array. Returns the index of the first.
     fn find(&mut self, bytes: &'i [u8]) -> Result<usize, DecodeError> {
         let first = self.elements.len();
         let mut elements = match RawElements::new(bytes) {
@@ -73,7 +73,7 @@ impl<'i> Reader<'i> {
         }
         let first = self.find(bytes)?;
         let end = self.elements.len();
-        let mut document = roomy::document_for((end - first).min(roomy::MOST));
+        let mut document = capacity::document_for((end - first).min(capacity::MAX_ELEMENTS));
         for index in first..end {
             let Some(RawElement { key, value }) = self.elements.get(index).copied() else {
                 break;
@@ -89,7 +89,7 @@ impl<'i> Reader<'i> {
 
     fn small_document(&mut self, bytes: &'i [u8], inner: u8) -> Result<Document, DecodeError> {
         let mut elements = RawElements::new(bytes).map_err(|error| error.rebase(self.offset_of(bytes)))?;
-        let mut document = roomy::document_for(if elements.is_empty() { 0 } else { FEW });
+        let mut document = capacity::document_for(if elements.is_empty() { 0 } else { FEW });
         while !elements.is_empty() {
             let mut before = elements;
             let Some(RawElement { key, value }) = elements.take_element() else {
@@ -148,7 +148,7 @@ impl<'i> Reader<'i> {
                 let (pattern, options) = raw.regex()?;
                 Bson::RegularExpression(regex(pattern, options)?)
             }
-            // Crate bson lets nobody make one but serde.
+            // Crate bson has no constructor, but deserializes it.
             ElementType::DbPointer => de::from_raw_value(raw, raw.bytes())?,
             ElementType::JavaScriptCode => Bson::JavaScriptCode(utf8(raw.text()?)?.to_owned()),
             ElementType::Symbol => Bson::Symbol(utf8(raw.text()?)?.to_owned()),
@@ -169,14 +169,14 @@ impl<'i> Reader<'i> {
     }
 }
 
-/// A regular expression with its options in alphabetical order, as the format wants them.
+/// A regular expression with its options in alphabetical order, as the format requires.
 fn regex(pattern: &str, options: &str) -> Result<Regex, DecodeError> {
     let mut letters: Vec<char> = options.chars().collect();
     letters.sort_unstable();
     let sorted: String = letters.into_iter().collect();
     match (pattern.try_into(), sorted.try_into()) {
         (Ok(pattern), Ok(options)) => Ok(Regex { pattern, options }),
-        _ => Err(DecodeError::new("the regular expression holds a zero byte")),
+        _ => Err(DecodeError::new("the regular expression contains a zero byte")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Documents as trees to bytes.
+//! Encodes documents from trees.
 
 use serde::Serialize;
 
@@ -6,22 +6,22 @@ use crate::bson::element::{Counter, append_key};
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MAX_DEPTH, length};
 use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, Document, IndexKey, append_element, roomy};
+use crate::bson::{Bson, Document, IndexKey, append_element, capacity};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 
-/// Appends `document` to `out`; after an error `out` is as it was.
+/// Appends `document` to `out`. After an error `out` is unchanged.
 ///
 /// # Errors
-/// When a key holds a zero byte, the document nests too deep or is too large.
+/// If a key contains a zero byte, the document nests too deep or is too large.
 pub fn append_document(document: &Document, out: &mut Vec<u8>) -> Result {
     undone_if_failed(out, |out| append_fields(document, out, MAX_DEPTH - 1))
 }
 
-/// Appends one element to a document that the caller has begun in `out`; after an error `out` is as it was.
+/// Appends one element to a document that the caller has begun in `out`. After an error `out` is unchanged.
 ///
 /// # Errors
-/// When the key holds a zero byte, the value nests too deep or is too large.
+/// If the key contains a zero byte, the value nests too deep or is too large.
 pub fn append_bson(key: &str, value: &Bson, out: &mut Vec<u8>) -> Result {
     undone_if_failed(out, |out| append_value(key, value, out, MAX_DEPTH - 1))
 }
@@ -31,22 +31,23 @@ fn undone_if_failed(out: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>) -> Resu
     append(out).inspect_err(|_| out.truncate(start))
 }
 
-/// The key of an element: what a document or an array calls it.
+/// The key of an element in a document or an array.
 trait Key: Copy {
     /// Appends type and key.
     fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result;
 
-    /// Appends an element whose value only serde can see.
+    /// Appends an element by way of serde.
     fn serialize(self, value: &impl Serialize, out: &mut Vec<u8>) -> Result;
 }
 
 impl Key for &str {
-    /// Never inlined, or it would be there for each type.
+    /// Never inlined: it would be repeated for each type.
     #[inline(never)]
     fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result {
-        match append_key(out, kind as u8, self) {
-            true => Ok(()),
-            false => Err(zero_in_key()),
+        if append_key(out, kind as u8, self) {
+            Ok(())
+        } else {
+            Err(zero_in_key())
         }
     }
 
@@ -67,7 +68,7 @@ impl Key for &Counter {
     }
 }
 
-/// Appends a whole document; `depth` is how many levels may be opened within.
+/// Appends a whole document. `depth`: number of levels that may be nested in it.
 fn append_fields(document: &Document, out: &mut Vec<u8>, depth: u8) -> Result {
     let start = open(out);
     for (key, value) in document {
@@ -135,7 +136,7 @@ fn append_value(key: impl Key, value: &Bson, out: &mut Vec<u8>, depth: u8) -> Re
                 out.extend_from_slice(&length(len)?.to_le_bytes());
                 out.push(binary.subtype.into());
             }
-            roomy::append(out, &binary.bytes);
+            capacity::append(out, &binary.bytes);
             Ok(())
         }
         Bson::ObjectId(id) => fixed(key, ElementType::ObjectId, id.bytes(), out),
@@ -148,12 +149,12 @@ fn append_value(key: impl Key, value: &Bson, out: &mut Vec<u8>, depth: u8) -> Re
         Bson::Undefined => key.append(ElementType::Undefined, out),
         Bson::MaxKey => key.append(ElementType::MaxKey, out),
         Bson::MinKey => key.append(ElementType::MinKey, out),
-        // Crate bson keeps its parts to itself but shows them to serde.
+        // Crate bson has no accessors of its parts, but serializes it.
         Bson::DbPointer(pointer) => key.serialize(pointer, out),
     }
 }
 
-/// An element whose value is of a fixed size.
+/// An element with a value of a fixed size.
 #[inline]
 fn fixed<const N: usize>(key: impl Key, kind: ElementType, bytes: [u8; N], out: &mut Vec<u8>) -> Result {
     key.append(kind, out)?;
@@ -161,7 +162,7 @@ fn fixed<const N: usize>(key: impl Key, kind: ElementType, bytes: [u8; N], out: 
     Ok(())
 }
 
-/// An element of any of the types that are laid out like a String.
+/// An element of one of the types encoded as a String.
 #[inline]
 fn text(key: impl Key, kind: ElementType, text: &str, out: &mut Vec<u8>) -> Result {
     key.append(kind, out)?;
@@ -172,18 +173,18 @@ fn text(key: impl Key, kind: ElementType, text: &str, out: &mut Vec<u8>) -> Resu
 fn string(text: &str, out: &mut Vec<u8>) -> Result {
     let len = length(text.len() + 1)?;
     out.extend_from_slice(&len.to_le_bytes());
-    roomy::append(out, text.as_bytes());
+    capacity::append(out, text.as_bytes());
     out.push(0);
     Ok(())
 }
 
-/// Text that the type has checked for zero bytes, of which this is the end.
+/// Zero-terminated text, which the type has checked for zero bytes.
 fn cstring(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
     out.push(0);
 }
 
-/// Leaves room for a length.
+/// Reserves four bytes for a length.
 #[inline]
 fn open(out: &mut Vec<u8>) -> usize {
     let start = out.len();
@@ -198,7 +199,7 @@ fn close(out: &mut Vec<u8>, start: usize) -> Result {
     patch(out, start)
 }
 
-/// Writes the length of all since `start` into the room left there.
+/// Writes the length of the bytes since `start` into the four bytes reserved there.
 #[inline]
 fn patch(out: &mut [u8], start: usize) -> Result {
     let len = length(out.len() - start)?;
@@ -223,5 +224,5 @@ fn too_deep() -> EncodeError {
 
 #[cold]
 fn zero_in_key() -> EncodeError {
-    EncodeError::new("the key holds a zero byte")
+    EncodeError::new("the key contains a zero byte")
 }

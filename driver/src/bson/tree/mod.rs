@@ -1,4 +1,4 @@
-//! Documents as trees, to bytes and back without serde.
+//! Encoding and decoding of [`Document`](super::Document) and [`Bson`](super::Bson) trees without serde.
 
 mod decode;
 mod encode;

@@ -1,4 +1,4 @@
-//! The addresses of a host: the hosts file, the name servers, and whatever else the system looks into.
+//! The addresses of a host: from the hosts file, the name servers, and finally the system.
 
 use std::net::IpAddr;
 
@@ -6,6 +6,7 @@ use hickory_resolver::{
     Hosts, TokioResolver,
     net::NetError,
     proto::{
+        ProtoError,
         op::Query,
         rr::{Name, RecordType},
     },
@@ -14,7 +15,7 @@ use hickory_resolver::{
 use super::{LookupError, Resolver, describe, resolver};
 use crate::connection::{address_families, dns::ask_system};
 
-/// In this order, addresses are preferred.
+/// In the order of preference.
 const ADDRESS_FAMILIES: [RecordType; 2] = [RecordType::AAAA, RecordType::A];
 
 impl Resolver {
@@ -23,11 +24,11 @@ impl Resolver {
         if self.name_servers.is_some() {
             return self.ask_dns(host).await;
         }
-        // The file alone then, so that a name in it is known without a network too.
+        // A name in the hosts file is resolved without a network.
         if let Some(known) = Hosts::from_system().ok().and_then(|hosts| known_in(&hosts, host)) {
             return Ok(known);
         }
-        // The system may know more than DNS does, by LDAP or mDNS for example. It blocks a thread, so it is asked last.
+        // The system has further sources, such as LDAP or mDNS. It blocks a thread, so it is used last.
         let unknown = match self.ask_dns(host).await {
             Ok(found) => return Ok(found),
             Err(unknown) => unknown,
@@ -40,7 +41,7 @@ impl Resolver {
         })
     }
 
-    /// Tries the search domains of the system as well. The first name that has addresses counts.
+    /// Queries the name with the search domains too. The first name with addresses counts.
     async fn ask_dns(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
         let failed = |error: NetError| {
             LookupError::Failed(format!("the name {host} cannot be looked up in DNS: {error}"))
@@ -51,13 +52,13 @@ impl Resolver {
             (search, _) => search.to_vec(),
         };
         let names = candidates(host, options.ndots, &search)
-            .map_err(|error| LookupError::Failed(format!("the name {host} is none of DNS: {error}")))?;
+            .map_err(|error| LookupError::Failed(format!("{host} is not a domain name: {error}")))?;
         let lookup = resolver(config, options).map_err(failed)?;
         let mut unknown = LookupError::NoRecords(format!("DNS knows no address of {host}"));
         for name in names {
             match ask_for_both(&lookup, &name).await {
                 Ok(found) => return Ok(found),
-                // A name server that gave no answer is told rather than one that knows nothing.
+                // A failure is reported in preference to the absence of records.
                 Err(error) => {
                     if matches!(unknown, LookupError::NoRecords(_)) {
                         unknown = error;
@@ -69,7 +70,7 @@ impl Resolver {
     }
 }
 
-/// What the hosts file says of the host; `None`: nothing.
+/// The addresses of the host in the hosts file. `None` if there are none.
 fn known_in(hosts: &Hosts, host: &str) -> Option<Vec<IpAddr>> {
     let name = Name::from_ascii(host).ok()?;
     let of_family = |family| {
@@ -85,24 +86,25 @@ fn ips(lookup: &hickory_resolver::lookup::Lookup) -> Vec<IpAddr> {
     records.filter_map(|record| record.data.ip_addr()).collect()
 }
 
-/// The complete names that a host name may stand for, in the order in which they are tried: with enough dots first as it is,
-/// otherwise with the search domains first. A name that ends in a dot is complete.
-fn candidates(host: &str, dots_needed: usize, search: &[Name]) -> Result<Vec<Name>, String> {
-    let given = Name::from_ascii(host).map_err(|error| error.to_string())?;
+/// The fully qualified names to query for a host name, in order: with at least `ndots` dots the name itself first, otherwise the
+/// search domains first. A name that ends in a dot is fully qualified.
+fn candidates(host: &str, ndots: usize, search: &[Name]) -> Result<Vec<Name>, ProtoError> {
+    let given = Name::from_ascii(host)?;
     let mut complete = given.clone();
     complete.set_fqdn(true);
     if given.is_fqdn() {
         return Ok(vec![complete]);
     }
     let dots = host.bytes().filter(|byte| *byte == b'.').count();
-    // What becomes too long with a search domain is no name.
+    // A name that is too long with a search domain is skipped.
     let mut names: Vec<Name> = search
         .iter()
         .filter_map(|domain| given.clone().append_domain(domain).ok())
         .collect();
-    match dots >= dots_needed {
-        true => names.insert(0, complete),
-        false => names.push(complete),
+    if dots >= ndots {
+        names.insert(0, complete);
+    } else {
+        names.push(complete);
     }
     Ok(names)
 }
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_file_knows_families_apart() {
+    fn the_hosts_file_has_addresses_of_both_families() {
         let mut hosts = Hosts::default();
         let text = "127.0.0.1 localhost\n192.0.2.1 db1 DB1.example # old\n2001:db8::1 db1\n192.0.2.2 db1\n";
         hosts.read_hosts_conf(text.as_bytes()).unwrap();

@@ -1,9 +1,7 @@
-//! In place of `resolver` with the feature `hickory`: DNS lookups by the system's configuration, which is `/etc/resolv.conf` or
-//! what the platform has in its place.
+//! Replaces `resolver` in builds with the feature `hickory`: DNS lookups by hickory-resolver, configured by `/etc/resolv.conf` or
+//! its counterpart on the platform.
 //!
-//! The configuration is read anew for each lookup, since a machine may change networks while a client lives, and nothing is
-//! cached: who asks again wants to know what has changed, and a host name may lead elsewhere after a failover. Both cost little
-//! beside opening a connection, and no more lookups are under way than connections are being opened.
+//! As in `resolver`, the configuration is read for each lookup, and nothing is cached.
 
 mod addresses;
 
@@ -20,7 +18,7 @@ use hickory_resolver::{
 use super::dns::{DnsLookup, Lookup, LookupError};
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// Asks the name servers of the system, or those of the caller's choice.
+/// Queries the name servers of the system, or the given ones.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {
     name_servers: Option<(ResolverConfig, ResolverOpts)>,
@@ -31,13 +29,13 @@ pub struct Resolver {
     expect(dead_code, reason = "for tests, through `internals`")
 )]
 impl Resolver {
-    /// Asks this name server alone, over UDP and TCP, and nothing else that the system looks into.
+    /// Queries only this name server, over UDP and TCP, and not the system.
     pub fn of_name_server(address: SocketAddr) -> Self {
         let defaults = ResolverOpts::default();
         Self::of_name_servers(vec![address], defaults.timeout, defaults.attempts)
     }
 
-    /// Asks these name servers alone, each for so long and so often.
+    /// Queries only these name servers, with this timeout and number of attempts for each.
     pub fn of_name_servers(addresses: Vec<SocketAddr>, timeout: Duration, attempts: usize) -> Self {
         let server = |address: SocketAddr| {
             let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
@@ -61,7 +59,7 @@ impl Resolver {
         if let Some(chosen) = &self.name_servers {
             return Ok(chosen.clone());
         }
-        // The error's type differs between platforms; `?` converts each of them.
+        // The type of the error differs between platforms; `?` converts each of them.
         let system = read_system_conf()?;
         Ok(system)
     }
@@ -108,7 +106,7 @@ impl DnsLookup for Resolver {
     }
 }
 
-/// Asks name servers alone, and forgets their answers.
+/// A resolver without a cache and without the hosts file.
 fn resolver(config: ResolverConfig, mut options: ResolverOpts) -> Result<TokioResolver, NetError> {
     options.cache_size = 0;
     options.use_hosts_file = hickory_resolver::config::ResolveHosts::Never;

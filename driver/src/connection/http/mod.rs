@@ -1,11 +1,16 @@
-//! A client of HTTP/1.1 for one request and one response: enough for OCSP responders and the like.
+//! An HTTP/1.1 client for one request per connection (RFC 9112), for OCSP responders.
 
 mod response;
 mod url;
 
-use std::{future::poll_fn, io, time::Duration};
+use std::{io, time::Duration};
 
-use super::{Resolver, connect::connect, dialer::SystemDialer, stream::Stream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::{Resolver, connect::connect, dialer::SystemDialer};
 use crate::{NetworkPhase, types::deadline::Deadline};
 use response::ResponseReader;
 pub(super) use url::Url;
@@ -15,48 +20,42 @@ pub(super) use url::Url;
 pub(super) struct Request<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
-    /// Beside `Host`, `Content-Length` and `Connection`.
+    /// In addition to `Host`, `Content-Length` and `Connection`.
     pub(super) headers: &'a [(&'a str, &'a str)],
     pub(super) body: &'a [u8],
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
-/// Opens a connection of its own, asks, and reads the answer. Follows no redirects. The caller limits the time; dropping the
+/// Opens a connection, sends the request and reads the response. Redirects are not followed. The caller sets a timeout; dropping the
 /// future closes the socket.
 ///
 /// # Errors
-/// Of the socket; `InvalidData` for what is no HTTP, or for a body longer than `limit`.
+/// Errors of the socket. `InvalidData` for a malformed response, or a body of more than `limit` bytes.
 pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Response> {
     let Url { host, port, .. } = request.url;
     let resolver = Resolver::default();
     let addresses = SystemDialer.resolve(host, *port, &resolver, NetworkPhase::Connect);
     let addresses = addresses.await.map_err(io::Error::other)?;
-    let mut stream = Stream::Tcp(connect(addresses, Deadline::NEVER, Duration::ZERO).await?);
-    let (bytes, mut written) = (request.bytes(), 0);
-    poll_fn(|cx| stream.poll_write_all(cx, &bytes, &mut written, None)).await?;
+    let mut stream = connect(addresses, Deadline::NEVER, Duration::ZERO).await?;
+    stream.write_all(&request.bytes()).await?;
     read_response(&mut stream, ResponseReader::new(limit)).await
 }
 
-async fn read_response(stream: &mut Stream, mut reader: ResponseReader) -> io::Result<Response> {
+async fn read_response(stream: &mut TcpStream, mut reader: ResponseReader) -> io::Result<Response> {
     let mut buffer = Vec::with_capacity(4096);
-    loop {
-        match poll_fn(|cx| stream.poll_read(cx, &mut buffer, None)).await {
-            Ok(_) => {
-                if let Some(response) = reader.push(&buffer)? {
-                    return Ok(response);
-                }
-                buffer.clear();
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return reader.end(),
-            Err(error) => return Err(error),
+    while stream.read_buf(&mut buffer).await? > 0 {
+        if let Some(response) = reader.push(&buffer)? {
+            return Ok(response);
         }
+        buffer.clear();
     }
+    reader.end()
 }
 
 impl Request<'_> {

@@ -1,4 +1,4 @@
-//! Reading a response of HTTP/1: bytes go in, at some point the response comes out.
+//! An incremental parser of HTTP/1.1 responses (RFC 9112).
 
 use std::io;
 
@@ -6,14 +6,14 @@ use httparse::{EMPTY_HEADER, Status};
 
 use super::Response;
 
-/// The longest head that is read.
+/// Maximum length of the head, in bytes.
 const MAX_HEAD: usize = 16 * 1024;
-/// The most lines of a head.
+/// Maximum number of header fields.
 const MAX_HEADERS: usize = 64;
-/// The longest line that begins a chunk.
+/// Maximum length of the line before a chunk, in bytes.
 const MAX_CHUNK_LINE: usize = 1024;
 
-/// How the length of the body is told.
+/// The length of the body (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     Length(usize),
@@ -27,19 +27,19 @@ enum Phase {
     Body { status: u16, framing: Framing },
 }
 
-/// Takes the bytes as they come.
+/// The parser. Input arrives in pieces of any length.
 #[derive(Debug)]
 pub(super) struct ResponseReader {
-    /// Bytes that are not taken in yet: of the head, of a body with a length, or of a chunk.
+    /// Bytes not parsed yet: of the head, of a body with a length, or of a chunk.
     pending: Vec<u8>,
-    /// The body, as far as it came in chunks.
+    /// The content of the chunks received.
     body: Vec<u8>,
     limit: usize,
     phase: Phase,
 }
 
 impl ResponseReader {
-    /// For a body of at most `limit` bytes.
+    /// A parser for a body of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             pending: Vec::new(),
@@ -49,7 +49,7 @@ impl ResponseReader {
         }
     }
 
-    /// More bytes; the response once it is whole.
+    /// Adds bytes. Returns the response when it is complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<Option<Response>> {
         self.pending.extend_from_slice(bytes);
         while matches!(self.phase, Phase::Head) {
@@ -78,7 +78,7 @@ impl ResponseReader {
         }
     }
 
-    /// The server closed the connection.
+    /// Handles the end of the connection.
     pub(super) fn end(mut self) -> io::Result<Response> {
         match self.phase {
             Phase::Body {
@@ -96,7 +96,7 @@ impl ResponseReader {
         }
     }
 
-    /// False: more is needed.
+    /// `false` if more bytes are needed.
     fn read_head(&mut self) -> io::Result<bool> {
         let mut headers = [EMPTY_HEADER; MAX_HEADERS];
         let mut head = httparse::Response::new(&mut headers);
@@ -111,7 +111,7 @@ impl ResponseReader {
         if status == 101 {
             return Err(malformed("change of protocol"));
         }
-        // Interim responses announce that the real one comes.
+        // An interim response precedes the final one (RFC 9110, section 15.2).
         if !(100..200).contains(&status) {
             let framing = match status {
                 204 | 304 => Framing::Length(0),
@@ -126,7 +126,7 @@ impl ResponseReader {
         Ok(true)
     }
 
-    /// True after the last one; what follows it is of no interest.
+    /// `true` after the last chunk. Trailer fields are ignored.
     fn read_chunks(&mut self) -> io::Result<bool> {
         loop {
             let size = httparse::parse_chunk_size(&self.pending).map_err(|_| malformed("chunk"))?;
@@ -175,7 +175,7 @@ fn framing(headers: &[httparse::Header<'_>]) -> io::Result<Framing> {
         }
     }
     match (chunks, length) {
-        (true, Some(_)) => Err(malformed("length, which is told in two ways")),
+        (true, Some(_)) => Err(malformed("length, which is stated in two ways")),
         (true, None) => Ok(Framing::Chunks),
         (false, Some(length)) => Ok(Framing::Length(length)),
         (false, None) => Ok(Framing::UntilClose),

@@ -1,19 +1,19 @@
-//! Addresses of the form `http://host[:port]/path`.
+//! URLs of the form `http://host[:port]/path`.
 
 use std::{fmt, net::Ipv6Addr};
 
-/// Where a request goes. Only unencrypted ones: what is fetched this way is signed, or comes from the machine itself.
+/// The URL of a request. Without TLS: the resources are signed, or served by the machine itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// A name or an address, IPv6 without brackets.
+    /// A host name or an IP address, IPv6 without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// Path and query, beginning with a slash.
+    /// Path and query, starting with a slash.
     pub(crate) target: String,
 }
 
 impl Url {
-    /// `None` for other schemes, for a user in the address, and for anything that could not stand in a request as it is.
+    /// Parses a URL. `None` for other schemes, for user information, and for characters that need encoding in a request.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;
@@ -33,7 +33,7 @@ impl Url {
         Some(Self { host, port, target })
     }
 
-    /// Host and port as in the header `Host`.
+    /// Host and port as in the header field `Host`.
     pub(super) fn authority(&self) -> String {
         let host = match self.host.contains(':') {
             true => format!("[{}]", self.host),

@@ -1,66 +1,51 @@
-//! Questions to name servers, each on a socket of its own: so its port is one that nobody can guess.
+//! The sockets of DNS queries: one per query, so that its source port is unpredictable (RFC 5452).
 
 use std::{
-    future::poll_fn,
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-    pin::Pin,
-    task::Poll,
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UdpSocket},
+    task::JoinSet,
     time::timeout,
 };
 
 use crate::proto::dns::{
-    Answer, Conversation, Exchange, Lookup, MAX_MESSAGE, PATIENCE, Query, Reply, Step, Transport,
+    Answer, Conversation, Exchange, Lookup, LookupFailure, MAX_MESSAGE, PATIENCE, Query, Reply,
+    ServerFailure, Step, Transport,
 };
 
-/// A conversation under way: its server, and what comes of it.
-type Running = Pin<Box<dyn Future<Output = (SocketAddr, Result<Answer, String>)> + Send>>;
-
-/// The first answer, or why there is none. Conversations are part of this future: its end, and dropping it, closes their sockets.
-pub(super) async fn run(mut lookup: Lookup) -> Result<Answer, String> {
-    let mut running: Vec<Running> = Vec::new();
+/// Returns the first answer. The conversations end with this future.
+pub(super) async fn run(mut lookup: Lookup) -> Result<Answer, LookupFailure> {
+    let mut conversations = JoinSet::new();
     loop {
         match lookup.next_step() {
-            Step::Begin(conversation) => running.push(Box::pin(converse(conversation))),
+            Step::Begin(conversation) => {
+                conversations.spawn(converse(conversation));
+            }
             Step::Wait => {}
-            Step::GiveUp(why) => return Err(why),
+            Step::GiveUp(failure) => return Err(failure),
         }
-        let ended = match lookup.is_patient() {
-            true => timeout(PATIENCE, first(&mut running)).await.ok(),
-            false => Some(first(&mut running).await),
+        let ended = if lookup.is_patient() {
+            timeout(PATIENCE, conversations.join_next()).await.ok().flatten()
+        } else {
+            conversations.join_next().await
         };
         match ended {
-            Some((_, Ok(answer))) => return Ok(answer),
-            Some((server, Err(why))) => lookup.failed(server, why),
-            None => {}
+            Some(Ok((_, Ok(answer)))) => return Ok(answer),
+            Some(Ok((server, Err(failure)))) => lookup.failed(server, failure),
+            Some(Err(_)) | None => {}
         }
     }
 }
 
-/// Waits for the first conversation that ends, and takes it away.
-async fn first(running: &mut Vec<Running>) -> (SocketAddr, Result<Answer, String>) {
-    poll_fn(|cx| {
-        for (index, conversation) in running.iter_mut().enumerate() {
-            if let Poll::Ready(ended) = conversation.as_mut().poll(cx) {
-                drop(running.remove(index));
-                return Poll::Ready(ended);
-            }
-        }
-        Poll::Pending
-    })
-    .await
-}
-
-async fn converse(mut conversation: Conversation) -> (SocketAddr, Result<Answer, String>) {
+async fn converse(mut conversation: Conversation) -> (SocketAddr, Result<Answer, ServerFailure>) {
     loop {
         let outcome = match random() {
-            Ok(id) => ask(&conversation.exchange(id)).await,
-            Err(error) => Err(error),
+            Ok(id) => send(&conversation.exchange(id)).await,
+            Err(failure) => Err(failure),
         };
         if let Some(end) = conversation.handle(outcome) {
             return (conversation.server(), end);
@@ -68,15 +53,14 @@ async fn converse(mut conversation: Conversation) -> (SocketAddr, Result<Answer,
     }
 }
 
-/// A number that nobody can guess.
-pub(super) fn random() -> Result<u16, String> {
+/// An unpredictable number.
+pub(super) fn random() -> Result<u16, ServerFailure> {
     let mut bytes = [0; 2];
-    getrandom::fill(&mut bytes).map_err(|error| format!("the system has no random numbers: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| ServerFailure::Random(error.to_string()))?;
     Ok(u16::from_ne_bytes(bytes))
 }
 
-/// The server's reply, or why there is none.
-async fn ask(exchange: &Exchange) -> Result<Reply, String> {
+async fn send(exchange: &Exchange) -> Result<Reply, ServerFailure> {
     let Exchange { server, query, .. } = exchange;
     let reply = async {
         match exchange.transport {
@@ -85,8 +69,8 @@ async fn ask(exchange: &Exchange) -> Result<Reply, String> {
         }
     };
     match timeout(exchange.timeout, reply).await {
-        Ok(reply) => reply.map_err(|error| describe(&error)),
-        Err(_) => Err(format!("no answer within {:?}", exchange.timeout)),
+        Ok(reply) => reply.map_err(|error| ServerFailure::Socket(describe(&error))),
+        Err(_) => Err(ServerFailure::Timeout(exchange.timeout)),
     }
 }
 
@@ -103,13 +87,13 @@ async fn over_udp(server: SocketAddr, query: &Query) -> io::Result<Reply> {
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any_port).await?;
-    // From then on, the system takes datagrams of this server alone.
+    // The system then drops datagrams from other addresses.
     socket.connect(server).await?;
     socket.send(&query.bytes()).await?;
     let mut datagram = vec![0; MAX_MESSAGE];
     loop {
         let length = socket.recv(&mut datagram).await?;
-        // Somebody may be guessing, under the server's address. The true reply is waited for.
+        // A reply to another query may be forged (RFC 5452, section 9.1): it is ignored.
         if let Some(reply) = datagram.get(..length).and_then(|message| query.read(message)) {
             return Ok(reply);
         }
@@ -120,12 +104,12 @@ async fn over_tcp(server: SocketAddr, query: &Query) -> io::Result<Reply> {
     let mut stream = TcpStream::connect(server).await?;
     let question = query.bytes();
     let length = u16::try_from(question.len()).map_err(io::Error::other)?;
-    // At once: some servers do not put a message together from several packets.
+    // In one write: some servers do not reassemble a message from several segments (RFC 7766, section 8).
     stream
         .write_all(&[&length.to_be_bytes(), question.as_slice()].concat())
         .await?;
     let mut message = vec![0; usize::from(stream.read_u16().await?)];
     stream.read_exact(&mut message).await?;
-    let answers_another = || io::Error::new(io::ErrorKind::InvalidData, "its reply is to another question");
-    query.read(&message).ok_or_else(answers_another)
+    let other_query = || io::Error::new(io::ErrorKind::InvalidData, "its reply is to another question");
+    query.read(&message).ok_or_else(other_query)
 }

@@ -1,14 +1,14 @@
-//! DNS lookups by the name servers of `/etc/resolv.conf` for SRV and TXT records, and by the system's own resolver for the
-//! addresses of hosts, which knows more than DNS does.
+//! DNS lookups: SRV and TXT records by the name servers of `/etc/resolv.conf`, addresses of hosts by the system's resolver.
 //!
-//! The configuration is read anew for each lookup, since a machine may change networks while a client lives, and nothing is
-//! cached: who asks again wants to know what has changed, and a host name may lead elsewhere after a failover. Both cost little
-//! beside opening a connection, and no more lookups are under way than connections are being opened.
+//! The configuration is read for each lookup, since the machine may change networks. Nothing is cached: SRV polling looks for
+//! changes, and a host name may have another address after a failover. Both costs are small compared to that of a connection, and
+//! there are at most as many lookups as connections being opened.
 
 mod exchange;
 mod system;
 
 use std::{
+    fmt,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
@@ -22,7 +22,7 @@ use crate::proto::{
     srv::{SrvRecord, TxtRecord},
 };
 
-/// Asks the name servers of the system, or those of the caller's choice.
+/// Queries the name servers of the system, or the given ones.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {
     name_servers: Option<NameServers>,
@@ -33,12 +33,12 @@ pub struct Resolver {
     expect(dead_code, reason = "for tests, through `internals`")
 )]
 impl Resolver {
-    /// Asks this name server alone, over UDP and TCP, and nothing else that the system looks into.
+    /// Queries only this name server, over UDP and TCP, and not the system.
     pub fn of_name_server(address: SocketAddr) -> Self {
         Self::of_name_servers(vec![address], system::TIMEOUT, system::ATTEMPTS)
     }
 
-    /// Asks these name servers alone, each for so long and so often.
+    /// Queries only these name servers, with this timeout and number of attempts for each.
     pub fn of_name_servers(addresses: Vec<SocketAddr>, timeout: Duration, attempts: usize) -> Self {
         Self {
             name_servers: Some(NameServers {
@@ -59,19 +59,21 @@ impl Resolver {
         kind: Kind,
         read: fn(Record) -> Option<T>,
     ) -> Result<Vec<T>, LookupError> {
-        let failed = |why: String| {
-            LookupError::Failed(format!("the {kind} records {name} cannot be looked up: {why}"))
+        let failed = |error: &dyn fmt::Display| {
+            LookupError::Failed(format!("the {kind} records {name} cannot be looked up: {error}"))
         };
-        let complete = Name::parse(name).map_err(|why| failed(format!("{name} is no name of DNS: {why}")))?;
+        let complete = Name::parse(name)
+            .map_err(|reason| failed(&format_args!("{name} is not a domain name: {reason}")))?;
         let servers = match &self.name_servers {
             Some(servers) => servers.clone(),
             None => system::name_servers().await?,
         };
-        let lookup = dns::Lookup::new(complete, kind, servers, exchange::random().map_err(failed)?);
-        match exchange::run(lookup).await.map_err(failed)? {
+        let random = exchange::random().map_err(|error| failed(&error))?;
+        let lookup = dns::Lookup::new(complete, kind, servers, random);
+        match exchange::run(lookup).await.map_err(|error| failed(&error))? {
             Answer::Records(records) => Ok(records.into_iter().filter_map(read).collect()),
-            Answer::NoRecords(why) => Err(LookupError::NoRecords(format!(
-                "there is no {kind} record {name} ({why})"
+            Answer::NoRecords(code) => Err(LookupError::NoRecords(format!(
+                "there is no {kind} record {name} ({code})"
             ))),
         }
     }

@@ -1,4 +1,4 @@
-//! The name servers of the system, as `/etc/resolv.conf` names them.
+//! The name servers in `/etc/resolv.conf`; see resolv.conf(5).
 
 use std::{
     fs::File,
@@ -15,22 +15,22 @@ use crate::{
     proto::dns::{NameServers, PORT},
 };
 
-/// How long a name server may take, unless `timeout` says otherwise.
+/// Default of `timeout`.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often all name servers are asked, unless `attempts` says otherwise.
+/// Default of `attempts`.
 pub(super) const ATTEMPTS: usize = 2;
 
-// The C library takes no more than these either.
+// The limits of the C library (`RES_MAXRETRANS`, `RES_MAXRETRY`).
 const MAX_TIMEOUT: u32 = 30;
 const MAX_ATTEMPTS: u32 = 5;
 
 const PATH: &str = "/etc/resolv.conf";
 
-/// No more of the file is read.
+/// Maximum number of bytes read of the file.
 const MAX_FILE: u64 = 1 << 16;
 
-/// Whether the platform has its name servers in the file.
+/// Whether the platform configures its name servers in the file.
 const IS_IN_FILE: bool = cfg!(all(unix, not(target_os = "android")));
 
 /// Reads the configuration.
@@ -42,10 +42,10 @@ pub(super) async fn name_servers() -> Result<NameServers, LookupError> {
         ));
     }
     let text = read().map_err(|error| LookupError::Failed(format!("{PATH} cannot be read: {error}")))?;
-    Ok(understand(&text).await)
+    Ok(parse(&text).await)
 }
 
-/// What the file says; nothing if there is none, or none for us.
+/// The content of the file. Empty if it does not exist or is not readable.
 fn read() -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     match File::open(PATH) {
@@ -62,8 +62,8 @@ fn read() -> io::Result<Vec<u8>> {
     }
 }
 
-async fn understand(text: &[u8]) -> NameServers {
-    // Lines that make no sense are passed over, as the C library does.
+async fn parse(text: &[u8]) -> NameServers {
+    // Invalid lines are skipped, as the C library does.
     let (config, _) = Config::parse_with_errors(text);
     let mut addresses = Vec::new();
     for server in &config.nameservers {
@@ -81,10 +81,10 @@ async fn understand(text: &[u8]) -> NameServers {
     }
 }
 
-/// `None` for an address of a link that there is not.
+/// `None` for an IPv6 address whose zone does not exist.
 async fn address(server: &ScopedIp) -> Option<SocketAddr> {
     match server {
-        // The system knows the link's number.
+        // The system resolves the name of the zone.
         ScopedIp::V6(_, Some(_)) => lookup_host((server.to_string(), PORT)).await.ok()?.next(),
         ScopedIp::V4(_) | ScopedIp::V6(_, None) => Some(SocketAddr::new(IpAddr::from(server), PORT)),
     }
@@ -95,10 +95,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn servers_and_options_are_understood() {
+    async fn servers_and_options_are_parsed() {
         let text = "# made by hand\nnameserver 192.0.2.1\nsearch example.com\nnameserver 2001:db8::1 ; the second\n\
                     options timeout:1 attempts:4 rotate edns0 use-vc ndots:2\nnonsense\nnameserver somewhere\n";
-        let servers = understand(text.as_bytes()).await;
+        let servers = parse(text.as_bytes()).await;
         let expected = ["192.0.2.1:53", "[2001:db8::1]:53"].map(|address| address.parse().unwrap());
         assert_eq!(
             servers,
@@ -113,27 +113,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_server_this_machine_is_asked() {
+    async fn the_default_server_is_this_machine() {
         for text in [
             "",
             "nameserver\n",
             "options rotate\n",
-            "nameserver fe80::1%no-such-link\n",
+            "nameserver fe80::1%no-such-zone\n",
         ] {
-            let servers = understand(text.as_bytes()).await;
+            let servers = parse(text.as_bytes()).await;
             assert_eq!(servers.addresses, ["127.0.0.1:53".parse().unwrap()], "{text}");
             assert_eq!((servers.timeout, servers.attempts), (TIMEOUT, ATTEMPTS));
         }
     }
 
     #[tokio::test]
-    async fn links_and_limits_are_those_of_the_system() {
-        let servers = understand(b"nameserver fe80::1%1\noptions timeout:0 attempts:0\n").await;
+    async fn zones_and_limits_are_those_of_the_system() {
+        let servers = parse(b"nameserver fe80::1%1\noptions timeout:0 attempts:0\n").await;
         assert_eq!(servers.addresses, ["[fe80::1%1]:53".parse().unwrap()]);
         assert_eq!((servers.timeout, servers.attempts), (Duration::from_secs(1), 1));
-        let servers = understand(b"options timeout:4000000000 attempts:4000000000 \xff\n").await;
+        let servers = parse(b"options timeout:4000000000 attempts:4000000000 \xff\n").await;
         assert_eq!(servers.attempts, ATTEMPTS, "a line that is not UTF-8");
-        let servers = understand(b"options timeout:4000000000 attempts:4000000000\n").await;
+        let servers = parse(b"options timeout:4000000000 attempts:4000000000\n").await;
         assert_eq!((servers.timeout, servers.attempts), (Duration::from_secs(30), 5));
     }
 }

@@ -1,4 +1,4 @@
-//! The PEM files that the options name.
+//! The PEM files of the options.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{Error, Result, options::TlsOptions};
 const CA_FILE: &str = "tlsCAFile";
 const KEY_FILE: &str = "tlsCertificateKeyFile";
 
-/// The certificates of a `tlsCAFile`: as roots, and as they are.
+/// The certificates of a `tlsCAFile`: as roots, and themselves.
 pub(super) fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>)> {
     let mut roots = RootCertStore::empty();
     let certificates = certificates(CA_FILE, path, &read(CA_FILE, path)?)?;
@@ -22,14 +22,14 @@ pub(super) fn authorities(path: &Path) -> Result<(RootCertStore, Vec<Certificate
             refuse(
                 CA_FILE,
                 path,
-                format_args!("holds a certificate that is unfit: {e}"),
+                format_args!("contains an invalid certificate: {e}"),
             )
         })?;
     }
     Ok((roots, certificates))
 }
 
-/// The certificate chain and the key of a `tlsCertificateKeyFile`, if one is named.
+/// The certificate chain and the key of `tlsCertificateKeyFile`, if it is set.
 pub(super) fn client_certificate(
     options: &TlsOptions,
 ) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>> {
@@ -37,7 +37,7 @@ pub(super) fn client_certificate(
         return Ok(None);
     };
     let text = read(KEY_FILE, path)?;
-    // The key first: in its old encrypted form it is no PEM that the reader of certificates can step over.
+    // The key first: the parser of certificates fails at a key in the old encrypted form, which is not valid PEM.
     let key = private_key(path, &text, options.certificate_key_file_password())?;
     Ok(Some((certificates(KEY_FILE, path, &text)?, key)))
 }
@@ -46,29 +46,29 @@ fn private_key(path: &Path, text: &[u8], password: Option<&str>) -> Result<Priva
     let refuse = |why: &str| refuse(KEY_FILE, path, format_args!("{why}"));
     if contains(text, b"Proc-Type: 4,ENCRYPTED") {
         return Err(refuse(
-            "holds a key encrypted in the old form of OpenSSL; convert it with: openssl pkcs8 -topk8",
+            "contains a key encrypted in the old form of OpenSSL; convert it with: openssl pkcs8 -topk8",
         ));
     }
     if contains(text, b"-----BEGIN ENCRYPTED PRIVATE KEY-----") {
         let Some(password) = password else {
             return Err(refuse(
-                "holds an encrypted key; give tlsCertificateKeyFilePassword",
+                "contains an encrypted key; set tlsCertificateKeyFilePassword",
             ));
         };
         return key_password::decrypt(text, password).map_err(refuse);
     }
-    PrivateKeyDer::from_pem_slice(text).map_err(|_| refuse("holds no private key in PEM form"))
+    PrivateKeyDer::from_pem_slice(text).map_err(|_| refuse("contains no private key in PEM format"))
 }
 
 fn certificates(option: &str, path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let found: Vec<_> = CertificateDer::pem_slice_iter(text)
         .collect::<Result<_, _>>()
-        .map_err(|e| refuse(option, path, format_args!("is no PEM file: {e}")))?;
+        .map_err(|e| refuse(option, path, format_args!("is not a PEM file: {e}")))?;
     if found.is_empty() {
         return Err(refuse(
             option,
             path,
-            format_args!("holds no certificate in PEM form"),
+            format_args!("contains no certificate in PEM format"),
         ));
     }
     Ok(found)

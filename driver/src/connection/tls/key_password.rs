@@ -8,7 +8,7 @@ const BEGIN: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
 /// Finds the encrypted key among the other parts of the file.
 pub(super) fn decrypt(text: &[u8], password: &str) -> Result<PrivateKeyDer<'static>, &'static str> {
-    let malformed = "holds an encrypted key that is malformed, or encrypted in an unknown way";
+    let malformed = "contains an encrypted key that is malformed, or encrypted in an unknown way";
     let text = std::str::from_utf8(text).map_err(|_| malformed)?;
     let begin = text.find(BEGIN).ok_or(malformed)?;
     let rest = text.get(begin..).ok_or(malformed)?;
@@ -18,7 +18,7 @@ pub(super) fn decrypt(text: &[u8], password: &str) -> Result<PrivateKeyDer<'stat
     let encrypted = EncryptedPrivateKeyInfo::try_from(document.as_bytes()).map_err(|_| malformed)?;
     let key = encrypted
         .decrypt(password)
-        .map_err(|_| "holds an encrypted key that tlsCertificateKeyFilePassword does not open")?;
+        .map_err(|_| "contains an encrypted key that tlsCertificateKeyFilePassword does not open")?;
     Ok(PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(
         key.as_bytes().to_vec(),
     )))
@@ -48,7 +48,7 @@ iPQoHl9bkMsNmmnOxCeF5Q077EJlsChBK0MKJQ+xwd0dx/6ZdIDJePrngr9jDzo=
     }
 
     #[test]
-    fn a_wrong_password_and_a_malformed_key_are_told_apart() {
+    fn a_wrong_password_and_a_malformed_key_have_different_messages() {
         let wrong = decrypt(KEY.as_bytes(), "hunter3").unwrap_err();
         assert!(wrong.contains("does not open"), "{wrong}");
         let malformed = decrypt(KEY.replace("MIHs", "AAAA").as_bytes(), "hunter2").unwrap_err();

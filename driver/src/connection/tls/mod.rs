@@ -1,8 +1,7 @@
-//! Encrypted connections, by rustls with the cryptography of ring.
+//! TLS connections, by rustls with the cryptography of ring.
 //!
-//! Server certificates are checked against `tlsCAFile`, else against the system's own trusted roots
-//! (`rustls-native-certs`): those are kept current by the system and hold what an organisation added, as with drivers on
-//! top of OpenSSL; a list compiled into the program would be neither.
+//! Server certificates are verified against `tlsCAFile`, by default against the trusted roots of the system (`rustls-native-certs`).
+//! The system keeps these current, and they include the roots that an organisation adds, as in drivers that use OpenSSL.
 
 mod files;
 #[cfg(feature = "key-password")]
@@ -35,14 +34,13 @@ use tokio_rustls::{
 use crate::{
     Error, Result, ServerAddress, error::NetworkPhase, options::TlsOptions, types::deadline::Deadline,
 };
-use ocsp::{Refusal, Revocation};
+use ocsp::{Revocation, RevocationError};
 
-/// What all encrypted connections of a client have in common: trusted roots, client certificate, remembered sessions, and
-/// what the client knows about revoked certificates.
+/// The TLS state of a client: trusted roots, client certificate, sessions for resumption, and the revocation check.
 #[derive(Clone)]
 pub struct TlsConfig {
     connector: TlsConnector,
-    /// `None`: not looked at.
+    /// `None` if the check is disabled.
     revocation: Option<Arc<Revocation>>,
 }
 
@@ -56,7 +54,7 @@ impl TlsConfig {
     /// Reads the files that the options name, once.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, for a file that cannot be read or does not hold what it should.
+    /// `InvalidArgument` with the option, for a file that cannot be read or does not have the expected content.
     pub fn new(options: &TlsOptions) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let revocation = revocation(options, &provider);
@@ -80,8 +78,8 @@ impl TlsConfig {
         })
     }
 
-    /// Agrees on encryption with the server. Its certificate must hold the host name that the client knows it by, and must
-    /// not be revoked. The deadline only says how long responders may take: the caller enforces it.
+    /// Performs the TLS handshake. The certificate must be valid for the host name, and must not be revoked. The deadline limits
+    /// only the time for OCSP responders; the caller enforces it for the handshake.
     pub(super) async fn connect(
         &self,
         socket: TcpStream,
@@ -90,14 +88,14 @@ impl TlsConfig {
     ) -> Result<TlsStream> {
         let host = address.host().into_owned();
         let name = ServerName::try_from(host)
-            .map_err(|_| refused("the host name is none that a certificate can hold"))?;
-        // Large, and needed once: boxed, so that connections in the clear do not carry its room with them.
-        let (stream, seen) = Box::pin(ocsp::watching(self.connector.connect(name, socket))).await;
+            .map_err(|_| refused("the host name is not a valid name of a certificate"))?;
+        // Boxed: large, and not needed for connections without TLS.
+        let (stream, captured) = Box::pin(ocsp::capture(self.connector.connect(name, socket))).await;
         let stream = stream.map_err(failed)?;
         if let Some(revocation) = &self.revocation {
             let chain = stream.get_ref().1.peer_certificates();
             let leaf = chain.and_then(<[_]>::first);
-            Box::pin(revocation.check(seen, leaf, deadline))
+            Box::pin(revocation.check(captured, leaf, deadline))
                 .await
                 .map_err(refused)?;
         }
@@ -105,7 +103,7 @@ impl TlsConfig {
     }
 }
 
-/// Nothing, when nothing about the server's certificate is checked or this is not.
+/// The revocation check. `None` if it, or all verification of the certificate, is disabled.
 fn revocation(options: &TlsOptions, provider: &CryptoProvider) -> Option<Arc<Revocation>> {
     let on = |option: Option<bool>| option == Some(true);
     let off = on(options.insecure)
@@ -121,7 +119,7 @@ fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::network(NetworkPhase::TlsHandshake, error)
 }
 
-/// What to do about a certificate of an authority that the client does not trust.
+/// The hint for a certificate of an authority that is not trusted.
 const UNTRUSTED: &str =
     "tlsCAFile must name a file with the certificate of the authority that issued the server's certificate";
 
@@ -144,14 +142,14 @@ fn rustls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// What the TLS library refuses is `InvalidData`; every other kind is a failure of the socket.
+/// Errors of the TLS library have the kind `InvalidData`; others are errors of the socket.
 fn classify(error: io::Error) -> io::Error {
     let Some(inner) = rustls_error(&error) else {
         return error;
     };
-    // Our own refusal comes back wrapped up.
+    // An error of the revocation check, wrapped by rustls.
     if let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(other))) = inner
-        && let Some(refusal) = other.downcast_ref::<Refusal>()
+        && let Some(refusal) = other.downcast_ref::<RevocationError>()
     {
         return io::Error::new(io::ErrorKind::InvalidData, refusal.clone());
     }
@@ -163,8 +161,8 @@ fn classify(error: io::Error) -> io::Error {
 pub(super) struct TlsStream(Box<RustlsStream<TcpStream>>);
 
 impl TlsStream {
-    /// Whether an idle stream has been closed, has failed, or holds data nobody asked for. Messages of TLS itself, such as
-    /// tickets that come after the handshake, are taken in and are no news.
+    /// Whether an idle stream is closed, has failed, or has unexpected data. Messages of TLS itself, such as session tickets after the
+    /// handshake, are processed and do not count.
     pub(super) fn has_news(&mut self) -> bool {
         let mut byte = [0];
         let mut target = ReadBuf::new(&mut byte);
@@ -178,8 +176,7 @@ impl TlsStream {
         buffer: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
         match pin!(self.0.read_buf(buffer)).poll(cx) {
-            // Without close_notify. Every message of the protocol has a length, so a cut one is noticed; the end of the
-            // stream is the same as without encryption.
+            // The end without close_notify, handled as that of a TCP stream: a truncated message is detected by its length.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             outcome => outcome,
         }
@@ -189,7 +186,7 @@ impl TlsStream {
         Pin::new(&mut *self.0).poll_write(cx, bytes)
     }
 
-    /// Sends what was written and encrypted but not taken by the socket yet.
+    /// Writes encrypted data that is still buffered to the socket.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *self.0).poll_flush(cx)
     }
@@ -200,8 +197,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_authority_that_is_not_trusted_is_a_matter_of_the_ca_file() {
-        for (error, hinted) in [
+    fn an_untrusted_authority_yields_a_hint_at_the_ca_file() {
+        for (error, has_hint) in [
             (CertificateError::UnknownIssuer, true),
             (CertificateError::BadSignature, true),
             (CertificateError::Expired, false),
@@ -209,7 +206,7 @@ mod tests {
         ] {
             let error = rustls::Error::InvalidCertificate(error);
             let error = failed(io::Error::new(io::ErrorKind::InvalidData, error));
-            assert_eq!(error.to_string().contains("tlsCAFile"), hinted, "{error}");
+            assert_eq!(error.to_string().contains("tlsCAFile"), has_hint, "{error}");
         }
     }
 }

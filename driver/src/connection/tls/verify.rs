@@ -1,4 +1,4 @@
-//! Whom to trust: the check of the server's certificate, and what the insecure options leave of it.
+//! Verification of the server's certificate, and its variants by the insecure options.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Error, Result, options::TlsOptions};
 
-/// The check that the options ask for.
+/// The verifier for the options.
 pub(super) fn verifier(
     options: &TlsOptions,
     provider: &Arc<CryptoProvider>,
@@ -64,22 +64,22 @@ fn system_roots() -> Result<RootCertStore> {
     )))
 }
 
-/// The whole check: chain, time, name, revocation.
+/// Verifies chain, validity period, name and revocation.
 #[derive(Debug)]
 struct Check {
     chain: Arc<WebPkiServerVerifier>,
     roots: Arc<RootCertStore>,
-    /// The certificates in `tlsCAFile`, which are trusted as they are.
+    /// The certificates in `tlsCAFile`, which are trusted themselves.
     pinned: Vec<CertificateDer<'static>>,
-    /// `tlsAllowInvalidHostnames`
+    /// `tlsAllowInvalidHostnames`.
     any_name: bool,
-    /// `None`: not looked at.
+    /// `None` if the check is disabled.
     revocation: Option<Arc<Revocation>>,
 }
 
 impl Check {
-    /// A server may show a certificate that stands in `tlsCAFile` itself, as many do that were set up with one self-signed
-    /// certificate. Of such a one the library says that it is an authority, or that nobody issued it.
+    /// A server may present a certificate that is itself listed in `tlsCAFile`, usually a self-signed one. The library rejects it as a
+    /// CA certificate, or for an unknown issuer.
     fn check_pinned(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> Option<Result<(), TlsError>> {
         if !self.pinned.iter().any(|pinned| pinned == end_entity) {
             return None;
@@ -121,7 +121,7 @@ impl ServerCertVerifier for Check {
                 .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match checked {
             Ok(_) => {}
-            // The name is looked at last, so everything else is well.
+            // The name is verified last, so everything else is valid.
             Err(error) if is_about_the_name(&error) => {
                 if !self.any_name {
                     return Err(error);
@@ -132,7 +132,7 @@ impl ServerCertVerifier for Check {
                 if !self.any_name {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 }
-                // Whoever listed the very certificate answers for it; there is no issuer whose word could be checked.
+                // A listed certificate is trusted explicitly, and has no issuer whose OCSP response could be verified.
                 return Ok(ServerCertVerified::assertion());
             }
         }
@@ -169,8 +169,8 @@ impl ServerCertVerifier for Check {
     }
 }
 
-/// No check at all (`tlsInsecure`, `tlsAllowInvalidCertificates`): a certificate that may come from anybody proves neither
-/// a name nor the ownership of a key, so those are not looked at either.
+/// No verification (`tlsInsecure`, `tlsAllowInvalidCertificates`). Name and signatures are not verified either: without a trusted
+/// certificate they prove nothing.
 #[derive(Debug)]
 struct NoCheck {
     schemes: Vec<SignatureScheme>,

@@ -80,7 +80,7 @@ fn with_command(all: &[Statement], is_measured: bool, run: impl FnOnce(Command<'
     let namespace = Namespace::new("d", "c");
     let concern = WriteConcern::default();
     let mut statements = Updates { all, is_measured };
-    run(WriteCommand::new(&namespace, &mut statements, &concern))
+    run(WriteCommand::new(&namespace, &mut statements, &concern));
 }
 
 /// Writes the command as an attempt does, with as many bytes of the driver's own fields as are reserved for them at most.

@@ -2,14 +2,11 @@
 
 use std::{borrow::Cow, fmt};
 
+use base64::engine::{Engine as _, general_purpose::STANDARD};
 use md5::{Digest, Md5};
 
 use super::mechanism::ScramHash;
-use crate::{
-    bson::base64::{self, read_base64},
-    error::AuthenticationFailure,
-    types::secret::Secret,
-};
+use crate::{error::AuthenticationFailure, types::secret::Secret};
 
 /// "SCRAM-SHA-1 … minimum iteration count of 4096" (Authentication): fewer iterations make the
 /// password cheap to guess.
@@ -107,7 +104,7 @@ pub(super) struct ClientFinal {
 
 impl ClientFirst {
     pub(super) fn new(user: User, nonce: &[u8]) -> Self {
-        let nonce = base64::encode(nonce);
+        let nonce = STANDARD.encode(nonce);
         let bare = format!("n={},r={nonce}", escape(&user.name));
         Self { user, nonce, bare }
     }
@@ -127,7 +124,9 @@ impl ClientFirst {
         if nonce.strip_prefix(self.nonce.as_str()).is_none_or(str::is_empty) {
             return Err(broken("the server's nonce does not extend the client's"));
         }
-        let salt = read_base64(salt).ok_or_else(|| broken("the server's salt is not in base 64"))?;
+        let salt = STANDARD
+            .decode(salt)
+            .map_err(|_| broken("the server's salt is not in base 64"))?;
         let iterations = checked_iterations(iterations)?;
         let without_proof = format!("c={CHANNEL_BINDING},r={nonce}");
         let parameters = ScramParameters {
@@ -155,7 +154,7 @@ impl ServerFirst {
         let stored = self.hash.digest(&keys.client);
         let signature = self.hash.hmac(&stored, self.signed.as_bytes());
         let proof: Vec<u8> = keys.client.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
-        let message = format!("{},p={}", self.without_proof, base64::encode(&proof));
+        let message = format!("{},p={}", self.without_proof, STANDARD.encode(&proof));
         let next = ClientFinal {
             hash: self.hash,
             server_key: keys,
@@ -180,8 +179,9 @@ impl ClientFinal {
         let signature = first
             .strip_prefix("v=")
             .ok_or_else(|| broken("the server's last message has no signature"))?;
-        let signature =
-            read_base64(signature).ok_or_else(|| broken("the server's signature is not in base 64"))?;
+        let signature = STANDARD
+            .decode(signature)
+            .map_err(|_| broken("the server's signature is not in base 64"))?;
         if self
             .hash
             .verify_hmac(&self.server_key.server, self.signed.as_bytes(), &signature)

@@ -1,44 +1,71 @@
-//! How one server is asked, until it has answered or failed.
+//! The exchanges with one name server, until it has answered or failed.
 
 // Addresses alone, without the sockets of `std::net`.
 use core::net::SocketAddr;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use super::{Kind, Name, Query, Record, Reply};
 
-/// How a question travels.
+/// The transport of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// As a datagram.
+    /// One datagram.
     Udp,
-    /// Over a connection of its own.
+    /// A connection for this query.
     Tcp,
 }
 
-/// A question and its reply.
+/// One query to send and the conditions of its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Who alone may answer.
+    /// The server. Replies from other addresses are ignored.
     pub server: SocketAddr,
-    /// How.
+    /// The transport.
     pub transport: Transport,
-    /// The question.
+    /// The query.
     pub query: Query,
-    /// How long to wait.
+    /// Maximum time until the reply.
     pub timeout: Duration,
 }
 
-/// What a server knows.
+/// The answer of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// At least one record.
     Records(Vec<Record>),
-    /// There are none, and why.
+    /// There are no records; the response code.
     NoRecords(&'static str),
 }
 
-/// Asks one server: as a datagram, then over TCP if the reply is too long for one; with EDNS(0), then without if the server does
-/// not understand it.
+/// Why a name server gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerFailure {
+    /// The reply is an error, or malformed.
+    Reply(&'static str),
+    /// The reply over TCP is truncated.
+    TruncatedOverTcp,
+    /// No reply within this time.
+    Timeout(Duration),
+    /// The socket failed with this error.
+    Socket(String),
+    /// The system gave no random numbers for the query's id.
+    Random(String),
+}
+
+impl fmt::Display for ServerFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(reason) => f.write_str(reason),
+            Self::TruncatedOverTcp => f.write_str("a truncated reply over TCP"),
+            Self::Timeout(timeout) => write!(f, "no answer within {timeout:?}"),
+            Self::Socket(error) => f.write_str(error),
+            Self::Random(error) => write!(f, "the system has no random numbers: {error}"),
+        }
+    }
+}
+
+/// The exchanges with one server: over UDP, then over TCP if the reply is truncated (RFC 1035, section 4.2.1); with EDNS(0), then
+/// without it if the server rejects the query (RFC 6891, section 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversation {
     pub(super) server: SocketAddr,
@@ -55,7 +82,7 @@ impl Conversation {
         self.server
     }
 
-    /// What to ask now, with `id`, which must be random.
+    /// The next exchange. `id` must be random.
     pub fn exchange(&self, id: u16) -> Exchange {
         Exchange {
             server: self.server,
@@ -70,12 +97,11 @@ impl Conversation {
         }
     }
 
-    /// What came of the exchange: a reply to its query, or why there is none. `None`: another exchange is due. An error is the end
-    /// of the conversation.
-    pub fn handle(&mut self, outcome: Result<Reply, String>) -> Option<Result<Answer, String>> {
+    /// Handles the outcome of the last exchange. `None` if another exchange follows; an error ends the conversation.
+    pub fn handle(&mut self, outcome: Result<Reply, ServerFailure>) -> Option<Result<Answer, ServerFailure>> {
         match outcome {
             Ok(Reply::Records(records)) => Some(Ok(Answer::Records(records))),
-            Ok(Reply::Nothing(why)) => Some(Ok(Answer::NoRecords(why))),
+            Ok(Reply::Nothing(code)) => Some(Ok(Answer::NoRecords(code))),
             Ok(Reply::Truncated) if self.transport == Transport::Udp => {
                 self.transport = Transport::Tcp;
                 None
@@ -84,9 +110,11 @@ impl Conversation {
                 self.extended = false;
                 None
             }
-            Ok(Reply::Truncated) => Some(Err("a truncated reply over TCP".into())),
-            Ok(Reply::NotUnderstood(why) | Reply::Failure(why)) => Some(Err(why.into())),
-            Err(why) => Some(Err(why)),
+            Ok(Reply::Truncated) => Some(Err(ServerFailure::TruncatedOverTcp)),
+            Ok(Reply::NotUnderstood(reason) | Reply::Failure(reason)) => {
+                Some(Err(ServerFailure::Reply(reason)))
+            }
+            Err(failure) => Some(Err(failure)),
         }
     }
 }

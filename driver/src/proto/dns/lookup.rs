@@ -1,62 +1,77 @@
-//! Which servers are asked, and when.
+//! Which name servers are queried, and when.
 //!
-//! One after the other, in the order of the configuration, as often as that says. A server that stays silent does not hold up
-//! the lookup for all of its time: after a moment the next one is asked as well, and whoever answers first is heard.
+//! Servers are queried one after the other in the order of the configuration, for its number of attempts. If a server does not
+//! answer within [`PATIENCE`], the next one is queried in parallel; the first answer counts.
 
 // Addresses alone, without the sockets of `std::net`.
 use core::net::SocketAddr;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use super::{Conversation, Kind, Name, Transport};
+use super::{Conversation, Kind, Name, ServerFailure, Transport};
 
-/// How long a server may be silent before the next one is asked beside it.
+/// Time without an answer after which the next server is queried in parallel.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The servers that may be asked, as resolv.conf(5) has them.
+/// The name servers and options of resolv.conf(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameServers {
-    /// In the order in which they are asked.
+    /// In the order in which they are queried.
     pub addresses: Vec<SocketAddr>,
-    /// How long one of them may take to answer.
+    /// Maximum time per server and attempt (`timeout`).
     pub timeout: Duration,
-    /// How often all of them are asked; never less than once.
+    /// How often all servers are queried (`attempts`). At least once.
     pub attempts: usize,
-    /// Whether to begin with any of them rather than with the first.
+    /// Whether lookups begin with a random server and not with the first (`rotate`).
     pub rotate: bool,
-    /// Whether to ask over TCP alone (`use-vc`).
+    /// Whether to query over TCP only (`use-vc`).
     pub tcp_only: bool,
 }
 
-/// What to do next.
+/// The next step of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Begin this conversation, beside those under way.
+    /// Begin this conversation, in parallel with those in progress.
     Begin(Conversation),
     /// Wait until a conversation ends.
     Wait,
-    /// Give up: what each server failed with.
-    GiveUp(String),
+    /// All servers have failed.
+    GiveUp(LookupFailure),
 }
 
-/// One question, until a server has answered it or all have failed. Conversations under way are the caller's to keep; the first
-/// answer ends the lookup.
+/// The servers that failed, each with its last failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookupFailure(pub Vec<(SocketAddr, ServerFailure)>);
+
+impl fmt::Display for LookupFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut failures = self.0.iter();
+        let Some((server, failure)) = failures.next() else {
+            return f.write_str("no name server is configured");
+        };
+        write!(f, "{server}: {failure}")?;
+        failures.try_for_each(|(server, failure)| write!(f, "; {server}: {failure}"))
+    }
+}
+
+/// One query, until a server has answered it or all have failed. The caller runs the conversations; the first answer ends the
+/// lookup.
 #[derive(Debug)]
 pub struct Lookup {
     name: Name,
     kind: Kind,
     servers: NameServers,
-    /// What each server failed with last.
-    failures: Vec<Option<String>>,
-    /// Which server is asked first.
+    /// The last failure of each server.
+    failures: Vec<Option<ServerFailure>>,
+    /// Index of the first server.
     first: usize,
-    /// How many conversations have begun.
+    /// Number of conversations begun.
     begun: usize,
-    /// The servers in conversation.
+    /// The servers of the conversations in progress.
     running: Vec<SocketAddr>,
 }
 
 impl Lookup {
-    /// Nobody is asked yet. `random` chooses the first server where the configuration wants them to take turns.
+    /// Makes a lookup. `random` chooses the first server if [`NameServers::rotate`] is set.
     pub fn new(name: Name, kind: Kind, servers: NameServers, random: u16) -> Self {
         Self {
             name,
@@ -69,16 +84,17 @@ impl Lookup {
         }
     }
 
-    /// What to do at the beginning, when a conversation has failed, and when [`PATIENCE`] is at its end.
+    /// The next step: at the beginning, after a conversation has failed, and after [`PATIENCE`].
     pub fn next_step(&mut self) -> Step {
-        if let Some(server) = self.due() {
+        if let Some(server) = self.next_server() {
             self.begun += 1;
             self.running.push(server);
             return Step::Begin(Conversation {
                 server,
-                transport: match self.servers.tcp_only {
-                    true => Transport::Tcp,
-                    false => Transport::Udp,
+                transport: if self.servers.tcp_only {
+                    Transport::Tcp
+                } else {
+                    Transport::Udp
                 },
                 extended: true,
                 name: self.name.clone(),
@@ -86,28 +102,29 @@ impl Lookup {
                 timeout: self.servers.timeout,
             });
         }
-        match self.running.is_empty() {
-            true => Step::GiveUp(self.describe_failures()),
-            false => Step::Wait,
+        if self.running.is_empty() {
+            Step::GiveUp(self.failure())
+        } else {
+            Step::Wait
         }
     }
 
-    /// Whether patience may come to an end: there is one more to ask.
+    /// Whether another server can be queried after [`PATIENCE`].
     pub fn is_patient(&self) -> bool {
-        self.due().is_some()
+        self.next_server().is_some()
     }
 
-    /// A conversation with this server has come to nothing.
-    pub fn failed(&mut self, server: SocketAddr, why: String) {
+    /// Records that the conversation with this server has failed.
+    pub fn failed(&mut self, server: SocketAddr, failure: ServerFailure) {
         self.running.retain(|running| *running != server);
         let known = self.servers.addresses.iter().position(|known| *known == server);
-        if let Some(failure) = known.and_then(|index| self.failures.get_mut(index)) {
-            *failure = Some(why);
+        if let Some(last) = known.and_then(|index| self.failures.get_mut(index)) {
+            *last = Some(failure);
         }
     }
 
-    /// Whose turn it is. Nobody's while that server is still in conversation.
-    fn due(&self) -> Option<SocketAddr> {
+    /// The next server. `None` if no attempt is left, or while a conversation with that server is in progress.
+    fn next_server(&self) -> Option<SocketAddr> {
         let count = self.servers.addresses.len();
         let is_left = self.begun < count * self.servers.attempts.max(1);
         let server = self
@@ -118,12 +135,12 @@ impl Lookup {
         (!self.running.contains(server)).then_some(*server)
     }
 
-    fn describe_failures(&self) -> String {
+    fn failure(&self) -> LookupFailure {
         let servers = self.servers.addresses.iter().zip(&self.failures);
-        let told = servers.filter_map(|(server, failure)| Some(format!("{server}: {}", failure.as_ref()?)));
-        match told.collect::<Vec<_>>().join("; ") {
-            told if told.is_empty() => "there is no name server".into(),
-            told => told,
-        }
+        LookupFailure(
+            servers
+                .filter_map(|(server, failure)| Some((*server, failure.clone()?)))
+                .collect(),
+        )
     }
 }

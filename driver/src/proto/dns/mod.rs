@@ -1,8 +1,12 @@
-//! DNS as a stub resolver sees it (RFC 1035, with the EDNS(0) of RFC 6891): one question, the name servers that may answer it,
-//! and which of them is asked next.
+//! A DNS stub resolver: one query, the name servers that may answer it, and their order.
 //!
-//! A [`Query`] makes its own bytes and reads the replies to it; a [`Conversation`] decides how a server is asked, and what its
-//! replies mean; [`Lookup`] decides which servers are asked, and when. Replies are read in place: what a hostile one makes us keep is at most what it holds, names written out.
+//! [RFC 1035](https://www.rfc-editor.org/rfc/rfc1035) with EDNS(0) of [RFC 6891](https://www.rfc-editor.org/rfc/rfc6891), for the
+//! lookups of [Initial DNS Seedlist
+//! Discovery](https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md).
+//!
+//! A [`Query`] encodes itself and decodes replies. A [`Conversation`] decides on transport and EDNS for one server. A [`Lookup`]
+//! decides which servers are queried, and when. Replies are read in place; memory use is bounded by their size, with names written
+//! out.
 
 mod conversation;
 mod lookup;
@@ -12,8 +16,8 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-pub use conversation::{Answer, Conversation, Exchange, Transport};
-pub use lookup::{Lookup, NameServers, PATIENCE, Step};
+pub use conversation::{Answer, Conversation, Exchange, ServerFailure, Transport};
+pub use lookup::{Lookup, LookupFailure, NameServers, PATIENCE, Step};
 pub use name::Name;
 pub use query::{Query, Reply};
 pub use records::{Kind, Record};
@@ -21,8 +25,8 @@ pub use records::{Kind, Record};
 /// The port of name servers.
 pub const PORT: u16 = 53;
 
-/// The longest message: over TCP its length is two bytes, and no datagram is longer.
+/// Maximum length of a message, in bytes. Over TCP the length is a 16-bit integer (RFC 1035, section 4.2.2).
 pub const MAX_MESSAGE: usize = 65_535;
 
-/// The longest datagram that a server may send, which passes every network in one piece.
+/// Maximum length of a reply over UDP, announced by EDNS(0): avoids fragmentation in common networks.
 const MAX_DATAGRAM: u16 = 1232;

@@ -1,26 +1,26 @@
-//! Domain names, as text and in messages.
+//! Domain names as text and in messages (RFC 1035, sections 3.1 and 4.1.4).
 
 use std::fmt;
 
-/// The longest name in a message, its lengths and the final zero among them.
+/// Maximum length of a name in a message, with the lengths of its labels and the final zero.
 const MAX_NAME: usize = 255;
 const MAX_LABEL: usize = 63;
 
-/// A name may be written as a part and a pointer to the rest. No name needs more pointers than it can have parts.
+/// Maximum number of compression pointers in a name: one per label.
 const MAX_POINTERS: usize = 127;
 
-/// A complete name.
+/// A fully qualified name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// As in a message, without pointers.
+    /// Uncompressed wire form.
     bytes: Vec<u8>,
 }
 
 impl Name {
-    /// Reads text, with or without the final dot.
+    /// Parses text, with or without the final dot.
     ///
     /// # Errors
-    /// Why DNS has no such name.
+    /// The reason why the text is not a domain name.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut bytes = Vec::with_capacity(text.len() + 2);
         for label in text.strip_suffix('.').unwrap_or(text).split('.') {
@@ -41,20 +41,20 @@ impl Name {
         }
     }
 
-    /// As in a message.
+    /// Uncompressed wire form.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Reads the name that begins at `at` in a message, and where it ends there. `None`: it is malformed.
+    /// Decodes the name at index `at` of a message. Returns the index after it too. `None`: it is malformed.
     pub(super) fn read(message: &[u8], at: usize) -> Option<(Self, usize)> {
         let mut bytes = Vec::new();
         let end = walk(message, at, |part| bytes.extend_from_slice(part))?;
         Some((Self { bytes }, end))
     }
 
-    /// Whether the name that begins at `at` in a message is this one, whatever the case of its letters, and where it ends.
-    /// `None`: it is malformed.
+    /// Whether the name at index `at` of a message equals this one, ignoring ASCII case, and the index after it. `None`: it is
+    /// malformed.
     pub(super) fn is_at(&self, message: &[u8], at: usize) -> Option<(bool, usize)> {
         let mut rest = Some(self.bytes.as_slice());
         let end = walk(message, at, |part| {
@@ -66,11 +66,11 @@ impl Name {
     }
 }
 
-/// Visits the parts of the name that begins at `at`, each with its length before it, and the final zero. Returns where the
-/// name ends at its own place. `None`: it is malformed.
+/// Visits the labels of the name at index `at`, each with its length, and the final zero. Returns the index after the name, before
+/// any pointer is followed. `None`: it is malformed.
 fn walk(message: &[u8], mut at: usize, mut visit: impl FnMut(&[u8])) -> Option<usize> {
     let (mut end, mut length, mut pointers) = (None, 0, 0);
-    // Pointers lead backwards only, from where the name or the part of it began: so they cannot lead in a circle.
+    // Pointers must lead before the start of the current part, so that they cannot form a loop.
     let mut begin = at;
     loop {
         let first = usize::from(*message.get(at)?);
@@ -97,14 +97,14 @@ fn walk(message: &[u8], mut at: usize, mut visit: impl FnMut(&[u8])) -> Option<u
                 end = end.or(Some(at + 2));
                 (at, begin) = (target, target);
             }
-            // Kinds of labels that nobody uses.
+            // Label types that are not in use (RFC 6891, section 5).
             _ => return None,
         }
     }
 }
 
 impl fmt::Display for Name {
-    /// Without the final dot, but for the root. What could be taken for something else is escaped (RFC 4343, section 2.1).
+    /// Without the final dot, except for the root. Special characters are escaped (RFC 4343, section 2.1).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
 

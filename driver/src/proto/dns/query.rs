@@ -1,4 +1,4 @@
-//! One question as a message, and what a message says to it.
+//! One query: its message, and the decoding of replies to it.
 
 use super::{
     Kind, MAX_DATAGRAM, Name, Record,
@@ -7,7 +7,7 @@ use super::{
 
 const HEADER: usize = 12;
 
-// The second pair of bytes in a header.
+// Flags of the header (RFC 1035, section 4.1.1).
 const IS_REPLY: u16 = 0x8000;
 const OPCODE: u16 = 0x7800;
 const IS_AUTHORITY: u16 = 0x0400;
@@ -16,7 +16,7 @@ const RECURSION_DESIRED: u16 = 0x0100;
 const RECURSION_AVAILABLE: u16 = 0x0080;
 const CODE: u16 = 0x000F;
 
-// Codes of replies.
+// Response codes.
 const NO_ERROR: u16 = 0;
 const FORMAT_ERROR: u16 = 1;
 const SERVER_FAILURE: u16 = 2;
@@ -24,39 +24,39 @@ const NO_SUCH_NAME: u16 = 3;
 const NOT_IMPLEMENTED: u16 = 4;
 const REFUSED: u16 = 5;
 
-/// The type of the record that announces EDNS(0).
+/// The type of the pseudo-record of EDNS(0) (RFC 6891, section 6.1).
 const OPT: u16 = 41;
 
-/// A question to one server.
+/// A query to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Random, so that nobody can answer who does not see the question.
+    /// Unpredictable, so that a reply cannot be forged without reading the query.
     pub id: u16,
-    /// Whose records.
+    /// Owner of the records.
     pub name: Name,
-    /// Which records.
+    /// Type of the records.
     pub kind: Kind,
-    /// Whether to announce EDNS(0), which some old servers do not understand.
+    /// Whether to announce EDNS(0), which some old servers reject.
     pub extended: bool,
 }
 
-/// What a server said.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// At least one record.
     Records(Vec<Record>),
-    /// There are none, and why.
+    /// There are no records; the response code.
     Nothing(&'static str),
-    /// More than a datagram holds: ask over TCP.
+    /// The reply exceeds a datagram: to be queried over TCP.
     Truncated,
-    /// The server does not understand the question.
+    /// The server rejects the query; the response code.
     NotUnderstood(&'static str),
-    /// Another server may know more.
+    /// An error of this server; another one may answer.
     Failure(&'static str),
 }
 
 impl Query {
-    /// The message.
+    /// Encodes the query.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER + self.name.bytes().len() + 15);
         let header = [self.id, RECURSION_DESIRED, 1, 0, 0, u16::from(self.extended)];
@@ -65,7 +65,7 @@ impl Query {
         bytes.extend_from_slice(&self.kind.number().to_be_bytes());
         bytes.extend_from_slice(&CLASS_IN.to_be_bytes());
         if self.extended {
-            // Of the root, no flags, no options.
+            // Owner: the root. No flags, no options.
             bytes.push(0);
             bytes.extend_from_slice(&OPT.to_be_bytes());
             bytes.extend_from_slice(&MAX_DATAGRAM.to_be_bytes());
@@ -74,8 +74,7 @@ impl Query {
         bytes
     }
 
-    /// Reads a message from the server that was asked. `None`: it does not answer this question, so whoever sent it is not to be
-    /// believed.
+    /// Decodes a message from the queried server. `None`: it is not a reply to this query, and may be forged.
     pub fn read(&self, message: &[u8]) -> Option<Reply> {
         let flags = number(message, 2)?;
         if number(message, 0)? != self.id || flags & IS_REPLY == 0 || flags & OPCODE != 0 {
@@ -83,7 +82,7 @@ impl Query {
         }
         let code = flags & CODE;
         let (questions, answers) = (number(message, 4)?, number(message, 6)?);
-        // A server that cannot read a question may not repeat it.
+        // A server that cannot decode a query may not repeat its question.
         let is_refusal = matches!(code, FORMAT_ERROR | SERVER_FAILURE | NOT_IMPLEMENTED | REFUSED);
         let end = match questions {
             0 if is_refusal => HEADER,
@@ -101,7 +100,7 @@ impl Query {
                 None => Reply::Failure("its reply is malformed"),
                 Some(Found::EndlessAliases) => Reply::Failure("its aliases lead to one another without end"),
                 Some(Found::Records(records)) if !records.is_empty() => Reply::Records(records),
-                // Neither the name's own server nor one that asks others.
+                // Neither authoritative for the name nor recursive: a referral.
                 Some(Found::Records(_)) if flags & (IS_AUTHORITY | RECURSION_AVAILABLE) == 0 => {
                     Reply::Failure("it refers to other servers")
                 }
@@ -111,7 +110,7 @@ impl Query {
         })
     }
 
-    /// Where the one question of a message ends, if it is ours.
+    /// Index after the question, if it is that of this query.
     fn question_end(&self, message: &[u8]) -> Option<usize> {
         let (is_name, at) = self.name.is_at(message, HEADER)?;
         let is_ours =

@@ -1,4 +1,4 @@
-//! The answers in a reply, behind the aliases that lead to them.
+//! The answer section of a reply. CNAME records are followed.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::{fmt, ops::Range, time::Duration};
@@ -6,29 +6,29 @@ use std::{fmt, ops::Range, time::Duration};
 use super::Name;
 use crate::proto::srv::{SrvRecord, TxtRecord};
 
-/// The class of the internet.
+/// Class IN.
 pub(super) const CLASS_IN: u16 = 1;
 
 const CNAME: u16 = 5;
 
-/// Aliases that lead to aliases are followed so far.
+/// Maximum length of a chain of CNAME records.
 const MAX_ALIASES: usize = 16;
 
-/// What is asked for.
+/// Type of the queried records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Addresses of IPv4.
+    /// IPv4 addresses.
     A,
-    /// Addresses of IPv6.
+    /// IPv6 addresses.
     Aaaa,
-    /// Where a service is.
+    /// Hosts and ports of a service (RFC 2782).
     Srv,
-    /// Text.
+    /// Texts.
     Txt,
 }
 
 impl Kind {
-    /// As in a message.
+    /// The type code.
     pub(super) fn number(self) -> u16 {
         match self {
             Self::A => 1,
@@ -45,7 +45,7 @@ impl Kind {
             Self::Aaaa => Record::Address(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(data).ok()?))),
             Self::Txt => Record::Txt(strings(data)?),
             Self::Srv => {
-                // Priority and weight come first.
+                // After priority and weight.
                 let port = number(data, 4)?;
                 Record::Srv(SrvRecord {
                     target: name_in(message, raw.data.start + 6..raw.data.end)?.to_string(),
@@ -68,7 +68,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a record says.
+/// The data of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// Of [`Kind::A`] and [`Kind::Aaaa`].
@@ -79,20 +79,20 @@ pub enum Record {
     Txt(TxtRecord),
 }
 
-/// Where records lead.
+/// The result of following CNAME records.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// To these; there may be none.
+    /// Records of the queried type, possibly none.
     Records(Vec<Record>),
-    /// From alias to alias without an end.
+    /// A chain of more than [`MAX_ALIASES`] CNAME records.
     EndlessAliases,
 }
 
-/// The records of this kind among the `count` ones from `start` on. Owners are compared in place, and the section is gone through
-/// once for each alias, so that the order of the records does not matter. `None`: the section is malformed.
+/// The records of this type in a section of `count` records that starts at `start`. The section is searched once per CNAME record,
+/// so that the order of the records does not matter. `None`: the section is malformed.
 pub(super) fn find(message: &[u8], start: usize, count: u16, name: &Name, kind: Kind) -> Option<Found> {
     let mut name = name.clone();
-    // What an alias leads to holds no longer than the alias.
+    // The TTL is limited by those of the CNAME records.
     let mut longest = u32::MAX;
     for _ in 0..=MAX_ALIASES {
         let (mut records, mut alias) = (Vec::new(), None);
@@ -117,9 +117,9 @@ pub(super) fn find(message: &[u8], start: usize, count: u16, name: &Name, kind: 
     Some(Found::EndlessAliases)
 }
 
-/// A record whose data is not read yet.
+/// A record whose data is not decoded yet.
 struct RawRecord {
-    /// Whether it belongs to the name asked for, in the class of the internet.
+    /// Whether the owner is the queried name, and the class is IN.
     is_of_name: bool,
     kind: u16,
     ttl: u32,
@@ -136,20 +136,20 @@ impl RawRecord {
         (end <= message.len()).then_some(Self {
             is_of_name: is_name && class == CLASS_IN,
             kind: number(message, at)?,
-            // A time beyond 31 bits is none (RFC 2181, section 8).
+            // A TTL of more than 31 bits counts as zero (RFC 2181, section 8).
             ttl: if i32::try_from(ttl).is_ok() { ttl } else { 0 },
             data: begin..end,
         })
     }
 }
 
-/// The name that fills this part of the message.
+/// The name that occupies exactly this range.
 fn name_in(message: &[u8], data: Range<usize>) -> Option<Name> {
     let (name, end) = Name::read(message, data.start)?;
     (end == data.end).then_some(name)
 }
 
-/// The strings of a TXT record, each with its length before it.
+/// The strings of a TXT record (RFC 1035, section 3.3.14).
 fn strings(mut data: &[u8]) -> Option<TxtRecord> {
     let mut strings = Vec::new();
     while let Some((length, rest)) = data.split_first() {
@@ -160,7 +160,7 @@ fn strings(mut data: &[u8]) -> Option<TxtRecord> {
     Some(strings)
 }
 
-/// Two bytes of a message as a number.
+/// The 16-bit integer at an index.
 pub(super) fn number(message: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*message.get(at..)?.first_chunk()?))
 }

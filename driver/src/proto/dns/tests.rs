@@ -304,7 +304,9 @@ fn lookup(servers: NameServers, random: u16) -> Lookup {
     Lookup::new(name(NAME), Kind::Srv, servers, random)
 }
 
-/// The last part of the address of the server to ask now. `None`: to wait.
+const SILENCE: ServerFailure = ServerFailure::Timeout(Duration::from_secs(5));
+
+/// The last octet of the address of the next server. `None`: the lookup waits.
 fn next(lookup: &mut Lookup) -> Option<u8> {
     match lookup.next_step() {
         Step::Begin(conversation) => match conversation.server().ip() {
@@ -312,23 +314,30 @@ fn next(lookup: &mut Lookup) -> Option<u8> {
             IpAddr::V6(address) => panic!("{address}"),
         },
         Step::Wait => None,
-        Step::GiveUp(why) => panic!("{why}"),
+        Step::GiveUp(failure) => panic!("{failure}"),
+    }
+}
+
+fn failure(step: Step) -> String {
+    match step {
+        Step::GiveUp(failure) => failure.to_string(),
+        other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn servers_that_fail_are_asked_in_turn() {
+fn servers_that_fail_are_queried_in_turn() {
     let mut lookup = lookup(servers(2), 9);
-    for (server, why) in [(1, "silence"), (2, "SERVFAIL"), (1, "REFUSED"), (2, "malformed")] {
+    for (server, reason) in [(1, "FORMERR"), (2, "SERVFAIL"), (1, "REFUSED"), (2, "malformed")] {
         assert_eq!(next(&mut lookup), Some(server));
-        lookup.failed(address(server), why.into());
+        lookup.failed(address(server), ServerFailure::Reply(reason));
     }
     assert_eq!(
-        lookup.next_step(),
-        Step::GiveUp("192.0.2.1:53: REFUSED; 192.0.2.2:53: malformed".into())
+        failure(lookup.next_step()),
+        "192.0.2.1:53: REFUSED; 192.0.2.2:53: malformed"
     );
-    let nobody = self::lookup(servers(0), 5).next_step();
-    assert_eq!(nobody, Step::GiveUp("there is no name server".into()));
+    let without_servers = self::lookup(servers(0), 5).next_step();
+    assert_eq!(failure(without_servers), "no name server is configured");
     let once = NameServers {
         attempts: 0,
         ..servers(1)
@@ -337,7 +346,7 @@ fn servers_that_fail_are_asked_in_turn() {
 }
 
 #[test]
-fn a_silent_server_does_not_hold_up_the_next() {
+fn the_next_server_is_queried_beside_one_that_does_not_answer() {
     let mut lookup = lookup(servers(2), 0);
     assert_eq!(next(&mut lookup), Some(1));
     assert!(lookup.is_patient());
@@ -345,14 +354,14 @@ fn a_silent_server_does_not_hold_up_the_next() {
     // The first one is not asked twice at the same time.
     assert!(!lookup.is_patient());
     assert_eq!(next(&mut lookup), None);
-    lookup.failed(address(2), "SERVFAIL".into());
+    lookup.failed(address(2), ServerFailure::Reply("SERVFAIL"));
     assert_eq!(next(&mut lookup), None, "it is the first one's turn");
-    lookup.failed(address(1), "silence".into());
+    lookup.failed(address(1), SILENCE);
     assert_eq!(next(&mut lookup), Some(1));
     assert_eq!(next(&mut lookup), Some(2));
-    lookup.failed(address(1), "silence".into());
+    lookup.failed(address(1), SILENCE);
     assert_eq!(next(&mut lookup), None, "the last one may still answer");
-    lookup.failed(address(2), "silence".into());
+    lookup.failed(address(2), SILENCE);
     assert!(matches!(lookup.next_step(), Step::GiveUp(_)));
 }
 
@@ -404,8 +413,12 @@ fn answers_and_failures_end_a_conversation() {
         end(Ok(Reply::Nothing("NXDOMAIN"))),
         Some(Ok(Answer::NoRecords("NXDOMAIN")))
     );
-    assert_eq!(end(Ok(Reply::Failure("REFUSED"))), Some(Err("REFUSED".into())));
-    assert_eq!(end(Err("silence".into())), Some(Err("silence".into())));
+    assert_eq!(
+        end(Ok(Reply::Failure("REFUSED"))),
+        Some(Err(ServerFailure::Reply("REFUSED")))
+    );
+    assert_eq!(end(Err(SILENCE)), Some(Err(SILENCE)));
+    assert_eq!(SILENCE.to_string(), "no answer within 5s");
 }
 
 #[test]
@@ -420,7 +433,7 @@ fn what_is_too_long_or_not_understood_is_asked_otherwise() {
     assert_eq!(manner(&talk), (Tcp, false));
     assert!(matches!(talk.clone().handle(Ok(Reply::Truncated)), Some(Err(_))));
     let end = talk.handle(Ok(Reply::NotUnderstood("NOTIMP")));
-    assert_eq!(end, Some(Err("NOTIMP".into())));
+    assert_eq!(end, Some(Err(ServerFailure::Reply("NOTIMP"))));
     assert_eq!(manner(&conversation(true)), (Tcp, true));
 }
 

@@ -5,7 +5,10 @@ use super::client_environment::ClientEnvironment;
 use crate::{
     Error, Result,
     bson::{Document, RawDocumentBuf, doc, to_raw_document},
-    types::driver_info::{DELIMITER, DriverInfo},
+    types::{
+        driver_info::{DELIMITER, DriverInfo},
+        text::truncate,
+    },
 };
 
 /// Servers refuse a `client` document larger than this.
@@ -154,8 +157,7 @@ fn cut_platform(metadata: &mut Document, surplus: usize) {
     let Ok(platform) = metadata.get_str("platform") else {
         return;
     };
-    let kept = platform.floor_char_boundary(platform.len().saturating_sub(surplus));
-    let kept = platform.get(..kept).unwrap_or_default().to_owned();
+    let kept = truncate(platform, platform.len().saturating_sub(surplus)).to_owned();
     if kept.is_empty() {
         metadata.remove("platform");
     } else {

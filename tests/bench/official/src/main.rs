@@ -1,10 +1,10 @@
-//! The client program of MongoDB's own driver for Rust: the same as that of this project's driver, in its words.
+//! The client program of the official Rust driver, equivalent to that of this project.
 
 use std::{hint::black_box, process::ExitCode};
 
 use futures_util::TryStreamExt;
 use marula_bench_shared::contract::{
-    Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
+    BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
     ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
 };
 use mongodb::{
@@ -23,7 +23,7 @@ struct Official {
     database: Database,
 }
 
-impl Contestant for Official {
+impl BenchClient for Official {
     async fn connect(uri: &str) -> Result<Self, Failure> {
         let client = Client::with_uri_str(uri).await?;
         let database = client.database(DATABASE);
@@ -75,7 +75,7 @@ impl Official {
         Ok(())
     }
 
-    /// The command is taken by value, and there are no replies but documents.
+    /// The command is passed by value, and replies are always documents.
     async fn ping_raw(&self, count: u64) -> Result<(), Failure> {
         let admin = self.client.database("admin");
         let ping = rawdoc! { "ping": 1 };
@@ -126,7 +126,7 @@ impl Official {
         Ok(())
     }
 
-    /// A cursor has one type for all documents, which can't borrow from one of them; so they are read from their bytes.
+    /// The type of a cursor's documents cannot borrow from them, so they are deserialised from their bytes.
     async fn find_borrowed(&self, count: u64) -> Result<(), Failure> {
         for _ in 0..count {
             let mut cursor = self.find::<RawDocumentBuf>(MANY_SMALL).await?;

@@ -1,9 +1,9 @@
-//! What the programs of the benchmarks share, without any driver in it: the official driver's programs use it too.
+//! Code that the benchmark programs share, including those of the official driver. It does not depend on a driver.
 //!
 //! | module | |
 //! |---|---|
 //! | [`contract`] | the client programs of the comparison: arguments, documents, tasks, measuring |
-//! | [`harness`] | the contestants of the specified benchmarks: tasks, data, models, phases, percentiles, scores |
+//! | [`harness`] | the clients of the specified benchmarks: tasks, data, models, phases, percentiles, scores |
 
 pub mod contract;
 pub mod harness;

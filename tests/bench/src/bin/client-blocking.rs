@@ -1,5 +1,4 @@
-//! The client program without a driver and without a runtime: a thread and a socket of the standard library for each task. No client
-//! can be cheaper than that.
+//! The lower bound of all clients: precomputed requests on blocking sockets of the standard library, one thread for each task.
 
 use std::{
     hint::black_box,
@@ -34,7 +33,7 @@ impl Worker for Blocking {
     }
 
     fn operation(&mut self) -> Result<(), Failure> {
-        let (first, more) = self.requests.split_first().ok_or("there is no request")?;
+        let (first, more) = self.requests.split_first().ok_or("the task has no request")?;
         let mut reply = self.connection.exchange(first)?;
         let Some(more) = more.first() else { return Ok(()) };
         while let Some(id) = cursor_id(reply) {
@@ -54,7 +53,7 @@ impl Connection {
     fn exchange(&mut self, request: &[u8]) -> Result<&[u8], Failure> {
         self.stream.write_all(request)?;
         let filled = self.stream.read(&mut self.buffer)?;
-        let length = reply_length(&self.buffer[..filled]).ok_or("the reply was cut")?;
+        let length = reply_length(&self.buffer[..filled]).ok_or("the reply is truncated")?;
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
         }

@@ -1,5 +1,4 @@
-//! The client program without a driver, on tokio: requests prepared as bytes, replies read and thrown away. No driver on tokio can
-//! be cheaper than that.
+//! The lower bound of clients on tokio: precomputed requests; replies are read and discarded.
 
 use std::{
     hint::black_box,
@@ -8,7 +7,7 @@ use std::{
 };
 
 use marula_bench::floor::{address, cursor_id, reply_length, requests, with_cursor};
-use marula_bench_shared::contract::{Contestant, Failure, Material, Task, run};
+use marula_bench_shared::contract::{BenchClient, Failure, Material, Task, run};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -18,14 +17,14 @@ fn main() -> ExitCode {
     run::<Floor>()
 }
 
-/// The address of the server that operations go to, and the connections that wait for their next task.
+/// The address of the server, and the idle connections.
 #[derive(Clone)]
 struct Floor {
     address: Arc<str>,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
-impl Contestant for Floor {
+impl BenchClient for Floor {
     async fn connect(uri: &str) -> Result<Self, Failure> {
         Ok(Self {
             address: address(uri)?.into(),
@@ -41,7 +40,7 @@ impl Contestant for Floor {
         };
         let requests = requests(task, material);
         for _ in 0..count {
-            let (first, more) = requests.split_first().ok_or("there is no request")?;
+            let (first, more) = requests.split_first().ok_or("the task has no request")?;
             let mut length = connection.exchange(first).await?;
             let Some(more) = more.first() else { continue };
             while let Some(id) = cursor_id(connection.reply(length)) {
@@ -76,7 +75,7 @@ impl Connection {
     async fn exchange(&mut self, request: &[u8]) -> Result<usize, Failure> {
         self.stream.write_all(request).await?;
         let mut filled = self.stream.read(&mut self.buffer).await?;
-        let length = reply_length(&self.buffer[..filled]).ok_or("the reply was cut")?;
+        let length = reply_length(&self.buffer[..filled]).ok_or("the reply is truncated")?;
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
         }

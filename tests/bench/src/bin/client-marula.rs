@@ -1,9 +1,9 @@
-//! The client program of this project's driver.
+//! The client program of the driver of this project.
 
 use std::{hint::black_box, process::ExitCode};
 
 use marula_bench_shared::contract::{
-    Contestant, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
+    BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
     ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
 };
 use marula_driver::{
@@ -22,7 +22,7 @@ struct Marula {
     database: Database,
 }
 
-impl Contestant for Marula {
+impl BenchClient for Marula {
     async fn connect(uri: &str) -> Result<Self, Failure> {
         let client = Client::connect(uri).await?;
         let database = client.database(DATABASE);

@@ -1,10 +1,10 @@
-//! The client program of this project's ODM: the tasks that have a typed call, on the model of the same documents.
+//! The client program of the ODM of this project, for the tasks that it supports.
 
 use std::{hint::black_box, process::ExitCode};
 
 use marula::{Client, Collection, Document, bson::oid::ObjectId};
 use marula_bench_shared::contract::{
-    Contestant, DATABASE, Failure, FutureSize, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL,
+    BenchClient, DATABASE, Failure, FutureSize, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL,
     Small, Task, future_size, id, run,
 };
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl From<&Small> for Order {
 #[derive(Clone)]
 struct Odm(Client);
 
-impl Contestant for Odm {
+impl BenchClient for Odm {
     async fn connect(uri: &str) -> Result<Self, Failure> {
         Ok(Self(marula::connect(uri).await?))
     }

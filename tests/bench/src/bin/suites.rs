@@ -1,13 +1,13 @@
-//! The program: builds the contestants and the server, runs the tasks, reports. See the crate's documentation.
+//! The executable `suites`: builds the clients and the server, runs the tasks, writes the report. See [`marula_bench::suites`].
 
 use std::{fs, process::ExitCode};
 
 use marula_bench::suites::{
     Failure,
-    contestant::Contestant,
+    client::BenchClient,
+    measure::{Target, TaskRun, measure},
     options::Options,
-    places::Places,
-    race::{Heat, Lane, race},
+    paths::Paths,
     report::{Report, Row},
     server::Server,
 };
@@ -31,22 +31,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs what was asked for; true when nothing failed.
+/// Runs the selected tasks. Returns `false` if one failed.
 fn run(options: &Options) -> Result<bool, Failure> {
-    let places = Places::find()?;
-    let archives = data::archives(&places.root)?;
-    let data = Data::new(places.out.join("data"));
+    let paths = Paths::find()?;
+    let archives = data::archives(&paths.root)?;
+    let data = Data::new(paths.out.join("data"));
     let uri = std::env::var("MONGODB_URI").ok();
-    let (ours, server) = places.build_ours()?;
-    let mut contestants = vec![ours];
+    let (ours, server) = paths.build_ours()?;
+    let mut clients = vec![ours];
     if options.official {
-        contestants.push(places.build_official()?);
+        clients.push(paths.build_official()?);
     }
     let mut report = Report {
-        contestants: contestants
-            .iter()
-            .map(|contestant| contestant.name.clone())
-            .collect(),
+        clients: clients.iter().map(|client| client.name.clone()).collect(),
         notes: notes(options, uri.is_some()),
         rows: Vec::new(),
     };
@@ -54,7 +51,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
         if let Some(archive) = task.archive() {
             data.unpack(&archives, archive)?;
         }
-        let heat = Heat {
+        let task_run = TaskRun {
             task,
             units: task.reduced_units(options.quick, uri.is_none()),
             rule: options.rule(task.suite()),
@@ -62,53 +59,53 @@ fn run(options: &Options) -> Result<bool, Failure> {
         };
         let mut servers = Vec::new();
         if uri.is_none() && !task.is_codec_only() {
-            for _ in &contestants {
+            for _ in &clients {
                 servers.push(Server::start(&server)?);
             }
         }
-        let lanes = lanes(&contestants, uri.as_deref(), &servers, task);
+        let targets = targets(&clients, uri.as_deref(), &servers, task);
         let row = Row {
             task: task.name(),
-            units: heat.units,
+            units: task_run.units,
             specified_units: task.units(),
-            outcomes: race(&lanes, &heat),
+            outcomes: measure(&targets, &task_run),
         };
         eprintln!("{}", row.line());
         report.rows.push(row);
-        write(&report, &places)?;
+        write(&report, &paths)?;
     }
     println!("{}", report.markdown());
-    println!("written to {}", places.out.join("suites.{md,json}").display());
+    println!("written to {}", paths.out.join("suites.{md,json}").display());
     Ok(!report.has_failures())
 }
 
 fn notes(options: &Options, real: bool) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let server = if real {
-        "the server of MONGODB_URI"
+        "the deployment of MONGODB_URI"
     } else {
-        "the test server, in memory"
+        "the in-memory test server"
     };
     let length = match options.seconds {
         Some(seconds) => {
-            format!("At most 100 iterations or {seconds} seconds each, not as long as specified.")
+            format!("At most 100 iterations or {seconds} s for each task, less than specified.")
         }
         None if options.quick => {
-            "A quick look, no measurement: at most 3 iterations or a second each.".to_owned()
+            "At most 3 iterations or 1 s for each task: too few for a measurement.".to_owned()
         }
         None => "Iterations as specified.".to_owned(),
     };
     vec![format!("{length} {cores} cores; {server}.")]
 }
 
-/// Each contestant has a server to itself, or else a database.
-fn lanes(contestants: &[Contestant], uri: Option<&str>, servers: &[Server], task: Task) -> Vec<Lane> {
+/// Each client has its own server, or its own database with `MONGODB_URI`.
+fn targets(clients: &[BenchClient], uri: Option<&str>, servers: &[Server], task: Task) -> Vec<Target> {
     let uri = uri.filter(|_| !task.is_codec_only());
-    let lane = |(number, contestant): (usize, &Contestant)| {
+    let target = |(number, client): (usize, &BenchClient)| {
         let own = servers.get(number);
         let letter = char::from(b'a' + u8::try_from(number).unwrap_or_default());
-        Lane {
-            contestant: contestant.clone(),
+        Target {
+            client: client.clone(),
             uri: own.map(Server::uri).or(uri).map(str::to_owned),
             database: match own {
                 Some(_) => "perftest".to_owned(),
@@ -117,13 +114,13 @@ fn lanes(contestants: &[Contestant], uri: Option<&str>, servers: &[Server], task
             server: own.map(Server::process),
         }
     };
-    contestants.iter().enumerate().map(lane).collect()
+    clients.iter().enumerate().map(target).collect()
 }
 
-fn write(report: &Report, places: &Places) -> Result<(), Failure> {
-    fs::write(places.out.join("suites.md"), report.markdown())?;
+fn write(report: &Report, paths: &Paths) -> Result<(), Failure> {
+    fs::write(paths.out.join("suites.md"), report.markdown())?;
     Ok(fs::write(
-        places.out.join("suites.json"),
+        paths.out.join("suites.json"),
         serde_json::to_string_pretty(report)?,
     )?)
 }

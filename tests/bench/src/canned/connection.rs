@@ -16,27 +16,27 @@ use super::{
     request::{self, i32_at},
 };
 
-/// What all connections of a deployment share.
+/// The state that all connections of a deployment share.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    /// Grows with every reply.
+    /// The `$clusterTime`, incremented with every reply.
     pub(super) time: AtomicU64,
-    /// How long every request but a greeting is thought about.
+    /// Delay before every reply, except those of the handshake.
     pub(super) delay: Option<Duration>,
 }
 
 const LONGEST: usize = 48_000_000;
 
-/// Answers until the client closes the connection.
+/// Replies to requests until the client closes the connection.
 pub(super) fn serve(mut stream: TcpStream, cluster: &Cluster, replies: &Replies) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut requests = Requests::default();
-    // Copies of the replies of this connection's own, made when first needed and then only changed in a few places.
+    // Copies of the replies for this connection, made at first use. Later only a few fields are changed.
     let mut own: Vec<Option<Reply>> = vec![None; replies.len()];
     while requests.next(&mut stream)? {
         let message = requests.message();
         let parsed = request::parse(message).ok_or(io::ErrorKind::InvalidData)?;
-        let Some((index, written)) = replies.answer(parsed) else {
+        let Some((index, written)) = replies.find(parsed) else {
             continue;
         };
         let slot = own.get_mut(index).ok_or(io::ErrorKind::InvalidData)?;
@@ -62,12 +62,12 @@ pub(super) fn serve(mut stream: TcpStream, cluster: &Cluster, replies: &Replies)
     Ok(())
 }
 
-/// Serves a connection on a thread of its own. A client that goes away is no error.
+/// Serves a connection on a new thread. Errors of the connection are ignored.
 pub(super) fn spawn(stream: TcpStream, cluster: Arc<Cluster>, replies: Arc<Replies>) {
     thread::spawn(move || serve(stream, &cluster, &replies));
 }
 
-/// Requests from a stream, through one buffer.
+/// Reads requests from a stream into one buffer.
 #[derive(Default)]
 struct Requests {
     buffer: Vec<u8>,
@@ -76,7 +76,7 @@ struct Requests {
 }
 
 impl Requests {
-    /// Reads a whole message. False when the client has closed.
+    /// Reads one message. Returns `false` if the client has closed the connection.
     fn next(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
         self.buffer.copy_within(self.length..self.filled, 0);
         self.filled -= self.length;

@@ -1,11 +1,10 @@
-//! A server whose replies are made before: a standalone, a set of one and a set of three, in one process on loopback.
+//! A server with precomputed replies: a standalone, a replica set with one member and one with three, in one process on loopback.
 //!
-//! It answers greetings, ping, writes, finds of the collections that the contract names, and getMore, as a server of version
-//! 8.0 does; everything else with `ok: 1`. Members of sets put a `$clusterTime` into every reply that is later than
-//! the one before. A request costs it one read, one write and a few stores, each connection has a thread.
+//! It replies to handshakes, `ping`, writes, `find` on the collections of the contract, and `getMore`, as MongoDB 8.0 does; to all
+//! other commands with `ok: 1`. Members of a replica set increment the `$clusterTime` with every reply. Each connection has a
+//! thread; a request takes one read, one write and a few stores.
 //!
-//! With a delay, clients wait for every reply. What a client does then does not depend on who was faster, and its
-//! instructions can be counted.
+//! With a delay, a client always waits for the reply, so that its instructions do not depend on timing and can be counted.
 
 mod connection;
 mod replies;
@@ -23,16 +22,16 @@ use std::{
 use connection::Cluster;
 use replies::{Data, Replies, Role};
 
-/// The name of both replica sets.
+/// The name of the replica sets.
 pub const SET: &str = "bench";
 
-/// The later half of the time that clusters begin with: seconds since 1970.
-const BEGINNING: u64 = 1_790_000_000;
+/// The seconds of the initial `$clusterTime`.
+const INITIAL_TIME: u64 = 1_790_000_000;
 
-/// Prints `NAME URI` for each deployment, then serves until standard input ends.
+/// Prints `NAME URI` for each deployment, then serves until standard input is closed.
 ///
 /// # Errors
-/// When no port can be had.
+/// If no port is available.
 pub fn run(delay: Option<Duration>) -> io::Result<()> {
     let data = Data::new();
     let standalone = listen(1)?;
@@ -72,7 +71,7 @@ fn hosts(listeners: &[TcpListener]) -> io::Result<Vec<String>> {
 
 fn serve(listeners: Vec<TcpListener>, roles: &[Role], data: &Data, delay: Option<Duration>) {
     let cluster = Arc::new(Cluster {
-        time: AtomicU64::new(BEGINNING << 32),
+        time: AtomicU64::new(INITIAL_TIME << 32),
         delay,
     });
     for (listener, role) in listeners.into_iter().zip(roles) {

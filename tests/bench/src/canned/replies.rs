@@ -1,4 +1,4 @@
-//! Every reply a server gives, made before the first request comes.
+//! The precomputed replies of a server.
 
 use bson::{Binary, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId, spec::BinarySubtype};
 use marula_bench_shared::contract::{DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small};
@@ -6,7 +6,7 @@ use marula_bench_shared::contract::{DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE
 use super::{request::Request, tweet::tweet};
 use crate::encode;
 
-/// What a server says about itself.
+/// The role of a server in its deployment.
 #[derive(Clone, Debug)]
 pub(super) enum Role {
     Standalone,
@@ -14,13 +14,13 @@ pub(super) enum Role {
     Secondary { hosts: Vec<String>, me: usize },
 }
 
-/// A reply but for what changes from one to the next.
+/// A reply, and the offsets of the fields that differ between replies.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) bytes: Vec<u8>,
-    /// Where times of the cluster stand.
+    /// Offsets of the cluster times.
     pub(super) times: Vec<usize>,
-    /// Where the number of written documents stands.
+    /// Offset of the number of written documents.
     pub(super) written: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Replies {
     cursors: Vec<Cursor>,
 }
 
-/// A query's batches: the first answers the find, the others are asked for by number.
+/// The batches of a query: the first is the reply to `find`, the others are requested by cursor id.
 #[derive(Debug)]
 struct Cursor {
     collection: &'static str,
@@ -45,12 +45,12 @@ const HELLO: usize = 1;
 const OK: usize = 2;
 const WRITTEN: usize = 3;
 
-/// The documents of the first batch, unless the query says otherwise.
+/// Number of documents of the first batch, as in MongoDB.
 const FIRST_BATCH: usize = 101;
-/// The size of the batches behind it.
+/// Maximum size of the other batches.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// Stands in replies where the time of the cluster goes; no other bytes of a reply are like it.
+/// Placeholder for the cluster time. No other bytes of a reply are equal to it.
 const TIME: Timestamp = Timestamp {
     time: 0x5EED_C10C,
     increment: 0x0B5E_55ED,
@@ -68,14 +68,14 @@ impl Replies {
             ],
             cursors: Vec::new(),
         };
-        // Nobody reads from secondaries here.
+        // The benchmarks do not read from secondaries.
         let collections = match role {
             Role::Secondary { .. } => &[],
             _ => &data.collections[..],
         };
-        for (place, (collection, documents)) in collections.iter().enumerate() {
-            // Batch n of a cursor is asked for by its id plus n.
-            let id = (i64::try_from(place).unwrap_or(0) + 1) * 1_000;
+        for (index, (collection, documents)) in collections.iter().enumerate() {
+            // The cursor id of batch n is the first id plus n.
+            let id = (i64::try_from(index).unwrap_or(0) + 1) * 1_000;
             replies.add_cursor(role, collection, id, documents);
         }
         replies
@@ -83,7 +83,7 @@ impl Replies {
 
     fn add_cursor(&mut self, role: &Role, collection: &'static str, id: i64, documents: &[Vec<u8>]) {
         let first = self.all.len();
-        let batches = cut(documents);
+        let batches = batches(documents);
         for (n, batch) in batches.iter().enumerate() {
             let next = if n + 1 < batches.len() {
                 id + (n as i64) + 1
@@ -109,8 +109,8 @@ impl Replies {
         self.all.get(index)
     }
 
-    /// Which reply answers the request, and how many documents it wrote.
-    pub(super) fn answer(&self, request: Request<'_>) -> Option<(usize, i32)> {
+    /// The index of the reply to a request, and the number of written documents.
+    pub(super) fn find(&self, request: Request<'_>) -> Option<(usize, i32)> {
         let index = match request {
             Request::Unacknowledged => return None,
             Request::Write(count) => return Some((WRITTEN, count)),
@@ -143,7 +143,7 @@ impl Cursor {
 
 impl Reply {
     fn new(bytes: Vec<u8>) -> Self {
-        // They are in the last elements, and a search of megabytes of documents would take its time.
+        // The times are in the last elements; a search of the whole reply would be slow.
         let tail = bytes.len().saturating_sub(400);
         let mut pattern = TIME.increment.to_le_bytes().to_vec();
         pattern.extend(TIME.time.to_le_bytes());
@@ -180,8 +180,8 @@ impl Data {
     }
 }
 
-/// Cuts a result as a server does: 101 documents, then as many as fit.
-fn cut(documents: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
+/// Splits a result into batches as MongoDB does: 101 documents, then batches of up to 16 MiB.
+fn batches(documents: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
     let (first, mut rest) = documents.split_at(documents.len().min(FIRST_BATCH));
     let mut batches = vec![first];
     while !rest.is_empty() {
@@ -203,7 +203,7 @@ fn cursor_reply(role: &Role, collection: &str, id: i64, field: &str, batch: &[Ve
         array.push(RawDocumentBuf::from_bytes(document.clone()).expect("an encoded document"));
     }
     let mut cursor = RawDocumentBuf::new();
-    let key = |name: &str| bson::raw::CString::try_from(name).expect("a name without a zero");
+    let key = |name: &str| bson::raw::CString::try_from(name).expect("a name without NUL");
     cursor.append(key(field), array);
     cursor.append(key("id"), id);
     cursor.append(key("ns"), format!("{DATABASE}.{collection}"));
@@ -219,7 +219,7 @@ fn cursor_reply(role: &Role, collection: &str, id: i64, field: &str, batch: &[Ve
 }
 
 fn written(role: &Role) -> Reply {
-    // The number stands first: header, flags, kind, length of the document, then type and name of the element.
+    // Offset of the first value: after header, flags, section kind, length of the document, type and name of the element.
     const WRITTEN_AT: usize = 16 + 4 + 1 + 4 + 3;
     let mut reply = doc! { "n": 1 };
     if !matches!(role, Role::Standalone) {
@@ -233,7 +233,7 @@ fn written(role: &Role) -> Reply {
     }
 }
 
-/// Adds what members of a set say in every reply.
+/// Adds the fields that members of a replica set add to every reply.
 fn in_set(role: &Role, mut reply: Document) -> Document {
     if !matches!(role, Role::Standalone) {
         let hash = Binary {
@@ -254,8 +254,7 @@ fn election() -> ObjectId {
     ObjectId::from_bytes([0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 1])
 }
 
-/// A greeting of a server of version 8.0. It has no topologyVersion, so that nobody awaits changes, and monitors are silent
-/// until their next heartbeat.
+/// The hello reply of MongoDB 8.0. It has no `topologyVersion`, so that monitors use polling.
 fn hello(role: &Role) -> Document {
     let mut hello = doc! { "helloOk": true };
     match role {
@@ -320,14 +319,14 @@ mod tests {
     #[test]
     fn results_are_cut_as_servers_cut_them() {
         let documents = vec![vec![0; 4 * 1024 * 1024]; 110];
-        let sizes: Vec<usize> = cut(&documents).into_iter().map(<[_]>::len).collect();
+        let sizes: Vec<usize> = batches(&documents).into_iter().map(<[_]>::len).collect();
         assert_eq!(sizes, [101, 4, 4, 1]);
-        assert_eq!(cut(&documents[..1]).len(), 1);
-        assert_eq!(cut(&[]).len(), 1);
+        assert_eq!(batches(&documents[..1]).len(), 1);
+        assert_eq!(batches(&[]).len(), 1);
     }
 
     #[test]
-    fn members_tell_the_time_of_the_cluster() {
+    fn members_reply_with_a_cluster_time() {
         let data = Data {
             collections: vec![("c", vec![encode::document(&doc! { "_id": 1 })])],
         };

@@ -1,21 +1,21 @@
-//! What a request asks for, as far as the replies differ.
+//! Parses requests, as far as the replies depend on them.
 
-/// What a request asks for.
+/// A parsed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request<'a> {
-    /// A greeting by `OP_QUERY`, which old servers understand, too.
+    /// Legacy hello by `OP_QUERY`.
     LegacyHello,
-    /// A greeting by `OP_MSG`.
+    /// Hello by `OP_MSG`.
     Hello,
-    /// The first element of a find: the collection's name.
+    /// `find`, with the name of the collection.
     Find(&'a [u8]),
-    /// The first element of a getMore.
+    /// `getMore`, with the cursor id.
     GetMore(i64),
-    /// A write of so many documents or statements.
+    /// A write, with its number of documents or statements.
     Write(i32),
-    /// Anything else.
+    /// Any other command.
     Other,
-    /// Nobody waits for a reply.
+    /// A request with `moreToCome`, which has no reply.
     Unacknowledged,
 }
 
@@ -23,7 +23,7 @@ const OP_QUERY: i32 = 2004;
 const OP_MSG: i32 = 2013;
 const MORE_TO_COME: i32 = 2;
 
-/// Reads a whole message. `None` when it is none that a driver sends.
+/// Parses a message. `None` if it is malformed or of another opcode.
 pub(super) fn parse(message: &[u8]) -> Option<Request<'_>> {
     match i32_at(message, 12)? {
         OP_QUERY => Some(Request::LegacyHello),
@@ -59,7 +59,7 @@ fn sections(message: &[u8]) -> Option<Request<'_>> {
     })
 }
 
-/// How many documents a document sequence holds.
+/// Number of documents of a document sequence.
 fn count(section: &[u8]) -> Option<i32> {
     let mut at = 4 + cstring(section, 4)?.len() + 1;
     let mut count = 0;
@@ -93,7 +93,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn commands_are_told_apart() {
+    fn requests_are_parsed() {
         let parsed = |command| parse(&encode::message(&command, &[])).map(|request| format!("{request:?}"));
         let expected = |request: Request<'_>| Some(format!("{request:?}"));
         assert_eq!(parsed(doc! { "hello": 1 }), expected(Request::Hello));

@@ -1,4 +1,4 @@
-//! A document of the shape and size that a message of a social network has: nested, many kinds of values, about 1.5 kB.
+//! A nested document with many types of values, about 1.5 kB, similar to a tweet.
 
 use bson::{Bson, Document, doc};
 use marula_bench_shared::contract::id;

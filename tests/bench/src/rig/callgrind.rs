@@ -1,7 +1,7 @@
 //! Counts of instructions and allocations, by valgrind's callgrind.
 //!
-//! A program is run twice with different numbers of operations; what differs is theirs, and start and end fall out. The server
-//! takes its time for every reply, so that a client always has to wait and never finds the reply there already.
+//! A client is run twice with different numbers of operations, and the counts are subtracted, so that startup and shutdown are not
+//! included. The server delays every reply, so that a client always waits for it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,22 +15,22 @@ use marula_bench_shared::contract::{Arguments, Runtime, Task};
 
 use super::{
     Failure,
-    contestants::{Contestant, append},
+    clients::{BenchClient, append},
     server::{Server, Topology},
 };
 
-/// What the server of counted runs waits before each reply.
+/// Delay of the server before each reply, in microseconds.
 pub(super) const DELAY_US: u64 = 1_500;
 
-/// What a run spent in user space.
+/// The counts of a run, in user space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counts {
     pub(super) instructions: f64,
-    /// Calls of the C library's allocating functions, which is where Rust's allocator goes, too.
+    /// Calls of the allocation functions of the C library, which Rust's allocator also calls.
     pub(super) allocations: f64,
-    /// Instructions by the function that they are in.
+    /// Instructions by function, exclusive of the functions it calls.
     pub(super) functions: BTreeMap<String, f64>,
-    /// Instructions by function, with those in what it calls. A function that calls itself has them more than once.
+    /// Instructions by function, inclusive of the functions it calls. Recursive calls are counted more than once.
     pub(super) inclusive: BTreeMap<String, f64>,
 }
 
@@ -43,15 +43,15 @@ const ALLOCATING: [&str; 6] = [
     "memalign",
 ];
 
-/// Valgrind's version, `None` when it is not installed.
+/// The version of valgrind; `None` if it is not installed.
 pub(super) fn version() -> Option<String> {
     let output = Command::new("valgrind").arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// The arguments of the two runs of a count, and how many operations they differ by: one task on one thread. There are so many
-/// operations that what monitors do now and then, and not in both runs alike, is little beside them.
+/// The arguments of the two runs, and the difference of their numbers of operations: one task on one thread. The difference is
+/// large enough to make the work of the monitors, which varies between runs, negligible.
 pub(super) fn two_runs(
     server: &Server,
     topology: Topology,
@@ -69,34 +69,34 @@ pub(super) fn two_runs(
     Ok(([arguments(few), arguments(many)], (many - few) as f64))
 }
 
-/// What one operation of the task costs. `None` when the program has no means for it.
+/// The counts of one operation of the task. `None` if the client does not support it.
 pub(super) fn per_operation(
-    contestant: &Contestant,
+    client: &BenchClient,
     server: &Server,
     topology: Topology,
     task: Task,
     out: &Path,
 ) -> Result<Option<Counts>, Failure> {
     let ([few, many], operations) = two_runs(server, topology, task)?;
-    let (Some(few), Some(many)) = (count(contestant, &few, out)?, count(contestant, &many, out)?) else {
+    let (Some(few), Some(many)) = (count(client, &few, out)?, count(client, &many, out)?) else {
         return Ok(None);
     };
     Ok(Some(many.minus(&few).over(operations)))
 }
 
-fn count(contestant: &Contestant, arguments: &Arguments, out: &Path) -> Result<Option<Counts>, Failure> {
-    // Several may be counted at a time.
+fn count(client: &BenchClient, arguments: &Arguments, out: &Path) -> Result<Option<Counts>, Failure> {
+    // Several runs can be in progress.
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let file = out.join(format!("callgrind.{}.{process}.{number}", contestant.role.name()));
+    let file = out.join(format!("callgrind.{}.{process}.{number}", client.role.name()));
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--quiet"]);
     command
         .arg(format!("--callgrind-out-file={}", file.display()))
-        .arg(&contestant.program);
+        .arg(&client.program);
     append(&mut command, arguments);
     let output = command.output()?;
-    if contestant.accepted(&output)?.is_none() {
+    if client.accepted(&output)?.is_none() {
         return Ok(None);
     }
     let counts = Counts::parse(&fs::read_to_string(&file)?);
@@ -105,9 +105,9 @@ fn count(contestant: &Contestant, arguments: &Arguments, out: &Path) -> Result<O
 }
 
 impl Counts {
-    /// Reads the format that callgrind writes: `fn=` begins a function, `calls=` says how often the one named by the `cfn=`
-    /// before is called and is followed by a line of what happens in there, other lines of two numbers are of the function's
-    /// own. A name is written out once, behind its number.
+    /// Parses callgrind's output format: `fn=` starts a function; `calls=` is the number of calls of the preceding `cfn=`, and
+    /// the next line has their inclusive cost; other lines of two numbers are costs of the function itself. A name is written
+    /// once, after its number.
     fn parse(text: &str) -> Result<Self, Failure> {
         let mut counts = Self::default();
         let mut names: HashMap<&str, &str> = HashMap::new();
@@ -132,7 +132,7 @@ impl Counts {
             }
         }
         if counts.instructions == 0.0 {
-            return Err("callgrind has counted nothing".into());
+            return Err("the output of callgrind has no counts".into());
         }
         for (function, spent) in called_cost
             .into_iter()
@@ -171,7 +171,7 @@ fn subtract(from: &mut BTreeMap<String, f64>, other: &BTreeMap<String, f64>) {
     }
 }
 
-/// The name behind a number in brackets, or the one that was there before.
+/// The name after a number in parentheses, or the name that an earlier line defines for the number.
 fn resolve<'a>(given: &'a str, names: &mut HashMap<&'a str, &'a str>) -> &'a str {
     match given.split_once(' ') {
         Some((number, name)) => {
@@ -184,7 +184,7 @@ fn resolve<'a>(given: &'a str, names: &mut HashMap<&'a str, &'a str>) -> &'a str
 
 fn number(text: Option<&str>) -> Result<f64, Failure> {
     text.and_then(|text| text.parse().ok())
-        .ok_or_else(|| "callgrind has written no number".into())
+        .ok_or_else(|| "the output of callgrind has an invalid number".into())
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
         fl=(1) a.rs\nfn=(1) main\n3 10\ncfn=(2) malloc\ncalls=4 0\n5 100\n+1 20\nfn=(2)\n0 100\n* 40\n";
 
     #[test]
-    fn costs_and_calls_are_read() {
+    fn costs_and_calls_are_parsed() {
         let counts = Counts::parse(WRITTEN).unwrap();
         assert_eq!((counts.instructions, counts.allocations), (170.0, 4.0));
         assert_eq!(counts.functions["main"], 30.0);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_runs_share_falls_out() {
+    fn the_difference_of_two_runs_is_divided_by_the_operations() {
         let counts = Counts::parse(WRITTEN).unwrap();
         let twice = Counts::parse(&WRITTEN.replace("calls=4", "calls=8").replace("3 10", "3 30")).unwrap();
         let one = twice.minus(&counts).over(4.0);

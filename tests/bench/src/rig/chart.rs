@@ -1,24 +1,24 @@
-//! The figures as a picture: bars of CPU time per operation, the official driver's being the measure.
+//! Draws the chart: bars of CPU time per operation, scaled to the official driver.
 
 use std::fmt::Write;
 
 use super::{
-    contestants::Role,
+    clients::Role,
     numbers::significant,
     report::{Column, Report, Times},
-    table::place,
+    table::row_label,
 };
 
 const WIDTH: f64 = 800.0;
 const LABELS: f64 = 210.0;
-/// The bar of the contestant that is the measure.
-const MEASURE: f64 = 440.0;
-/// Longer bars are cut, and say so by their number.
+/// Length of the bar of the reference client.
+const REFERENCE: f64 = 440.0;
+/// Maximum length. Longer bars are truncated; the number shows the value.
 const LONGEST: f64 = 500.0;
 const BAR: f64 = 11.0;
 const HEAD: f64 = 64.0;
 
-/// Colours that can be told apart, by everybody and on both grounds; grey is what is no driver.
+/// Colours that are distinguishable with colour blindness, on light and dark backgrounds. The lower bounds are grey.
 const fn colour(role: Role) -> &'static str {
     match role {
         Role::Blocking => "#c4c4be",
@@ -35,10 +35,10 @@ text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-siz
 .line{stroke:#d0d7de}.ground{fill:#fff}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.line{stroke:#3d444d}.ground{fill:#0d1117}}";
 
-/// The picture, as SVG that suits light and dark pages.
+/// The chart as SVG, for light and dark pages.
 pub(super) fn svg(report: &Report) -> String {
     let rows: Vec<&Times> = report.times.iter().filter(|times| times.charted).collect();
-    let row_height = report.contestants.len() as f64 * BAR + 12.0;
+    let row_height = report.clients.len() as f64 * BAR + 12.0;
     let height = HEAD + rows.len() as f64 * row_height + 10.0;
     let mut picture = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="CPU time per operation"><style>{STYLE}</style><rect class="ground" width="100%" height="100%"/>"#
@@ -48,13 +48,13 @@ pub(super) fn svg(report: &Report) -> String {
         "title",
         16.0,
         24.0,
-        "CPU time of the client per operation, µs, beside the official driver's",
+        "CPU time of the client per operation, µs (dashed line: official driver)",
     );
-    legend(&mut picture, &report.contestants);
+    legend(&mut picture, &report.clients);
     for (n, row) in rows.into_iter().enumerate() {
         bars(&mut picture, report, row, HEAD + n as f64 * row_height);
     }
-    let right = LABELS + MEASURE;
+    let right = LABELS + REFERENCE;
     add(
         &mut picture,
         format_args!(
@@ -65,9 +65,9 @@ pub(super) fn svg(report: &Report) -> String {
     picture
 }
 
-fn legend(picture: &mut String, contestants: &[Column]) {
+fn legend(picture: &mut String, clients: &[Column]) {
     let mut x = 16.0;
-    for Column { role, title } in contestants {
+    for Column { role, title } in clients {
         let colour = colour(*role);
         add(
             picture,
@@ -79,25 +79,25 @@ fn legend(picture: &mut String, contestants: &[Column]) {
 }
 
 fn bars(picture: &mut String, report: &Report, row: &Times, top: f64) {
-    let whole = place(row);
-    let (task, circumstances) = whole.split_once(", ").unwrap_or((&whole, ""));
+    let label = row_label(row);
+    let (task, details) = label.split_once(", ").unwrap_or((&label, ""));
     text(picture, "task", 16.0, top + 16.0, task);
-    text(picture, "number", 16.0, top + 31.0, circumstances);
+    text(picture, "number", 16.0, top + 31.0, details);
     let cpu: Vec<Option<f64>> = row
         .entries
         .iter()
         .map(|entry| entry.map(|timing| timing.cpu_us.median))
         .collect();
     let most = cpu.iter().flatten().copied().fold(0.0, f64::max);
-    // Where the official driver has no means for a task, the dearest contestant is the measure.
-    let measure = report
+    // If the official driver does not support a task, the slowest client is the reference.
+    let reference = report
         .entry(&cpu, Role::Official)
         .unwrap_or(most)
         .max(f64::MIN_POSITIVE);
-    for (n, (column, value)) in report.contestants.iter().zip(cpu).enumerate() {
+    for (n, (column, value)) in report.clients.iter().zip(cpu).enumerate() {
         let Some(value) = value else { continue };
         let y = top + n as f64 * BAR;
-        let width = (value / measure * MEASURE).clamp(1.0, LONGEST);
+        let width = (value / reference * REFERENCE).clamp(1.0, LONGEST);
         let thick = BAR - 2.0;
         let colour = colour(column.role);
         add(
@@ -125,7 +125,7 @@ fn text(picture: &mut String, class: &str, x: f64, y: f64, content: &str) {
 }
 
 fn add(picture: &mut String, part: std::fmt::Arguments<'_>) {
-    // Writing to a string can't fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(picture, "{part}");
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use crate::rig::report::samples;
 
     #[test]
-    fn every_entry_has_a_bar_of_its_length() {
+    fn bar_lengths_are_proportional() {
         let picture = svg(&samples::report());
         for length in ["88.0", "110.0", "220.0", "440.0"] {
             assert!(picture.contains(&format!(r#"width="{length}""#)), "{picture}");

@@ -1,13 +1,13 @@
-//! `check`: what operations of our client cost, against ceilings that are checked in.
+//! `check`: compares instructions and allocations of operations with the limits in `ceilings.toml`.
 
 use std::{fmt::Write, fs, process::Command};
 
 use marula_bench_shared::contract::Task;
 
 use super::{
-    Failure, Places,
+    Failure, Paths,
     callgrind::{self, Counts},
-    contestants,
+    clients,
     server::{Server, Topology},
 };
 
@@ -20,13 +20,13 @@ const TASKS: [Task; 5] = [
     Task::InsertMany10k,
 ];
 
-/// What a call of the ODM may cost, as a share of the same call of the driver.
+/// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
 const ODM_SHARE: f64 = 1.05;
 
-/// How far above what was reached `--write` puts a ceiling.
-const HEADROOM: f64 = 1.05;
+/// The ratio of a limit that `--write` writes to the measurement.
+const MARGIN: f64 = 1.05;
 
-/// The ceilings of a case.
+/// The limits of a case.
 #[derive(Clone, Debug, PartialEq)]
 struct Ceiling {
     /// `TOPOLOGY.TASK`.
@@ -35,12 +35,12 @@ struct Ceiling {
     allocations: f64,
 }
 
-/// Compares, or writes the file anew. False when a ceiling is passed.
+/// Compares the counts with the limits, or updates the file. Returns `false` if a limit is exceeded.
 pub(super) fn run(write: bool) -> Result<bool, Failure> {
-    let places = Places::find()?;
-    let path = places.package().join("ceilings.toml");
-    let valgrind = callgrind::version().ok_or("the check needs valgrind")?;
-    let ours = contestants::build_ours(&places)?;
+    let paths = Paths::find()?;
+    let path = paths.package().join("ceilings.toml");
+    let valgrind = callgrind::version().ok_or("`check` requires valgrind")?;
+    let ours = clients::build_ours(&paths)?;
     let ceilings = if write {
         Vec::new()
     } else {
@@ -51,11 +51,11 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let mut holds = true;
     for topology in TOPOLOGIES {
         for task in TASKS {
-            let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &places.out)?;
-            let counts = counts.ok_or("our client has no means for a task")?;
+            let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &paths.out)?;
+            let counts = counts.ok_or("the client does not support a task")?;
             let case = format!("{}.{task}", topology.name());
             if topology == Topology::Standalone {
-                let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &places.out)?;
+                let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &paths.out)?;
                 holds &= odm.is_none_or(|odm| near(task, &odm, &counts));
             }
             if !write {
@@ -71,27 +71,27 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
         fs::write(&path, &text)?;
         println!("{text}");
     } else if !holds {
-        println!("a ceiling of tests/bench/ceilings.toml, or the ODM's share, is passed");
+        println!("a limit of tests/bench/ceilings.toml, or the limit of the ODM, is exceeded");
     }
     Ok(holds)
 }
 
-/// Prints what the ODM's call costs beside the same call of the driver.
+/// Prints the instructions of a call of the ODM and of the same call of the driver.
 fn near(task: Task, odm: &Counts, driver: &Counts) -> bool {
     let share = odm.instructions / driver.instructions;
     let holds = share <= ODM_SHARE;
     println!(
-        "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver's, at most {ODM_SHARE})",
+        "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver, limit {ODM_SHARE})",
         format!("odm.{task}"),
         "instructions",
         odm.instructions,
         driver.instructions * ODM_SHARE,
-        if holds { "ok" } else { "PASSED" },
+        if holds { "ok" } else { "EXCEEDED" },
     );
     holds
 }
 
-/// Prints both figures of both kinds.
+/// Prints the counts and their limits.
 fn compare(ceiling: &Ceiling, counts: &Counts) -> bool {
     let kinds = [
         ("instructions", counts.instructions, ceiling.instructions),
@@ -99,18 +99,18 @@ fn compare(ceiling: &Ceiling, counts: &Counts) -> bool {
     ];
     let mut holds = true;
     for (kind, reached, ceiling_of) in kinds {
-        let passed = reached > ceiling_of;
-        let verdict = if passed { "PASSED" } else { "ok" };
+        let exceeded = reached > ceiling_of;
+        let result = if exceeded { "EXCEEDED" } else { "ok" };
         println!(
-            "{:<28} {kind:<12} {reached:>14.2} of {ceiling_of:>14.2} {verdict}",
+            "{:<28} {kind:<12} {reached:>14.2} of {ceiling_of:>14.2} {result}",
             ceiling.case
         );
-        holds &= !passed;
+        holds &= !exceeded;
     }
     holds
 }
 
-/// Reads tables of two numbers, the only TOML there is in the file.
+/// Parses the file. It contains only tables of two numbers.
 fn parse(text: &str) -> Result<Vec<Ceiling>, Failure> {
     let mut ceilings: Vec<Ceiling> = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -140,7 +140,11 @@ fn parse(text: &str) -> Result<Vec<Ceiling>, Failure> {
         .iter()
         .find(|ceiling| ceiling.instructions.is_nan() || ceiling.allocations.is_nan())
     {
-        Some(ceiling) => Err(format!("ceilings.toml: [{}] lacks a number", ceiling.case).into()),
+        Some(ceiling) => Err(format!(
+            "ceilings.toml: [{}] requires `instructions` and `allocations`",
+            ceiling.case
+        )
+        .into()),
         None => Ok(ceilings),
     }
 }
@@ -153,17 +157,17 @@ fn written(reached: &[(String, Counts)], valgrind: &str) -> String {
     );
     let rustc = rustc.split(" (").next().unwrap_or_default().trim();
     let mut text = format!(
-        "# User instructions and allocations per operation that the client may spend, a few percent above what it does.\n\
+        "# Limits for user instructions and allocations per operation of the client: the measurement plus 5 %.\n\
          # One task, current-thread runtime, release profile. Counted with valgrind {valgrind} and {rustc}.\n\
-         # `cargo run --release -p marula-bench -- check` compares, with `--write` it makes this file anew.\n"
+         # `cargo run --release -p marula-bench -- check` compares the client with them; with `--write` it updates this file.\n"
     );
     for (case, counts) in reached {
-        // Allocations are few and whole, but for what is made every so many operations.
+        // Allocations are few, and integral except those that do not happen in every operation.
         let (instructions, allocations) = (
-            (counts.instructions * HEADROOM).ceil(),
-            counts.allocations * HEADROOM + 0.1,
+            (counts.instructions * MARGIN).ceil(),
+            counts.allocations * MARGIN + 0.1,
         );
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "\n[{case}]\ninstructions = {instructions}\nallocations = {allocations:.1}\n"
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_file_can_be_parsed() {
         let text = written(&[("a.ping".into(), counts(1_000.0, 4.0))], "3");
         let ceiling = Ceiling {
             case: "a.ping".into(),
@@ -196,33 +200,33 @@ mod tests {
     }
 
     #[test]
-    fn the_checked_in_file_has_every_case() {
+    fn ceilings_toml_has_every_case() {
         let ceilings = parse(include_str!("../../ceilings.toml")).unwrap();
         assert_eq!(ceilings.len(), TOPOLOGIES.len() * TASKS.len());
     }
 
     #[test]
-    fn a_wrong_file_is_refused() {
-        let refused = |text| parse(text).unwrap_err().to_string();
+    fn an_invalid_file_is_rejected() {
+        let error = |text| parse(text).unwrap_err().to_string();
         assert_eq!(
-            refused("instructions = 1"),
+            error("instructions = 1"),
             "ceilings.toml, line 1: instructions = 1"
         );
-        assert_eq!(refused("[a]\nspeed = 1"), "ceilings.toml, line 2: speed = 1");
+        assert_eq!(error("[a]\nspeed = 1"), "ceilings.toml, line 2: speed = 1");
         assert_eq!(
-            refused("[a]\ninstructions = 1"),
-            "ceilings.toml: [a] lacks a number"
+            error("[a]\ninstructions = 1"),
+            "ceilings.toml: [a] requires `instructions` and `allocations`"
         );
     }
 
     #[test]
-    fn the_odm_has_its_share() {
+    fn the_odm_has_a_limit() {
         assert!(near(Task::FindOne, &counts(1_050.0, 4.0), &counts(1_000.0, 4.0)));
         assert!(!near(Task::FindOne, &counts(1_051.0, 4.0), &counts(1_000.0, 4.0)));
     }
 
     #[test]
-    fn either_figure_can_pass_its_ceiling() {
+    fn both_counts_have_limits() {
         let ceiling = Ceiling {
             case: "a".into(),
             instructions: 10.0,

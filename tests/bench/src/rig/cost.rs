@@ -1,4 +1,5 @@
-//! `cost`: what a program that connects, inserts and finds one document costs to build, on our driver and on the official one.
+//! `cost`: dependencies, build time and binary size of a program that connects, inserts and finds one document, with this
+//! driver and with the official one.
 
 use std::{
     collections::BTreeSet,
@@ -12,34 +13,34 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Failure, Places,
-    contestants::{cargo, succeed},
+    Failure, Paths,
+    clients::{cargo, succeed},
 };
 
-/// Of each of the official driver's costs, ours may be this share.
+/// Limit of each cost, relative to that of the official driver.
 const SHARE: f64 = 0.6;
 
-/// A build that takes longer, in seconds, is given up, so that the command ends on a busy machine too.
+/// Timeout of a build, in seconds.
 const MAX_BUILD: u32 = 1200;
 
-/// All of our driver's features that applications choose.
+/// All optional features of the driver for applications.
 const ALL_FEATURES: &str =
     r#""dns", "hickory", "key-password", "rustls", "snappy", "tracing", "zlib", "zstd""#;
 
-/// What a program costs.
+/// The cost of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Cost {
-    /// Crates in the tree of this machine, the driver's own among them.
+    /// Crates in the dependency tree for this platform, including the driver.
     crates: f64,
     /// User and system time of a clean release build.
     build_seconds: f64,
-    /// The stripped program, in MiB.
+    /// Size of the stripped executable, in MiB.
     size_mib: f64,
 }
 
-/// A program that is built: its dependency as `Cargo.toml` names it, and its text.
+/// A program to build: its dependency, as in `Cargo.toml`, and its source.
 struct Sample<'a> {
-    /// As tables call it.
+    /// The name in tables.
     title: &'static str,
     package: &'static str,
     dependency: String,
@@ -69,7 +70,7 @@ async fn main() -> marula_driver::Result<()> {
 }
 "#;
 
-/// The figures of one sample, and as shares of the official driver's.
+/// The cost of one sample, and its ratio to the cost with the official driver.
 #[derive(Debug, Serialize)]
 struct Row {
     title: &'static str,
@@ -77,23 +78,22 @@ struct Row {
     shares: Cost,
 }
 
-/// Builds all programs and prints their costs; the files beside the comparison's hold them too. False when one of our driver's
-/// is too high.
+/// Builds all samples, and prints and writes their costs. Returns `false` if a cost of the driver exceeds its limit.
 pub(super) fn run() -> Result<bool, Failure> {
-    let places = Places::find()?;
+    let paths = Paths::find()?;
     let official_source = DRIVER
         .replace("marula_driver::Result", "mongodb::error::Result")
         .replace("marula_driver", "mongodb")
         .replace("Client::connect", "Client::with_uri_str");
     let odm_source = DRIVER.replace("marula_driver::", "marula::driver::");
-    let path = |folder: &str, more: &str| format!("{{ path = {:?}{more} }}", places.root.join(folder));
-    let lock = places.root.join("Cargo.lock");
+    let path = |folder: &str, more: &str| format!("{{ path = {:?}{more} }}", paths.root.join(folder));
+    let lock = paths.root.join("Cargo.lock");
     let samples = [
         Sample {
             title: "mongodb 3.9.1",
             package: "mongodb",
             dependency: "\"=3.9.1\"".into(),
-            lock: places.package().join("official/Cargo.lock"),
+            lock: paths.package().join("official/Cargo.lock"),
             source: &official_source,
         },
         Sample {
@@ -121,14 +121,16 @@ pub(super) fn run() -> Result<bool, Failure> {
     let mut costs = Vec::new();
     for sample in &samples {
         eprint!("{} … ", sample.title);
-        let cost = sample.measure(&places.out.join("cost"))?;
+        let cost = sample.measure(&paths.out.join("cost"))?;
         eprintln!(
             "{} crates, {:.1} s, {:.2} MiB",
             cost.crates, cost.build_seconds, cost.size_mib
         );
         costs.push(cost);
     }
-    let official = *costs.first().ok_or("the official driver's figures are missing")?;
+    let official = *costs
+        .first()
+        .ok_or("the cost of the official driver is missing")?;
     let rows: Vec<Row> = samples
         .iter()
         .zip(costs)
@@ -142,17 +144,17 @@ pub(super) fn run() -> Result<bool, Failure> {
         .iter()
         .filter(|row| row.title == "marula-driver")
         .all(|row| row.shares.is_at_most(SHARE));
-    let verdict = format!(
-        "marula-driver may cost {:.0} % of mongodb in each: {}\n",
+    let summary = format!(
+        "limit for marula-driver: {:.0} % of each cost of mongodb: {}\n",
         SHARE * 100.0,
-        if holds { "ok" } else { "TOO MUCH" }
+        if holds { "ok" } else { "EXCEEDED" }
     );
-    let text = format!("{}\n{verdict}", table(&rows)?);
-    fs::write(places.out.join("cost.md"), &text)?;
-    fs::write(places.out.join("cost.json"), serde_json::to_string_pretty(&rows)?)?;
+    let text = format!("{}\n{summary}", table(&rows)?);
+    fs::write(paths.out.join("cost.md"), &text)?;
+    fs::write(paths.out.join("cost.json"), serde_json::to_string_pretty(&rows)?)?;
     println!(
         "{text}\nwritten to {}",
-        places.out.join("cost.{md,json}").display()
+        paths.out.join("cost.{md,json}").display()
     );
     Ok(holds)
 }
@@ -191,13 +193,13 @@ impl Sample<'_> {
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::write(folder.join("src/main.rs"), self.source)?;
         fs::copy(&self.lock, folder.join("Cargo.lock"))?;
-        // Everything is there before the clock starts; the lock file loses what the sample does not use.
+        // Downloads all dependencies before the measurement, and removes unused ones from the lock file.
         succeed(cargo().current_dir(folder).args(["fetch", "--quiet"]))?;
         let crates = self.crates(folder)?;
         let before = children_seconds()?;
         let target = folder.join("target");
         let cargo: OsString = cargo().get_program().to_owned();
-        // GNU's `timeout` ends the compilers with cargo.
+        // GNU `timeout` also stops the compilers that cargo started.
         let mut build = Command::new("timeout");
         build
             .arg(format!("{MAX_BUILD}s"))
@@ -205,7 +207,7 @@ impl Sample<'_> {
             .args(["build", "--release", "--quiet", "--target-dir"])
             .arg(&target)
             .current_dir(folder);
-        // What this shell has set for its own builds.
+        // Variables that the environment sets for other builds.
         for variable in ["CARGO_TARGET_DIR", "CARGO_INCREMENTAL", "RUSTFLAGS"] {
             build.env_remove(variable);
         }
@@ -238,7 +240,7 @@ impl Sample<'_> {
     }
 }
 
-/// How many crates the lines name; later mentions of one have a remark behind its name and version.
+/// Number of distinct crates in the output of `cargo tree`. Repeated lines have `(*)` after name and version.
 fn distinct(tree: &str) -> usize {
     let name_and_version = |line: &str| {
         line.split_whitespace()
@@ -253,15 +255,15 @@ fn distinct(tree: &str) -> usize {
         .len()
 }
 
-/// User and system time of all processes that this one has started and that have ended, and of theirs.
+/// User and system time of all terminated child processes and their descendants.
 fn children_seconds() -> Result<f64, Failure> {
-    // Linux counts them in hundredths of seconds on every architecture that Rust's tools run on.
+    // USER_HZ is 100 on all supported architectures.
     const TICKS: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The second field is the program's name in brackets, and may hold anything.
+    // The second field is the executable name in parentheses, which can contain any character.
     let (_, rest) = stat
         .rsplit_once(") ")
-        .ok_or("/proc/self/stat is not understood")?;
+        .ok_or("/proc/self/stat has an unknown format")?;
     let field = |n: usize| {
         rest.split_whitespace()
             .nth(n)
@@ -269,7 +271,7 @@ fn children_seconds() -> Result<f64, Failure> {
     };
     let (user, system) = field(13)
         .zip(field(14))
-        .ok_or("/proc/self/stat is not understood")?;
+        .ok_or("/proc/self/stat has an unknown format")?;
     Ok((user + system) / TICKS)
 }
 
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cost_too_high_is_enough() {
+    fn one_exceeded_limit_is_reported() {
         let cost = |crates, build_seconds, size_mib| Cost {
             crates,
             build_seconds,
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_costs_and_shares() {
+    fn a_row_has_costs_and_ratios() {
         let cost = Cost {
             crates: 90.0,
             build_seconds: 33.3,
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_children_is_read() {
+    fn the_cpu_time_of_children_is_read() {
         assert!(children_seconds().unwrap() >= 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Counts of all contestants. They don't depend on the machine's load, so several are made at a time.
+//! Counts of all clients. Counts do not depend on the load of the machine, so several runs are in progress at a time.
 
 use std::{
     num::NonZero,
@@ -12,20 +12,20 @@ use std::{
 use marula_bench_shared::contract::Task;
 
 use super::{
-    Failure, Places, callgrind,
-    contestants::Contestant,
+    Failure, Paths, callgrind,
+    clients::BenchClient,
     dhat, plan,
     report::{Count, Counted},
     server::{Server, Topology},
 };
 
-/// The most that are made at a time; what a count needs of the machine, it needs for minutes.
+/// Maximum number of concurrent runs. A run can take minutes.
 const AT_A_TIME: usize = 3;
 
-/// The counts of all rows that are wanted.
+/// The counts of all selected rows.
 pub(super) fn rows(
-    contestants: &[Contestant],
-    places: &Places,
+    clients: &[BenchClient],
+    paths: &Paths,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Counted>, Failure> {
     let cases: Vec<(Topology, Task)> = [Topology::Standalone, Topology::ThreeNode]
@@ -40,32 +40,32 @@ pub(super) fn rows(
     let server = Server::start(Some(callgrind::DELAY_US))?;
     let jobs: Vec<_> = cases
         .iter()
-        .flat_map(|case| contestants.iter().map(move |contestant| (*case, contestant)))
+        .flat_map(|case| clients.iter().map(move |client| (*case, client)))
         .collect();
-    let mut counts = at_a_time(&jobs, |((topology, task), contestant)| {
-        let count = count(contestant, &server, *topology, *task, places);
-        eprintln!("counted: {task}, {}, {}", topology.name(), contestant.role.name());
+    let mut counts = at_a_time(&jobs, |((topology, task), client)| {
+        let count = count(client, &server, *topology, *task, paths);
+        eprintln!("counted: {task}, {}, {}", topology.name(), client.role.name());
         count.map_err(|error| error.to_string())
     })?
     .into_iter();
     let row = |(topology, task): (Topology, Task)| Counted {
         task: task.name(),
         topology: topology.name(),
-        entries: counts.by_ref().take(contestants.len()).collect(),
+        entries: counts.by_ref().take(clients.len()).collect(),
     };
     Ok(cases.into_iter().map(row).collect())
 }
 
 fn count(
-    contestant: &Contestant,
+    client: &BenchClient,
     server: &Server,
     topology: Topology,
     task: Task,
-    places: &Places,
+    paths: &Paths,
 ) -> Result<Option<Count>, Failure> {
-    let counts = callgrind::per_operation(contestant, server, topology, task, &places.out)?;
+    let counts = callgrind::per_operation(client, server, topology, task, &paths.out)?;
     let Some(counts) = counts else { return Ok(None) };
-    let bytes = dhat::bytes_per_operation(contestant, server, topology, task)?;
+    let bytes = dhat::bytes_per_operation(client, server, topology, task)?;
     Ok(bytes.map(|bytes| Count {
         instructions: counts.instructions,
         allocations: counts.allocations,
@@ -73,22 +73,22 @@ fn count(
     }))
 }
 
-/// Does all jobs, some at a time, the last first: they are the longest, and nobody should wait for one of them at the end. The
-/// results are in the order of the jobs. After a failure nothing is begun.
+/// Runs all jobs concurrently, starting with the last ones, which take longest. The results are in the order of the jobs. After
+/// an error no further job is started.
 fn at_a_time<J: Sync, R: Send>(
     jobs: &[J],
     work: impl Fn(&J) -> Result<R, String> + Sync,
 ) -> Result<Vec<R>, Failure> {
-    let left = AtomicUsize::new(jobs.len());
+    let remaining = AtomicUsize::new(jobs.len());
     let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let failure = Mutex::new(None);
     let worker = || {
-        let take = |left: usize| left.checked_sub(1);
-        while let Ok(number) = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+        let take = |remaining: usize| remaining.checked_sub(1);
+        while let Ok(number) = remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             match work(&jobs[number - 1]) {
                 Ok(result) => *lock(&results[number - 1]) = Some(result),
                 Err(error) => {
-                    left.store(0, Ordering::Relaxed);
+                    remaining.store(0, Ordering::Relaxed);
                     lock(&failure).get_or_insert(error);
                 }
             }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_it() {
+    fn an_error_stops_the_jobs() {
         let failed = at_a_time(&[1, 2, 3], |job| match job {
             2 => Err("two".to_owned()),
             other => Ok(*other),

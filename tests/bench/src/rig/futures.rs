@@ -1,28 +1,28 @@
-//! How large the futures of the programs in Rust are.
+//! The sizes of the futures of the Rust clients.
 
 use std::process::Command;
 
 use super::{
     Failure,
-    contestants::{Contestant, succeeded},
+    clients::{BenchClient, succeeded},
     report::{Futures, Size},
     server::{Server, Topology},
 };
 
-/// The sizes of each program's futures.
-pub(super) fn sizes(contestants: &[&Contestant]) -> Result<Vec<Futures>, Failure> {
+/// The sizes of the futures of each client.
+pub(super) fn sizes(clients: &[&BenchClient]) -> Result<Vec<Futures>, Failure> {
     let server = Server::start(None)?;
     let uri = server.uri(Topology::Standalone)?;
-    let of = |contestant: &&Contestant| {
-        let mut command = Command::new(&contestant.program);
+    let of = |client: &&BenchClient| {
+        let mut command = Command::new(&client.program);
         let line = succeeded(command.args(["--futures", &uri]))?;
         Ok(Futures {
-            role: contestant.role,
-            title: contestant.title(),
+            role: client.role,
+            title: client.title(),
             sizes: parse(&line)?,
         })
     };
-    contestants.iter().map(of).collect()
+    clients.iter().map(of).collect()
 }
 
 fn parse(line: &str) -> Result<Vec<Size>, Failure> {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_printed_line_is_read() {
+    fn a_line_of_output_is_parsed() {
         let line = r#"[{"call":"ping","held":24,"boxed":null},{"call":"find","held":8,"boxed":900}]"#;
         let size = |call: &str, held, boxed| Size {
             call: call.to_owned(),

@@ -1,18 +1,18 @@
-//! What the driver is to reach, beside what it reaches.
+//! Performance goals, compared with the measurements.
 //!
-//! Times are compared with those of another contestant of the same run, as the machine's own speed says nothing.
+//! Times are compared with those of another client in the same run, because absolute times depend on the machine.
 
 use marula_bench_shared::contract::{Runtime, Task};
 use serde::Serialize;
 
 use super::{
-    contestants::Role,
+    clients::Role,
     plan::{MANY, MOST},
     report::{Count, Report, Times, Timing},
     server::Topology,
 };
 
-/// A figure and the bound that it is to keep.
+/// A measurement and its goal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Goal {
     pub(super) what: String,
@@ -21,7 +21,7 @@ pub(super) struct Goal {
     pub(super) reached: f64,
 }
 
-/// On which side of the goal it is good to be.
+/// Whether the goal is an upper or a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Bound {
@@ -38,24 +38,24 @@ impl Goal {
     }
 }
 
-/// Instructions, allocations and KiB of a small operation, on whatever deployment. What is found has 0.2 KiB of its own.
+/// Instructions, allocations and allocated KiB of a small operation, on every topology. The found document itself has 0.2 KiB.
 const COUNTS: [(Task, [f64; 3]); 3] = [
     (Task::Ping, [10_000.0, 6.0, 1.0]),
     (Task::InsertOne, [14_000.0, 8.0, 2.0]),
     (Task::FindOne, [16_000.0, 10.0, 2.2]),
 ];
 
-/// Operations per second at [`MOST`] tasks, as a share of the floor on tokio.
+/// Operations per second at [`MOST`] tasks, relative to the lower bound on tokio.
 const SHARES_AT_MOST: [(Task, f64); 3] = [(Task::Ping, 0.75), (Task::InsertOne, 0.75), (Task::FindOne, 0.75)];
 
-/// The same at [`MANY`] tasks, of the blocking floor.
+/// Operations per second at [`MANY`] tasks, relative to the lower bound on blocking sockets.
 const SHARES_AT_MANY: [(Task, f64); 3] = [
     (Task::Ping, 0.85),
     (Task::InsertOne, 0.80),
     (Task::FindOneRawTweet, 0.80),
 ];
 
-/// CPU time at [`MANY`] tasks, beside that of the blocking floor.
+/// CPU time at [`MANY`] tasks, relative to the lower bound on blocking sockets.
 const CPU_AT_MANY: [(Task, f64); 4] = [
     (Task::Ping, 1.18),
     (Task::InsertOne, 1.15),
@@ -63,7 +63,7 @@ const CPU_AT_MANY: [(Task, f64); 4] = [
     (Task::FindOneRawTweet, 1.25),
 ];
 
-/// CPU time of the tasks with many documents, beside that of a peer.
+/// CPU time of the tasks with many documents, relative to another client.
 const CPU_OF_BULK: [(Task, Role, f64); 7] = [
     (Task::Find10kOwned, Role::Official, 0.29),
     (Task::Find10kBorrowed, Role::Official, 0.16),
@@ -74,10 +74,10 @@ const CPU_OF_BULK: [(Task, Role, f64); 7] = [
     (Task::InsertMany10k, Role::Libmongoc, 0.24),
 ];
 
-/// What a caller's future may hold, in bytes.
+/// Maximum size of a future, in bytes.
 const FUTURE: f64 = 1_024.0;
 
-/// All goals for which there are figures.
+/// All goals for which there are measurements.
 pub(super) fn of(report: &Report) -> Vec<Goal> {
     let mut goals = counts(report);
     let width = |tasks| format!("{tasks} tasks");
@@ -137,7 +137,7 @@ fn row(report: &Report, task: Task, tasks: u64, runtime: Runtime) -> Option<&Tim
     })
 }
 
-/// Ours and another's.
+/// The measurements of marula and of another client.
 fn pair(report: &Report, times: &Times, peer: Role) -> Option<(Timing, Timing)> {
     let ours = report.entry(&times.entries, Role::Marula);
     ours.zip(report.entry(&times.entries, peer))
@@ -148,7 +148,7 @@ fn rate(report: &Report, task: Task, tasks: u64, floor: Role, goal: f64) -> Opti
     let (ours, floor_s) = pair(report, times, floor)?;
     Some(Goal {
         what: format!(
-            "operations per second, of the {} floor's: {task}, {tasks} tasks",
+            "operations per second, relative to the {} floor: {task}, {tasks} tasks",
             floor_name(floor)
         ),
         bound: Bound::AtLeast,
@@ -165,7 +165,7 @@ fn cpu(report: &Report, times: Option<&Times>, width: &str, peer: Role, goal: f6
         other => other.name().to_owned(),
     };
     Some(Goal {
-        what: format!("CPU time, beside {of}: {}, {width}", times.task),
+        what: format!("CPU time, relative to {of}: {}, {width}", times.task),
         bound: Bound::AtMost,
         goal,
         reached: ours.cpu_us.median / peer_s.cpu_us.median,
@@ -176,7 +176,7 @@ fn floor_name(floor: Role) -> &'static str {
     if floor == Role::Floor { "tokio" } else { "blocking" }
 }
 
-/// In how many rows ours takes less CPU time than a peer; the goal is all of them.
+/// Number of rows in which marula uses less CPU time than another client. The goal is all rows.
 fn ahead(report: &Report, peer: Role) -> Option<Goal> {
     let pairs: Vec<_> = report
         .times
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_held_against_their_goals() {
+    fn counts_are_compared_with_their_goals() {
         let goals = of(&samples::report());
         let instructions = find(&goals, "instructions: ping, standalone");
         assert_eq!((instructions.goal, instructions.reached), (10_000.0, 11_000.0));
@@ -233,22 +233,25 @@ mod tests {
     }
 
     #[test]
-    fn times_are_held_against_the_floor_and_the_peers() {
+    fn times_are_compared_with_the_lower_bounds_and_other_clients() {
         let goals = of(&samples::report());
-        let rate = find(&goals, "operations per second, of the blocking floor's: ping");
+        let rate = find(
+            &goals,
+            "operations per second, relative to the blocking floor: ping",
+        );
         assert_eq!((rate.goal, rate.reached, rate.is_met()), (0.85, 0.4, false));
-        let cpu = find(&goals, "CPU time, beside the blocking floor: ping");
+        let cpu = find(&goals, "CPU time, relative to the blocking floor: ping");
         assert_eq!((cpu.reached, cpu.is_met()), (2.5, false));
         let ahead = find(&goals, "rows with less CPU time than official");
         assert_eq!((ahead.goal, ahead.reached, ahead.is_met()), (1.0, 1.0, true));
         assert!(
             goals.iter().all(|goal| !goal.what.contains("libmongoc")),
-            "it has no figures"
+            "it has no measurements"
         );
     }
 
     #[test]
-    fn the_largest_future_counts() {
+    fn the_largest_future_is_compared() {
         let size = |call: &str, held| Size {
             call: call.to_owned(),
             held,

@@ -1,10 +1,10 @@
-//! The commands: build the contestants, start the server, run, compare.
+//! The commands of `marula-bench`: build the clients, start the server, measure, compare.
 
 mod callgrind;
 mod chart;
 mod check;
+mod clients;
 mod compare;
-mod contestants;
 mod cost;
 mod counting;
 mod dhat;
@@ -23,25 +23,25 @@ use std::{error::Error, path::PathBuf, time::Duration};
 
 use crate::canned;
 
-/// Why a command cannot go on.
+/// The error of a command.
 pub type Failure = Box<dyn Error>;
 
 const USAGE: &str = "usage: marula-bench COMMAND
   compare [--quick] [--rounds N] [--only TEXT] [--no-times] [--no-counts] [--cost] [--readme]
-      all contestants side by side, and the goals beside what is reached; writes target/bench/comparison.{md,json,svg}
+      measures all clients, and compares the results with the goals; writes target/bench/comparison.{md,json,svg}
   check [--write]
-      instructions and allocations of our client against ceilings.toml; --write makes the file anew
+      compares instructions and allocations of marula with ceilings.toml; --write updates the file
   profile [--client NAME] [--top N] [--only TEXT]
-      which functions of a client (marula, odm, official, libmongoc, floor, blocking) the instructions of an operation are in
+      instructions of an operation by function, for a client (marula, odm, official, libmongoc, floor, blocking)
   cost
-      crates, build time and program size, ours beside the official driver's; writes target/bench/cost.{md,json}
+      dependencies, build time and binary size, compared with the official driver; writes target/bench/cost.{md,json}
   canned [--delay-us N]
-      only the server, until standard input ends";
+      runs the server with precomputed replies until standard input is closed";
 
-/// Runs the command. False when it has found that something is not as it must be.
+/// Runs a command. Returns `false` if a limit is exceeded.
 ///
 /// # Errors
-/// When the command is wrong, or what it needs can't be built or run.
+/// If the command is invalid, or a program cannot be built or run.
 pub fn run(arguments: &[String]) -> Result<bool, Failure> {
     let (command, rest) = arguments.split_first().ok_or(USAGE)?;
     let mut options = Options(rest.to_vec());
@@ -83,11 +83,11 @@ pub fn run(arguments: &[String]) -> Result<bool, Failure> {
             options.end()?;
             cost::run()
         }
-        other => Err(format!("there is no command {other}\n{USAGE}").into()),
+        other => Err(format!("unknown command {other}\n{USAGE}").into()),
     }
 }
 
-/// What is behind the command and not read yet.
+/// The arguments after the command that have not been read.
 struct Options(Vec<String>);
 
 impl Options {
@@ -110,7 +110,7 @@ impl Options {
     fn number(&mut self, name: &str) -> Result<Option<u64>, Failure> {
         let read = |text: String| {
             text.parse()
-                .map_err(|_| format!("{name} needs a number, not {text}").into())
+                .map_err(|_| format!("{name} requires a number, found {text}").into())
         };
         self.value(name)?.map(read).transpose()
     }
@@ -118,35 +118,35 @@ impl Options {
     fn end(self) -> Result<(), Failure> {
         match self.0.first() {
             None => Ok(()),
-            Some(left) => Err(format!("{left} is not understood\n{USAGE}").into()),
+            Some(unknown) => Err(format!("unknown argument {unknown}\n{USAGE}").into()),
         }
     }
 }
 
-/// Where things are.
+/// The folders that the commands use.
 #[derive(Clone, Debug)]
-struct Places {
-    /// The workspace.
+struct Paths {
+    /// The workspace root.
     root: PathBuf,
-    /// The target folder that this program was built into.
+    /// The target folder of this executable.
     target: PathBuf,
-    /// For what the rig writes.
+    /// The output folder.
     out: PathBuf,
 }
 
-impl Places {
+impl Paths {
     fn find() -> Result<Self, Failure> {
         let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let root = package
             .ancestors()
             .nth(2)
-            .ok_or("the package is not in its workspace")?
+            .ok_or("CARGO_MANIFEST_DIR is not in the workspace")?
             .to_owned();
         let program = std::env::current_exe()?;
         let target = program
             .ancestors()
             .nth(2)
-            .ok_or("the program is not in a target folder")?
+            .ok_or("the executable is not in a target folder")?
             .to_owned();
         let out = target.join("bench");
         std::fs::create_dir_all(&out)?;
@@ -168,11 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_refused() {
+    fn invalid_arguments_are_rejected() {
         assert!(refused("").starts_with("usage:"));
-        assert!(refused("race").starts_with("there is no command race"));
-        assert!(refused("check --wrong").starts_with("--wrong is not understood"));
-        assert_eq!(refused("profile --top many"), "--top needs a number, not many");
+        assert!(refused("race").starts_with("unknown command race"));
+        assert!(refused("check --wrong").starts_with("unknown argument --wrong"));
+        assert_eq!(
+            refused("profile --top many"),
+            "--top requires a number, found many"
+        );
         assert_eq!(refused("compare --only"), "--only has no value");
     }
 }

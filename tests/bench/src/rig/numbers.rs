@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers.
 
 use super::statistics::Spread;
 
-/// A median with the least and the most.
+/// A median with the minimum and the maximum.
 pub(super) fn spread(spread: Spread) -> String {
     let Spread { median, min, max } = spread;
     format!(
@@ -13,7 +13,7 @@ pub(super) fn spread(spread: Spread) -> String {
     )
 }
 
-/// Three digits that say something, all of those before the point.
+/// Three significant digits, and all digits before the decimal point.
 pub(super) fn significant(value: f64) -> String {
     if value.abs() >= 100.0 {
         grouped(value)
@@ -24,7 +24,7 @@ pub(super) fn significant(value: f64) -> String {
     }
 }
 
-/// A whole number, its thousands apart.
+/// An integer with thousands separators.
 pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let (sign, digits) = digits
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_readable() {
+    fn numbers_are_formatted() {
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(-1_000.0), "-1,000");
         assert_eq!(grouped(999.0), "999");

@@ -1,4 +1,4 @@
-//! What is measured: which tasks, how many at a time, on which runtime and deployment.
+//! The rows of the tables: tasks, concurrency, runtime and topology.
 
 use marula_bench_shared::contract::{Runtime, Task};
 
@@ -11,19 +11,19 @@ pub(super) struct Cell {
     pub(super) task: Task,
     pub(super) tasks: u64,
     pub(super) runtime: Runtime,
-    /// Whether the chart and the short table show it.
+    /// Whether the chart and the summary contain the row.
     pub(super) charted: bool,
 }
 
 const SMALL: [Task; 3] = [Task::Ping, Task::InsertOne, Task::FindOne];
 const WIDE: [Task; 2] = [Task::InsertOne27k, Task::FindOneRawTweet];
 
-/// How many tasks libmongoc's threads are measured with.
+/// Number of concurrent tasks for the comparison with blocking sockets.
 pub(super) const MANY: u64 = 32;
-/// How many tasks the floor on tokio is measured with.
+/// Number of concurrent tasks for the comparison with the lower bound on tokio.
 pub(super) const MOST: u64 = 64;
 
-/// The tasks whose costs are counted on a deployment.
+/// The tasks whose instructions and allocations are counted on a topology.
 pub(super) fn counted(topology: Topology) -> Vec<Task> {
     let bulk = topology == Topology::Standalone;
     Task::ALL
@@ -32,7 +32,7 @@ pub(super) fn counted(topology: Topology) -> Vec<Task> {
         .collect()
 }
 
-/// The rows whose times are taken; quickly, those of the chart.
+/// The rows whose times are measured: with `quick` only those of the chart.
 pub(super) fn cells(quick: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |topology, tasks: &[Task], (at_a_time, runtime), charted| {
@@ -58,16 +58,16 @@ pub(super) fn cells(quick: bool) -> Vec<Cell> {
     add(Topology::Standalone, &WIDE, one, false);
     add(Topology::Standalone, &WIDE, many, true);
     let find = [Task::FindOne];
-    for circumstances in [one, most] {
-        add(Topology::OneNode, &find, circumstances, false);
+    for concurrency in [one, most] {
+        add(Topology::OneNode, &find, concurrency, false);
     }
-    for circumstances in [
+    for concurrency in [
         (8, Runtime::Current),
         (MOST, Runtime::Current),
         (1, Runtime::Multi),
         (8, Runtime::Multi),
     ] {
-        add(Topology::ThreeNode, &find, circumstances, false);
+        add(Topology::ThreeNode, &find, concurrency, false);
     }
     add(Topology::Standalone, &bulk, one, true);
     cells.retain(|cell| cell.charted || !quick);
@@ -75,7 +75,7 @@ pub(super) fn cells(quick: bool) -> Vec<Cell> {
 }
 
 impl Cell {
-    /// As `--only` finds it and tables show it.
+    /// The label, which `--only` matches.
     pub(super) fn label(&self) -> String {
         format!(
             "{} {} {} {}",
@@ -86,7 +86,7 @@ impl Cell {
         )
     }
 
-    /// How many operations tell how long one takes, roughly.
+    /// Number of operations for a first estimate of their duration.
     pub(super) fn first_ops(&self) -> u64 {
         if self.task.is_bulk() {
             1
@@ -95,7 +95,7 @@ impl Cell {
         }
     }
 
-    /// How many operations a run has at least, however long that takes.
+    /// Minimum number of operations of a run.
     pub(super) fn least_ops(&self) -> u64 {
         if self.task.is_bulk() { 2 } else { 10 * self.tasks }
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_row_is_there_twice() {
+    fn rows_are_distinct() {
         for quick in [true, false] {
             let mut labels: Vec<String> = cells(quick).iter().map(Cell::label).collect();
             let count = labels.len();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn one_operation_is_measured_at_every_width() {
+    fn find_one_is_measured_at_every_concurrency() {
         let cells = cells(false);
         for runtime in [Runtime::Current, Runtime::Multi] {
             for tasks in [1, 8, MOST] {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_has_the_rows_of_the_chart() {
+    fn quick_mode_measures_the_rows_of_the_chart() {
         assert!(cells(true).iter().all(|cell| cell.charted));
         assert_eq!(cells(true).len(), 14);
     }

@@ -1,17 +1,17 @@
-//! `profile`: which functions of a client the instructions of an operation are in.
+//! `profile`: instructions of an operation by function.
 
 use std::collections::BTreeMap;
 
 use marula_bench_shared::contract::Task;
 
 use super::{
-    Failure, Places, callgrind,
-    contestants::{self, Contestant},
+    Failure, Paths, callgrind,
+    clients::{self, BenchClient},
     plan,
     server::{Server, Topology},
 };
 
-/// What is shown when nothing is asked for.
+/// The default cases.
 const MAIN: [(Topology, Task); 8] = [
     (Topology::Standalone, Task::Ping),
     (Topology::Standalone, Task::InsertOne),
@@ -23,17 +23,17 @@ const MAIN: [(Topology, Task); 8] = [
     (Topology::ThreeNode, Task::FindOne),
 ];
 
-/// Prints the functions that spend the most, by themselves and with what they call, for each case.
+/// Prints the functions with the most instructions for each case, exclusive and inclusive of the functions they call.
 pub(super) fn run(top: usize, client: Option<&str>, only: Option<&str>) -> Result<(), Failure> {
-    let places = Places::find()?;
-    callgrind::version().ok_or("the profile needs valgrind")?;
+    let paths = Paths::find()?;
+    callgrind::version().ok_or("`profile` requires valgrind")?;
     let cases = cases(only)?;
-    let client = build(&places, client.unwrap_or("marula"))?;
+    let client = build(&paths, client.unwrap_or("marula"))?;
     let server = Server::start(Some(callgrind::DELAY_US))?;
     for (topology, task) in cases {
         let label = format!("{}: {}", client.title(), label(topology, task));
-        let Some(counts) = callgrind::per_operation(&client, &server, topology, task, &places.out)? else {
-            println!("\n{label}: not offered");
+        let Some(counts) = callgrind::per_operation(&client, &server, topology, task, &paths.out)? else {
+            println!("\n{label}: not supported by the client");
             continue;
         };
         println!(
@@ -41,7 +41,7 @@ pub(super) fn run(top: usize, client: Option<&str>, only: Option<&str>) -> Resul
             counts.instructions, counts.allocations
         );
         print(&counts.functions, counts.instructions, top);
-        println!("with what they call:");
+        println!("inclusive of called functions:");
         print(&counts.inclusive, counts.instructions, top);
     }
     Ok(())
@@ -51,7 +51,7 @@ fn label(topology: Topology, task: Task) -> String {
     format!("{task} {}", topology.name())
 }
 
-/// Those whose label contains the text, or else the main ones.
+/// The cases whose label contains the text; the default cases without a text.
 fn cases(only: Option<&str>) -> Result<Vec<(Topology, Task)>, Failure> {
     let Some(only) = only else {
         return Ok(MAIN.to_vec());
@@ -67,21 +67,21 @@ fn cases(only: Option<&str>) -> Result<Vec<(Topology, Task)>, Failure> {
         .filter(|(topology, task)| label(*topology, *task).contains(only))
         .collect();
     if wanted.is_empty() {
-        return Err(format!("nothing that is counted is named {only}").into());
+        return Err(format!("no case matches {only}").into());
     }
     Ok(wanted)
 }
 
-fn build(places: &Places, name: &str) -> Result<Contestant, Failure> {
+fn build(paths: &Paths, name: &str) -> Result<BenchClient, Failure> {
     match name {
-        "official" => contestants::build_official(places),
-        "libmongoc" => Ok(contestants::build_libmongoc(places)?),
+        "official" => clients::build_official(paths),
+        "libmongoc" => Ok(clients::build_libmongoc(paths)?),
         _ => {
-            let ours = contestants::build_ours(places)?;
+            let ours = clients::build_ours(paths)?;
             [ours.driver, ours.odm, ours.floor, ours.blocking]
                 .into_iter()
-                .find(|contestant| contestant.role.name() == name)
-                .ok_or_else(|| format!("no client is named {name}").into())
+                .find(|client| client.role.name() == name)
+                .ok_or_else(|| format!("unknown client {name}").into())
         }
     }
 }
@@ -99,13 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_can_be_asked_for() {
+    fn every_task_can_be_selected() {
         for task in Task::ALL {
             let found = cases(Some(&label(Topology::Standalone, task))).unwrap();
             assert_eq!(found, [(Topology::Standalone, task)]);
         }
         assert_eq!(cases(None).unwrap(), MAIN);
         let error = cases(Some("pong")).unwrap_err().to_string();
-        assert_eq!(error, "nothing that is counted is named pong");
+        assert_eq!(error, "no case matches pong");
     }
 }

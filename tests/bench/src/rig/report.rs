@@ -1,28 +1,28 @@
-//! Everything that a comparison found, as its JSON file has it.
+//! The results of a comparison, as written to its JSON file.
 
 use serde::Serialize;
 
 use super::{
-    contestants::{Contestant, Role},
+    clients::{BenchClient, Role},
     goals::Goal,
     statistics::Spread,
 };
 
-/// Entries stand in the order of the contestants; there is none where a contestant has no means for the task.
+/// Entries are in the order of the clients; `None` for a client that does not support the task.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
-    pub(super) contestants: Vec<Column>,
-    /// Under which circumstances, one sentence each.
+    pub(super) clients: Vec<Column>,
+    /// The conditions of the measurement, one sentence each.
     pub(super) notes: Vec<String>,
     pub(super) times: Vec<Times>,
     pub(super) counts: Vec<Counted>,
     pub(super) futures: Vec<Futures>,
-    /// Whether a program on our driver costs little enough to build, where that was asked for.
+    /// Whether the build cost is within its limits, if it was measured.
     pub(super) build_is_cheap: Option<bool>,
     pub(super) goals: Vec<Goal>,
 }
 
-/// A contestant, as tables call it.
+/// A client and its name in tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Column {
     pub(super) role: Role,
@@ -36,12 +36,12 @@ pub(super) struct Times {
     pub(super) topology: &'static str,
     pub(super) tasks: u64,
     pub(super) runtime: &'static str,
-    /// Whether the chart and the short table show it.
+    /// Whether the chart and the summary contain the row.
     pub(super) charted: bool,
     pub(super) entries: Vec<Option<Timing>>,
 }
 
-/// The times of a contestant.
+/// The times of a client.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Timing {
     pub(super) ops_per_second: Spread,
@@ -58,7 +58,7 @@ pub(super) struct Counted {
     pub(super) entries: Vec<Option<Count>>,
 }
 
-/// The counts of a contestant, per operation.
+/// The counts of a client, per operation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Count {
     pub(super) instructions: f64,
@@ -66,7 +66,7 @@ pub(super) struct Count {
     pub(super) bytes: f64,
 }
 
-/// The sizes of a program's futures.
+/// The sizes of the futures of a client.
 #[derive(Debug, Serialize)]
 pub(super) struct Futures {
     pub(super) role: Role,
@@ -74,7 +74,7 @@ pub(super) struct Futures {
     pub(super) sizes: Vec<Size>,
 }
 
-/// The size of a future, in bytes; see the contract.
+/// The size of a future in bytes, see `marula_bench_shared::contract`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub(super) struct Size {
     pub(super) call: String,
@@ -82,30 +82,30 @@ pub(super) struct Size {
     pub(super) boxed: Option<u64>,
 }
 
-impl From<&Contestant> for Column {
-    fn from(contestant: &Contestant) -> Self {
+impl From<&BenchClient> for Column {
+    fn from(client: &BenchClient) -> Self {
         Self {
-            role: contestant.role,
-            title: contestant.title(),
+            role: client.role,
+            title: client.title(),
         }
     }
 }
 
 impl Report {
-    /// The place of a contestant among the entries.
-    pub(super) fn place(&self, role: Role) -> Option<usize> {
-        self.contestants.iter().position(|column| column.role == role)
+    /// The index of a client in the entries.
+    pub(super) fn index(&self, role: Role) -> Option<usize> {
+        self.clients.iter().position(|column| column.role == role)
     }
 
-    /// What a contestant's entry is.
+    /// The entry of a client.
     pub(super) fn entry<T: Copy>(&self, entries: &[Option<T>], role: Role) -> Option<T> {
-        entries.get(self.place(role)?).copied().flatten()
+        entries.get(self.index(role)?).copied().flatten()
     }
 }
 
 #[cfg(test)]
 pub(super) mod samples {
-    //! A report for the tests of what shows it.
+    //! A report for tests.
 
     use super::*;
 
@@ -122,7 +122,7 @@ pub(super) mod samples {
         }
     }
 
-    /// One row of times, one of counts: blocking, floor, ours, official; libmongoc has no means for it.
+    /// One row of times and one of counts, for all clients but libmongoc.
     pub(in super::super) fn report() -> Report {
         let titled = |(role, title): (Role, &str)| Column {
             role,
@@ -136,7 +136,7 @@ pub(super) mod samples {
             })
         };
         Report {
-            contestants: [
+            clients: [
                 (Role::Blocking, "blocking"),
                 (Role::Floor, "floor"),
                 (Role::Marula, "marula"),

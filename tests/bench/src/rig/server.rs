@@ -1,4 +1,4 @@
-//! The canned server as a process of its own.
+//! The server with precomputed replies, in a separate process.
 
 use std::{
     io::{BufRead, BufReader},
@@ -7,7 +7,7 @@ use std::{
 
 use super::Failure;
 
-/// A deployment of the canned server.
+/// A deployment of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Topology {
     Standalone,
@@ -27,18 +27,18 @@ impl Topology {
     }
 }
 
-/// A running server. It ends when this is dropped.
+/// A running server. Dropping it stops the process.
 pub(super) struct Server {
     child: Child,
     input: Option<ChildStdin>,
     uris: Vec<(String, String)>,
 }
 
-/// For every client alike: a pool for all tasks, and no heartbeat while something is measured.
+/// URI options of all clients: a connection for every task, and no heartbeat during a measurement.
 const OPTIONS: &str = "maxPoolSize=100&heartbeatFrequencyMS=3600000";
 
 impl Server {
-    /// Starts the server; with a delay it thinks so many microseconds about every request.
+    /// Starts the server, with a delay before every reply in microseconds.
     pub(super) fn start(delay_us: Option<u64>) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("canned");
@@ -55,7 +55,7 @@ impl Server {
         };
         for line in BufReader::new(output).lines().take(Topology::ALL.len()) {
             let line = line?;
-            let (name, uri) = line.split_once(' ').ok_or("the server printed no address")?;
+            let (name, uri) = line.split_once(' ').ok_or("the server printed an invalid line")?;
             server.uris.push((name.to_owned(), uri.to_owned()));
         }
         Ok(server)
@@ -66,16 +66,16 @@ impl Server {
             .uris
             .iter()
             .find(|(name, _)| name == topology.name())
-            .ok_or("the server has ended")?;
-        let joint = if uri.contains('?') { '&' } else { '?' };
-        Ok(format!("{uri}{joint}{OPTIONS}"))
+            .ok_or("the server has exited")?;
+        let separator = if uri.contains('?') { '&' } else { '?' };
+        Ok(format!("{uri}{separator}{OPTIONS}"))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.input.take());
-        // It has nothing to lose; what it ends with is of no interest.
+        // The server has no state to save, so its exit status is ignored.
         let _ = self.child.wait();
     }
 }

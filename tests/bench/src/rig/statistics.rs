@@ -1,8 +1,8 @@
-//! The middle of several runs, and how far they are apart.
+//! Median and range of several runs.
 
 use serde::Serialize;
 
-/// The median of some runs, with the least and the most.
+/// Median, minimum and maximum of several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Spread {
     pub(super) median: f64,
@@ -11,7 +11,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// `None` of no runs.
+    /// `None` if there are no values.
     pub(super) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn the_median_is_computed() {
         let spread = |values: &[f64]| Spread::of(values.to_vec()).map(|s| (s.median, s.min, s.max));
         assert_eq!(spread(&[3.0, 1.0, 9.0]), Some((3.0, 1.0, 9.0)));
         assert_eq!(spread(&[4.0, 1.0, 2.0, 9.0]), Some((3.0, 1.0, 9.0)));

@@ -1,15 +1,15 @@
-//! The figures as tables in Markdown.
+//! Formats the results as Markdown tables.
 
 use std::fmt::Write;
 
 use super::{
-    contestants::Role,
+    clients::Role,
     goals::{Bound, Goal},
     numbers::{grouped, significant, spread},
     report::{Column, Count, Counted, Futures, Report, Size, Times, Timing},
 };
 
-/// What stands where a contestant has no means for a task.
+/// The entry of a client that does not support a task.
 const NONE: &str = "–";
 
 const CPU: &str = "CPU time of the client per operation, µs";
@@ -21,41 +21,41 @@ pub(super) fn markdown(report: &Report) -> String {
     for note in &report.notes {
         line(&mut text, note);
     }
-    let columns = &report.contestants;
+    let columns = &report.clients;
     let rows = |cells: &dyn Fn(&Times) -> Vec<String>| -> Vec<_> {
         report
             .times
             .iter()
-            .map(|times| (place(times), cells(times)))
+            .map(|times| (row_label(times), cells(times)))
             .collect()
     };
     let cpu = rows(&|times| entries(&times.entries, |timing| spread(timing.cpu_us)));
     grid(&mut text, CPU, columns, &cpu);
-    let title = "Operations per second, as shares of the floor on tokio and of the blocking one";
+    let title = "Operations per second (relative to floor, relative to blocking)";
     grid(&mut text, title, columns, &rows(&|times| rates(report, times)));
     let peak = rows(&|times| {
         entries(&times.entries, |timing| {
             format!("{:.1}", timing.peak_kib.median / 1024.0)
         })
     });
-    grid(&mut text, "Most memory resident, MiB", columns, &peak);
+    grid(&mut text, "Peak resident memory, MiB", columns, &peak);
     grid(&mut text, COUNTS, columns, &counted(report, |_| true));
     write_futures(&mut text, &report.futures);
     write_goals(&mut text, report);
     text
 }
 
-/// The CPU time of the rows of the chart, and the counts of the tasks in them on a standalone.
+/// The CPU time of the rows of the chart, and the counts of their tasks on a standalone.
 pub(super) fn summary(report: &Report) -> String {
     let mut text = String::new();
     let charted = report.times.iter().filter(|times| times.charted);
     let cpu: Vec<_> = charted
         .map(|times| {
             let cells = entries(&times.entries, |timing| significant(timing.cpu_us.median));
-            (place(times), cells)
+            (row_label(times), cells)
         })
         .collect();
-    grid(&mut text, CPU, &report.contestants, &cpu);
+    grid(&mut text, CPU, &report.clients, &cpu);
     let is_charted = |task: &str| {
         report
             .times
@@ -63,7 +63,7 @@ pub(super) fn summary(report: &Report) -> String {
             .any(|times| times.charted && times.task == task)
     };
     let counts = counted(report, |row| row.topology == "standalone" && is_charted(row.task));
-    grid(&mut text, COUNTS, &report.contestants, &counts);
+    grid(&mut text, COUNTS, &report.clients, &counts);
     line(&mut text, "");
     for note in &report.notes {
         line(&mut text, note);
@@ -71,17 +71,17 @@ pub(super) fn summary(report: &Report) -> String {
     text
 }
 
-/// A row for the terminal.
+/// A row for standard error.
 pub(super) fn times_line(times: &Times) -> String {
     format!(
         "{:<48} CPU µs: {}",
-        place(times),
+        row_label(times),
         entries(&times.entries, |timing| spread(timing.cpu_us)).join(" | ")
     )
 }
 
-/// What a row of times is about.
-pub(super) fn place(times: &Times) -> String {
+/// The label of a row of times.
+pub(super) fn row_label(times: &Times) -> String {
     let Times {
         task,
         topology,
@@ -100,7 +100,7 @@ fn entries<T>(entries: &[Option<T>], show: impl Fn(&T) -> String) -> Vec<String>
     shown.collect()
 }
 
-/// Rates with their shares of both floors.
+/// Rates, and their ratios to both lower bounds.
 fn rates(report: &Report, times: &Times) -> Vec<String> {
     let floor = |role| {
         report
@@ -131,7 +131,7 @@ fn counted(report: &Report, wanted: impl Fn(&Counted) -> bool) -> Vec<(String, V
     .collect()
 }
 
-/// One row for each call.
+/// Writes one row for each call.
 fn write_futures(text: &mut String, futures: &[Futures]) {
     let mut calls: Vec<&str> = Vec::new();
     for size in futures.iter().flat_map(|futures| &futures.sizes) {
@@ -162,7 +162,7 @@ fn write_futures(text: &mut String, futures: &[Futures]) {
             title: futures.title.clone(),
         })
         .collect();
-    let title = "Bytes that a caller's future holds for a call (that the call puts into a box)";
+    let title = "Size of the future of a call in bytes (in brackets: allocated by the call)";
     grid(text, title, &columns, &rows);
 }
 
@@ -190,12 +190,12 @@ fn write_goals(text: &mut String, report: &Report) {
         let met = if cheap { "met" } else { "**not met**" };
         line(
             text,
-            &format!("\nBuild cost at most 60 % of the official driver's in each: {met}."),
+            &format!("\nEach build cost is at most 60 % of that of the official driver: {met}."),
         );
     }
 }
 
-/// A table, if it has rows.
+/// Writes a table, unless it has no rows.
 fn grid(text: &mut String, title: &str, columns: &[Column], rows: &[(String, Vec<String>)]) {
     if rows.is_empty() {
         return;
@@ -204,13 +204,13 @@ fn grid(text: &mut String, title: &str, columns: &[Column], rows: &[(String, Vec
     line(text, "");
     line(text, &format!("| {title} | {} |", titles.join(" | ")));
     line(text, &format!("|---|{}", "---:|".repeat(columns.len())));
-    for (place, cells) in rows {
-        line(text, &format!("| {place} | {} |", cells.join(" | ")));
+    for (label, cells) in rows {
+        line(text, &format!("| {label} | {} |", cells.join(" | ")));
     }
 }
 
 fn line(text: &mut String, line: &str) {
-    // Writing to a string can't fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{line}");
 }
 
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_contestant_cannot_do_is_left_open() {
+    fn unsupported_tasks_are_dashes() {
         let report = samples::report();
         let text = markdown(&report);
         assert_has(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn goals_stand_beside_what_is_reached() {
+    fn goals_are_listed_with_measurements() {
         let mut report = samples::report();
         let goal = |bound| Goal {
             what: "shares".into(),
@@ -261,11 +261,11 @@ mod tests {
         let text = markdown(&report);
         assert_has(&text, "| shares | ≥ 0.75 | 0.80 | yes |");
         assert_has(&text, "| shares | ≤ 0.75 | 0.80 | **no** |");
-        assert_has(&text, "in each: **not met**.");
+        assert_has(&text, "official driver: **not met**.");
     }
 
     #[test]
-    fn futures_have_a_row_for_each_call() {
+    fn futures_have_one_row_for_each_call() {
         let size = |call: &str, held, boxed| Size {
             call: call.to_owned(),
             held,

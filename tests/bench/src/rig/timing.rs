@@ -1,21 +1,21 @@
-//! Times: the programs take turns, so that what else happens on the machine hits all of them.
+//! Measures times. The clients run in alternating rounds, so that other load on the machine affects all of them.
 
 use marula_bench_shared::contract::{Arguments, Figures};
 
 use super::{
     Failure,
-    contestants::Contestant,
+    clients::BenchClient,
     plan::Cell,
     report::{Times, Timing},
     server::Server,
     statistics::Spread,
 };
 
-/// How much is measured.
+/// The amount of measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub(super) rounds: u64,
-    /// How long a run should take.
+    /// Duration of a run, in nanoseconds.
     pub(super) run_ns: u64,
 }
 
@@ -28,16 +28,16 @@ impl Effort {
         }
     }
 
-    /// How many operations make a run of that length, by what a short one took.
+    /// Number of operations of a run, estimated from a short one.
     fn ops(&self, short: &Figures, cell: &Cell) -> u64 {
         let of_one = short.wall_ns / short.ops.max(1);
         (self.run_ns / of_one.max(1)).max(cell.least_ops())
     }
 }
 
-/// The times of a row. Each program does a few operations first, which say how many it can do in a run.
+/// The times of a row. A short run of each client determines the number of operations of its other runs.
 pub(super) fn row(
-    contestants: &[Contestant],
+    clients: &[BenchClient],
     server: &Server,
     cell: &Cell,
     effort: Effort,
@@ -50,16 +50,16 @@ pub(super) fn row(
         ops: cell.first_ops(),
     };
     let mut ops = Vec::new();
-    for contestant in contestants {
-        let short = contestant.run(&arguments)?;
+    for client in clients {
+        let short = client.run(&arguments)?;
         ops.push(short.map(|short| effort.ops(&short, cell)));
     }
-    let mut runs: Vec<Vec<Figures>> = vec![Vec::new(); contestants.len()];
+    let mut runs: Vec<Vec<Figures>> = vec![Vec::new(); clients.len()];
     for _ in 0..effort.rounds {
-        for ((contestant, runs), ops) in contestants.iter().zip(&mut runs).zip(&ops) {
+        for ((client, runs), ops) in clients.iter().zip(&mut runs).zip(&ops) {
             if let Some(ops) = *ops {
                 arguments.ops = ops;
-                runs.extend(contestant.run(&arguments)?);
+                runs.extend(client.run(&arguments)?);
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     };
 
     #[test]
-    fn figures_become_rates() {
+    fn rates_are_computed() {
         let timing = Timing::of(&[RUN]).unwrap();
         assert_eq!(timing.ops_per_second.median, 2_000.0);
         assert_eq!(timing.cpu_us.median, 20.0);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_have_a_length() {
+    fn runs_have_the_same_duration() {
         let cells = super::super::plan::cells(false);
         let effort = Effort::new(false, None);
         assert_eq!(effort.ops(&RUN, &cells[0]), 600);

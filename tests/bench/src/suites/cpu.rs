@@ -1,18 +1,18 @@
-//! The CPU time that a process has used.
+//! Reads the CPU time of a process.
 
 use std::{fs, time::Duration};
 
-/// Ticks of `/proc` in a second, on every Linux of today.
+/// USER_HZ: the unit of `/proc/PID/stat` is 1/100 s on all supported architectures.
 const TICKS: f64 = 100.0;
 
-/// User and system time of all threads of a process, ended ones too, to a hundredth of a second; `None` where `/proc` does not tell.
+/// User and system time of all threads of a process, including terminated ones, in units of 10 ms; `None` if it cannot be read.
 #[must_use]
 pub fn of(process: u32) -> Option<Duration> {
     parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
 fn parse(stat: &str) -> Option<Duration> {
-    // The second field is the program's name in parentheses, which may hold anything.
+    // The second field is the executable name in parentheses, which can contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<u32>().ok();
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_process_of_that_number() {
+    fn an_unknown_process_has_no_cpu_time() {
         assert_eq!(of(u32::MAX), None);
     }
 }

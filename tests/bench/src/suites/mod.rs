@@ -1,39 +1,39 @@
-//! Runs the specified benchmarks: DriverBench (Performance Benchmarking) and the ODM benchmark, for this project and, in the same
-//! run, for the official driver.
+//! Runs the specified benchmarks, [DriverBench](https://github.com/mongodb/specifications/blob/master/source/benchmarking/benchmarking.md)
+//! and the [ODM benchmark](https://github.com/mongodb/specifications/blob/master/source/benchmarking/odm-benchmarking.md), for this
+//! project and optionally for the official driver.
 //!
 //! ```sh
-//! cargo run --release -p marula-bench --bin suites -- --official          # all of it, as specified: hours
-//! cargo run --release -p marula-bench --bin suites -- --official --quick  # a look: at most 3 iterations or a second each
-//! cargo run --release -p marula-bench --bin suites -- --official --seconds 5  # in half an hour
+//! cargo run --release -p marula-bench --bin suites -- --official          # all tasks, as specified: takes hours
+//! cargo run --release -p marula-bench --bin suites -- --official --quick  # at most 3 iterations or 1 s for each task
+//! cargo run --release -p marula-bench --bin suites -- --official --seconds 5  # takes half an hour
 //! cargo run --release -p marula-bench --bin suites -- --only odm_small    # tasks whose names contain the text
 //! ```
 //!
-//! **Data.** The archives of the specifications are not part of this repository: `BENCH_DATA_DIR` names the folder that holds the
-//! `.tgz` files, else `../shared/bench-data` beside the checkout. They are unpacked into `target/bench/data` when a task needs
-//! them (0.9 GB for the parallel ones).
+//! **Data.** The archives of the specifications are not part of this repository. `BENCH_DATA_DIR` is the folder with the `.tgz`
+//! files (default: `../shared/bench-data`). They are unpacked into `target/bench/data` when a task requires them (0.9 GB for the
+//! parallel tasks).
 //!
-//! **Contestants.** Each is a program of its own that does the phases of one task as it is told (`marula_bench_shared::harness`); what
-//! they have in common is shared, the bodies of the tasks are each contestant's own: `src/bin/suite-marula`, and
-//! `official/src/suite` in its own workspace. Iterations take turns, A B A B, so that what else happens on the machine hits both.
-//! In the ODM suite we use models with typed filters and updates; the official crate has no such layer, so its side is plain
-//! serde structs in typed collections, with filters and updates written as documents.
+//! **Clients.** Each client is a program that runs the phases of one task (`marula_bench_shared::harness`): `src/bin/suite-marula`, and
+//! `official/src/suite` in a separate workspace. Iterations alternate between the clients, so that other load on the machine
+//! affects both. In the ODM suite marula uses models with typed filters and updates; the official client uses serde structs in
+//! typed collections, with filters and updates as documents.
 //!
-//! **Server.** Each contestant of each task gets its own process of `marula-test-server`, a standalone in memory; or all of them use
-//! the deployment that `MONGODB_URI` names, in databases `perftest_a`, `perftest_b`. The server in memory is slower than a real
-//! one in much of what it does. The table says how much of all CPU time was the server's: where that is most of it, the ratio
-//! says little about the drivers. Tasks too large for a server in memory are reduced and say so.
+//! **Server.** Each client of each task uses its own process of `marula-test-server`, an in-memory standalone; with `MONGODB_URI` all
+//! clients use that deployment, with the databases `perftest_a`, `perftest_b`. The in-memory server is slower than MongoDB in many
+//! operations. The table shows the server's share of the CPU time: the higher it is, the less the ratio depends on the drivers.
+//! Tasks that are too large for an in-memory server are reduced, which the table shows.
 //!
-//! **Scores** are megabytes a second by the median, as specified, more is better. A composite leaves out the tasks that one of the
-//! contestants has no means for, for all of them, and says how many. Results are printed, and written as
-//! `target/bench/suites.{md,json}`; the JSON has every time and all percentiles.
+//! **Scores** are megabytes per second by the median, as specified; higher is better. A composite score excludes the tasks that one
+//! of the clients does not support, and shows their number. Results are printed and written to `target/bench/suites.{md,json}`;
+//! the JSON contains all times and percentiles.
 
-pub mod contestant;
+pub mod client;
 pub mod cpu;
+pub mod measure;
 pub mod options;
-pub mod places;
-pub mod race;
+pub mod paths;
 pub mod report;
 pub mod server;
 
-/// Why a run can't go on.
+/// The error of a run.
 pub type Failure = marula_bench_shared::harness::Failure;

@@ -1,24 +1,24 @@
-//! What the command line asks for.
+//! The command line of `suites`.
 
 use marula_bench_shared::harness::{Task, rule::Rule, task::Suite};
 
 const USAGE: &str = "usage: suites [--quick] [--seconds N] [--only TEXT] [--official]
-  --quick      at most three iterations or a second for each task, the largest tasks reduced
-  --seconds N  at most a hundred iterations or N seconds for each task
-  --only TEXT  the tasks whose names contain the text
-  --official   beside the official driver
-variables: BENCH_DATA_DIR, the folder with the specifications' archives; MONGODB_URI, a server to use";
+  --quick      at most 3 iterations or 1 second for each task, with the largest tasks reduced
+  --seconds N  at most 100 iterations or N seconds for each task
+  --only TEXT  only tasks whose names contain the text
+  --official   also measure the official driver
+environment: BENCH_DATA_DIR, the folder with the archives of the specifications; MONGODB_URI, the deployment to use";
 
 /// The command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// A look instead of a measurement.
+    /// Few iterations, not sufficient for a measurement.
     pub quick: bool,
-    /// How many seconds a task is measured for, where that is not as specified.
+    /// Maximum duration of a task in seconds. Default: as specified.
     pub seconds: Option<u64>,
-    /// Part of the names of the tasks.
+    /// Text that the names of the tasks must contain.
     pub only: Option<String>,
-    /// With the official driver.
+    /// Whether the official driver is measured.
     pub official: bool,
 }
 
@@ -26,7 +26,7 @@ impl Options {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// Says what is wrong, and how the program is used.
+    /// A message for an invalid argument, with the usage.
     pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         let mut given = given.into_iter();
@@ -37,23 +37,25 @@ impl Options {
                 "--seconds" => {
                     let value = given.next().ok_or("--seconds has no value")?;
                     let number = value.parse().ok().filter(|seconds| *seconds > 0);
-                    let number = number.ok_or(format!("--seconds needs a number above 0, not {value}"))?;
+                    let number = number.ok_or(format!(
+                        "--seconds requires a number greater than 0, found {value}"
+                    ))?;
                     options.seconds = Some(number);
                 }
                 "--only" => options.only = Some(given.next().ok_or("--only has no value")?),
-                other => return Err(format!("{other} is not understood\n{USAGE}")),
+                other => return Err(format!("unknown argument {other}\n{USAGE}")),
             }
         }
         if options.tasks().next().is_none() {
             return Err(format!(
-                "no task has a name with {}",
+                "no task name contains {}",
                 options.only.unwrap_or_default()
             ));
         }
         Ok(options)
     }
 
-    /// How many iterations a task of the suite is measured for.
+    /// The rule for the number of iterations of a task of the suite.
     #[must_use]
     pub fn rule(&self, suite: Suite) -> Rule {
         match self.seconds {
@@ -63,7 +65,7 @@ impl Options {
         }
     }
 
-    /// The tasks that are asked for.
+    /// The selected tasks.
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
         let wanted = |task: &Task| self.only.as_deref().is_none_or(|only| task.name().contains(only));
         Task::ALL.iter().copied().filter(wanted)
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn all_tasks_unless_some_are_named() {
+    fn all_tasks_are_selected_by_default() {
         assert_eq!(parse("--quick").unwrap().tasks().count(), Task::ALL.len());
         let some = parse("--only deep_bson --official").unwrap();
         assert_eq!(
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_are_as_asked_for() {
+    fn options_select_the_rule() {
         let rule = |line| parse(line).unwrap().rule(Suite::Odm);
         assert_eq!(rule(""), Rule::of(Suite::Odm));
         assert_eq!(rule("--quick"), Rule::quick());
@@ -98,16 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_refused() {
+    fn invalid_arguments_are_rejected() {
         assert!(
             parse("--fast")
                 .unwrap_err()
-                .starts_with("--fast is not understood\nusage:")
+                .starts_with("unknown argument --fast\nusage:")
         );
         assert_eq!(parse("--seconds").unwrap_err(), "--seconds has no value");
         let error = parse("--seconds 0").unwrap_err();
-        assert_eq!(error, "--seconds needs a number above 0, not 0");
+        assert_eq!(error, "--seconds requires a number greater than 0, found 0");
         assert_eq!(parse("--only").unwrap_err(), "--only has no value");
-        assert_eq!(parse("--only pong").unwrap_err(), "no task has a name with pong");
+        assert_eq!(parse("--only pong").unwrap_err(), "no task name contains pong");
     }
 }

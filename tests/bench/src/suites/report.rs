@@ -8,29 +8,29 @@ use marula_bench_shared::harness::{
 };
 use serde::Serialize;
 
-use crate::suites::race::Outcome;
+use crate::suites::measure::Outcome;
 
-/// Everything that was found. Outcomes and scores stand in the order of the contestants.
+/// All results. Outcomes and scores are in the order of the clients.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Ours first.
-    pub contestants: Vec<String>,
-    /// Under which circumstances, one sentence each.
+    /// The names of the clients, marula first.
+    pub clients: Vec<String>,
+    /// The conditions of the measurement, one sentence each.
     pub notes: Vec<String>,
-    /// The tasks that were run.
+    /// The tasks that have been run.
     pub rows: Vec<Row>,
 }
 
 /// A task.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// The name of the task.
     pub task: &'static str,
-    /// How many units an iteration had.
+    /// Number of units of an iteration.
     pub units: u64,
-    /// How many it has by the specification.
+    /// Number of units that the specification requires.
     pub specified_units: u64,
-    /// What came of it.
+    /// The results.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -40,7 +40,7 @@ impl Row {
         self.outcomes.iter().map(score).collect()
     }
 
-    /// One line of the table.
+    /// The row of the Markdown table.
     #[must_use]
     pub fn line(&self) -> String {
         let mut line = format!("| {}", self.task);
@@ -50,7 +50,7 @@ impl Row {
         for outcome in &self.outcomes {
             let _ = match outcome {
                 Outcome::Measured(measured) => write!(line, " | {}", number(measured.times.score)),
-                Outcome::Missing(_) => write!(line, " | not offered"),
+                Outcome::Missing(_) => write!(line, " | not supported"),
                 Outcome::Failed(_) => write!(line, " | failed"),
             };
         }
@@ -71,7 +71,7 @@ impl Row {
 }
 
 impl Report {
-    /// Whether anything failed.
+    /// Whether a task failed.
     #[must_use]
     pub fn has_failures(&self) -> bool {
         let mut outcomes = self.rows.iter().flat_map(|row| &row.outcomes);
@@ -79,7 +79,7 @@ impl Report {
     }
 
     fn averages(&self) -> Vec<(&'static str, Averages)> {
-        let count = self.contestants.len();
+        let count = self.clients.len();
         let scores = |task: Task| {
             let row = self.rows.iter().find(|row| row.task == task.name());
             row.map_or_else(Vec::new, Row::scores)
@@ -99,15 +99,15 @@ impl Report {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = String::new();
-        let names = self.contestants.join(" | ");
-        let rule = "|---:".repeat(self.contestants.len() + 1);
+        let names = self.clients.join(" | ");
+        let rule = "|---:".repeat(self.clients.len() + 1);
         for note in &self.notes {
             let _ = writeln!(text, "{note}");
         }
-        let each = self.contestants.join(" / ");
+        let each = self.clients.join(" / ");
         let _ = writeln!(
             text,
-            "\nScores in MB/s, more is better; a ratio above 1 is in our favour. The last three columns are {each}.\n"
+            "\nScores in MB/s, higher is better; the ratio is that of the first to the second client. The last three columns are {each}.\n"
         );
         let _ = writeln!(
             text,
@@ -135,16 +135,16 @@ impl Report {
     }
 
     fn write_reasons(&self, text: &mut String) {
-        let mut begun = false;
+        let mut has_title = false;
         for row in &self.rows {
-            for (name, outcome) in self.contestants.iter().zip(&row.outcomes) {
+            for (name, outcome) in self.clients.iter().zip(&row.outcomes) {
                 let why = match outcome {
                     Outcome::Measured(_) => continue,
                     Outcome::Missing(why) | Outcome::Failed(why) => why,
                 };
-                if !begun {
+                if !has_title {
                     let _ = writeln!(text, "\nNo score:\n");
-                    begun = true;
+                    has_title = true;
                 }
                 let _ = writeln!(text, "- {}, {name}: {why}", row.task);
             }
@@ -152,7 +152,7 @@ impl Report {
     }
 }
 
-/// The first score by the second.
+/// The ratio of the first score to the second.
 fn ratio(scores: &[Option<f64>]) -> String {
     match scores {
         [Some(ours), Some(other), ..] => format!("{:.2}", ours / other),
@@ -160,7 +160,7 @@ fn ratio(scores: &[Option<f64>]) -> String {
     }
 }
 
-/// With about three digits.
+/// Formats a number with about three digits.
 fn number(value: f64) -> String {
     let decimals = match value.abs() {
         value if value >= 100.0 => 0,
@@ -174,7 +174,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites::race::Measured;
+    use crate::suites::measure::Measured;
     use marula_bench_shared::harness::statistics::Times;
     use std::time::Duration;
 
@@ -197,14 +197,14 @@ mod tests {
     }
 
     fn report() -> Report {
-        let missing = Outcome::Missing("not there yet: GridFS".into());
+        let missing = Outcome::Missing("not supported: GridFS".into());
         let find = vec![measured(Task::FindMany, 100), measured(Task::FindMany, 200)];
         let insert = vec![
             measured(Task::SmallInsertOne, 1_000),
             measured(Task::SmallInsertOne, 500),
         ];
         Report {
-            contestants: vec!["marula".into(), "official".into()],
+            clients: vec!["marula".into(), "official".into()],
             notes: vec!["A note.".into()],
             rows: vec![
                 row(Task::SmallInsertOne, insert),
@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn what_one_cannot_do_counts_for_none() {
+    fn composites_exclude_unsupported_tasks() {
         let text = report().markdown();
         assert!(
-            text.contains("| gridfs_download | not offered | 5243 | – | – / 10.0 |"),
+            text.contains("| gridfs_download | not supported | 5243 | – | – / 10.0 |"),
             "{text}"
         );
         assert!(
-            text.contains("- gridfs_download, marula: not there yet: GridFS\n"),
+            text.contains("- gridfs_download, marula: not supported: GridFS\n"),
             "{text}"
         );
         assert!(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn reduced_tasks_say_so() {
+    fn reduced_tasks_show_their_units() {
         let mut row = row(Task::LdjsonImport, vec![Outcome::Failed("gone".into())]);
         row.units = 10;
         assert!(
@@ -258,7 +258,7 @@ mod tests {
             row.line()
         );
         let report = Report {
-            contestants: vec!["marula".into()],
+            clients: vec!["marula".into()],
             notes: Vec::new(),
             rows: vec![row],
         };

@@ -1,4 +1,4 @@
-//! The test server as a process of its own.
+//! The test server in a separate process.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,12 +8,12 @@ use std::{
 
 use crate::suites::Failure;
 
-/// A running server, which ends when this is dropped.
+/// A running server. Dropping it stops the process.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
     uri: String,
-    /// Kept open: the server prints more than the one line that is read.
+    /// Kept open, because the server writes more than the first line.
     _output: BufReader<ChildStdout>,
 }
 
@@ -21,7 +21,7 @@ impl Server {
     /// Starts the program.
     ///
     /// # Errors
-    /// When it can't be started, or prints no connection string.
+    /// If it cannot be started or prints no connection string.
     pub fn start(program: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(program);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -39,13 +39,13 @@ impl Server {
         Ok(server)
     }
 
-    /// Its connection string.
+    /// The connection string.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// The number of its process.
+    /// The process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -54,7 +54,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It ends with its input, and has nothing to lose.
+        // The server exits when its standard input is closed. It has no state to save.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

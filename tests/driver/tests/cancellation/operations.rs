@@ -1,5 +1,5 @@
-//! Every public async operation can be dropped at every await: the client goes on working, nothing leaks, and no later
-//! operation sees a reply that was not meant for it.
+//! Every public async operation can be dropped at every await: the client stays usable, nothing leaks,
+//! and no later operation receives the reply of a dropped one.
 //!
 //! A proxy holds the replies back and lets them go in pieces, so that an operation is pending with none, some and almost all
 //! of its reply read. An operation is run again and again, each time polled once more before it is dropped, until it
@@ -19,7 +19,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     polling::{Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
 };
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn a_client_dropped_during_its_first_operation_leaves_nothing() {
     let uri = harness.proxy.uri("maxPoolSize=1");
     harness.client.shutdown().await;
     harness.server.wait_for_open_connections(harness::OF_DIRECT).await;
-    harness.proxy.set_rule(|_| Fate::Stepwise(harness::ENDS.to_vec()));
+    harness.proxy.set_rule(|_| Action::Stepwise(harness::ENDS.to_vec()));
     for polls in 0.. {
         let uri = uri.clone();
         let first = async move {
@@ -305,9 +305,9 @@ async fn shutdown_does_not_wait_for_operations() {
     while cursor.advance().await.expect("documents") {}
     harness.proxy.set_rule(|exchange| {
         if exchange.is_hello() {
-            Fate::Pass
+            Action::Pass
         } else {
-            Fate::Hang
+            Action::Hang
         }
     });
     let mut first = admin.run_command(doc! { "ping": 1 }).into_future();
@@ -316,7 +316,7 @@ async fn shutdown_does_not_wait_for_operations() {
     assert!((&mut second).now_or_never().is_none());
     tokio::time::timeout(harness::HANG, harness.client.shutdown())
         .await
-        .expect("nobody waits for a hanging operation");
+        .expect("the operation is pending");
     second.await.expect_err("the client was shut down");
     drop(first);
 }

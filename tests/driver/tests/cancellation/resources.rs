@@ -1,5 +1,5 @@
-//! A client that ends in the middle of anything leaves no task, no connection and no count behind: dropped, or shut down, of a
-//! standalone server, a replica set, a sharded cluster and a load balancer.
+//! A client that is dropped or shut down at any moment leaves no task and no connection, and all counters
+//! at zero: on a standalone server, a replica set, a sharded cluster and a load balancer.
 
 mod moments;
 mod place;

@@ -1,4 +1,4 @@
-//! Where encoding and decoding must fail, and what the errors say.
+//! Values that must not be encoded or decoded, and their error messages.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use marula_driver::bson::{
     Binary, BinarySubtype, Bson, DateTime, Document, DocumentWriter, ElementType, IndexKey, IntoDocument,
-    MAX_DEPTH, ObjectId, RawDocument, RawElements, append, append_bson, append_document, append_element,
-    decode_document, doc, find_element, from_document, from_slice, rawdoc, to_bson, to_vec,
+    MAX_DEPTH, ObjectId, RawBsonRef, RawDocument, RawElements, append, append_bson, append_document,
+    append_element, decode_document, doc, find_element, from_document, from_raw_bson, from_slice, rawdoc,
+    to_bson, to_vec,
 };
 use serde::ser::{SerializeMap, SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,17 @@ fn decode_errors_never_show_values() {
     struct Strict {
         a: Option<char>,
     }
+    #[derive(Deserialize, Debug)]
+    #[expect(dead_code, reason = "only its reading matters")]
+    struct Inner {
+        v: Binary,
+    }
+    #[derive(Deserialize, Debug)]
+    #[expect(dead_code, reason = "only its reading matters")]
+    struct Flattened {
+        #[serde(flatten)]
+        inner: Inner,
+    }
     let secret = || Bson::String(SECRET.into());
     let texts = [
         message::<BTreeMap<String, i32>>(&doc! { "v": secret() }),
@@ -78,11 +90,43 @@ fn decode_errors_never_show_values() {
         message::<Strict>(&doc! { "b": secret() }),
         message::<BTreeMap<String, u8>>(&doc! { "v": 987_654 }),
         message::<BTreeMap<String, Document>>(&doc! { "v": ObjectId::from_bytes(*b"hunter2hunte") }),
+        message::<BTreeMap<String, Document>>(&doc! { "v": { "a": 1, "$oid": "68756e746572326875e774e5" } }),
+        message::<BTreeMap<String, Option<Box<Binary>>>>(&doc! { "v": secret() }),
+        message::<BTreeMap<String, Vec<Binary>>>(&doc! { "v": [secret()] }),
+        message::<Flattened>(&doc! { "v": secret() }),
+        from_raw_bson::<Binary>(RawBsonRef::String(SECRET))
+            .unwrap_err()
+            .to_string(),
     ];
     for text in texts {
         assert!(!text.contains("hunter2") && !text.contains("987654"), "{text}");
         assert!(!text.contains("68756e746572"), "{text}");
     }
+}
+
+/// A type whose own conversion fails with this message.
+#[derive(Deserialize, Debug)]
+#[serde(try_from = "String")]
+struct Refusing;
+
+impl TryFrom<String> for Refusing {
+    type Error = String;
+
+    fn try_from(_: String) -> Result<Self, String> {
+        Err("not a code".to_owned())
+    }
+}
+
+#[test]
+fn messages_of_a_types_own_conversion_are_kept() {
+    #[derive(Deserialize, Debug)]
+    #[expect(dead_code, reason = "only its reading matters")]
+    struct Mixed {
+        any: Bson,
+        code: Refusing,
+    }
+    let document = doc! { "any": { "deep": [1] }, "code": "x" };
+    assert!(message::<Mixed>(&document).starts_with("code: not a code at byte"));
 }
 
 /// A document of one field from its type, its key and its value's bytes.
@@ -160,8 +204,8 @@ fn malformed_bytes_are_refused_by_every_reader() {
 /// levels through it need more than a test thread's 2 MiB.
 #[test]
 fn nesting_ends_at_the_limit_in_both_directions() {
-    let roomy = std::thread::Builder::new().stack_size(8 << 20);
-    roomy.spawn(nest_to_the_limit).unwrap().join().unwrap();
+    let builder = std::thread::Builder::new().stack_size(8 << 20);
+    builder.spawn(nest_to_the_limit).unwrap().join().unwrap();
 }
 
 fn nest_to_the_limit() {

@@ -79,7 +79,7 @@ fn scalar() -> impl Strategy<Value = Bson> {
     ]
 }
 
-/// Documents whose keys are no type wrapper's, from which they could not be told.
+/// Documents without the keys of type wrappers: those would be read as the wrapped type.
 fn fields(value: impl Strategy<Value = Bson>) -> impl Strategy<Value = Document> {
     let key = prop_oneof![
         "[a-zA-Z_$.é🦀\"\\\\]{0,8}",
@@ -107,7 +107,7 @@ fn bytes_of(document: &Document) -> Vec<u8> {
     bytes
 }
 
-/// What relaxed Extended JSON keeps: all but the width of an integer that has room in fewer bits.
+/// What relaxed Extended JSON keeps: all but the width of an integer that fits into fewer bits.
 fn narrowed(value: Bson) -> Bson {
     let fields = |document: Document| {
         document

@@ -142,7 +142,7 @@ fn bson_binary_vector_prose_3() {
     let (b1, b2, b3) = (vector_of("100780"), vector_of("1007FF"), Binary::from(&vector));
     assert_ne!(b1, b2);
     assert_eq!(b1, b3);
-    // The second is no vector, since unused bits are set; the others are the same.
+    // The second is not a valid vector, since unused bits are set; the others are the same.
     assert!(Vector::try_from(&b2).is_err());
     assert_eq!(Vector::try_from(&b1).unwrap(), Vector::try_from(&b3).unwrap());
 }

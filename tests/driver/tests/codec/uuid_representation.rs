@@ -62,7 +62,7 @@ fn explicit_decoding() {
         let standard = representation == UuidRepresentation::Standard;
         assert_eq!(binary.to_uuid().is_ok(), standard, "{representation:?}");
         for (other, other_subtype, _) in REPRESENTATIONS {
-            // The three of subtype 3 cannot be told apart, but standard and legacy can.
+            // The three of subtype 3 cannot be distinguished, but standard and legacy can.
             let read = binary.to_uuid_with_representation(other);
             assert_eq!(
                 read.is_ok(),

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use marula_driver::bson::{
     Binary, BinarySubtype, Bson, DateTime, Decimal128, DecodeError, Document, ObjectId, Regex, Timestamp,
-    doc, from_document, from_slice, to_document, to_vec,
+    doc, from_document, from_slice, to_document, to_vec, uuid_as_binary,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -66,26 +66,43 @@ enum External {
 #[serde(tag = "kind")]
 enum Internal {
     Unit,
-    One(Wrapper<Uuid>),
-    Fields { id: Uuid, n: i64 },
+    One(WrappedBinary<Uuid>),
+    Fields {
+        #[serde(with = "uuid_as_binary")]
+        id: Uuid,
+        n: i64,
+    },
+}
+
+/// A wrapper for use in serde's buffer.
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct WrappedBinary<T: uuid_as_binary::UuidField> {
+    #[serde(with = "uuid_as_binary")]
+    v: T,
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 #[serde(tag = "kind", content = "data")]
 enum Adjacent {
     Unit,
-    One(Uuid),
-    Two(Uuid, i32),
-    Fields { id: Uuid },
+    One(#[serde(with = "uuid_as_binary")] Uuid),
+    Two(#[serde(with = "uuid_as_binary")] Uuid, i32),
+    Fields {
+        #[serde(with = "uuid_as_binary")]
+        id: Uuid,
+    },
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 #[serde(untagged)]
 enum Untagged {
     Text(String),
-    Id(Uuid),
+    Id(#[serde(with = "uuid_as_binary")] Uuid),
     Raw(Binary),
-    Fields { id: Uuid },
+    Fields {
+        #[serde(with = "uuid_as_binary")]
+        id: Uuid,
+    },
 }
 
 #[test]
@@ -126,7 +143,7 @@ fn uuids_work_in_all_four_enum_taggings() {
 
     both_ways(&Internal::Unit, doc! { "kind": "Unit" });
     both_ways(
-        &Internal::One(Wrapper { v: ID }),
+        &Internal::One(WrappedBinary { v: ID }),
         doc! { "kind": "One", "v": stored_id() },
     );
     let fields = Internal::Fields { id: ID, n: 1 };
@@ -176,8 +193,11 @@ fn uuids_work_in_all_four_enum_taggings() {
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct Base {
+    #[serde(with = "uuid_as_binary")]
     id: Uuid,
+    #[serde(with = "uuid_as_binary")]
     others: Vec<Uuid>,
+    #[serde(with = "uuid_as_binary")]
     maybe: Option<Uuid>,
     binary: Binary,
     driver_id: marula_driver::bson::Uuid,
@@ -200,7 +220,7 @@ struct Flattened {
 #[test]
 fn uuids_and_binaries_share_a_flattened_struct() {
     // The same 16 bytes of subtype 4 once as a UUID, once as crate bson's Binary and as a Bson:
-    // serde's buffer holds them all before anybody says which is which.
+    // serde's buffer holds all of them in one form.
     let same = Binary {
         subtype: BinarySubtype::Uuid,
         bytes: ID.as_bytes().to_vec(),
@@ -256,6 +276,69 @@ fn uuids_demand_subtype_4_and_name_what_they_found() {
 
     let flattened = fails::<Flat<Wrapper<Uuid>>>(&legacy);
     assert!(flattened.to_string().contains("UUID"), "{flattened}");
+    for wrong in [
+        binary(BinarySubtype::UuidOld),
+        binary(BinarySubtype::Generic),
+        ID.to_string().into(),
+    ] {
+        let error = fails::<WrappedBinary<Uuid>>(&doc! { "v": wrong.clone() }).to_string();
+        assert!(
+            error.contains("expected a UUID, which is Binary subtype 4"),
+            "{error}"
+        );
+        let error = fails::<WrappedBinary<Vec<Uuid>>>(&doc! { "v": [wrong] }).to_string();
+        assert!(error.starts_with("v[0]: expected a UUID"), "{error}");
+    }
+}
+
+/// In serde's buffer only text and bytes of subtype 0 are plain; other values keep their BSON type, or fail.
+#[test]
+fn plain_uuids_in_a_buffer_are_an_error_not_another_subtype() {
+    let stored = doc! { "v": stored_id() };
+    let error = fails::<Flat<Wrapper<Uuid>>>(&stored).to_string();
+    assert!(
+        error.contains("expected a formatted UUID string, found a map"),
+        "{error}"
+    );
+    let read: Flat<Wrapper<Bson>> = from_document(&stored).unwrap();
+    assert_eq!(read.inner.v, stored_id());
+    let read: Flat<Wrapper<marula_driver::bson::Uuid>> = from_document(&stored).unwrap();
+    assert_eq!(read.inner.v.bytes(), *ID.as_bytes());
+    let json = serde_json::to_string(&Internal::Fields { id: ID, n: 1 }).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Internal>(&json).unwrap(),
+        Internal::Fields { id: ID, n: 1 }
+    );
+}
+
+/// An ObjectId in serde's buffer is a map, which its own reader takes, wherever it stands among the variants.
+#[test]
+fn object_ids_and_dates_work_in_untagged_enums() {
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    #[serde(untagged)]
+    enum Key {
+        Text(String),
+        Number(i64),
+        Id(ObjectId),
+        At(DateTime),
+        Both { id: ObjectId, at: DateTime },
+    }
+    let (id, at) = (ObjectId::from_bytes([0xab; 12]), DateTime::from_millis(-5));
+    both_ways(
+        &Wrapper {
+            v: Key::Text("t".into()),
+        },
+        doc! { "v": "t" },
+    );
+    both_ways(&Wrapper { v: Key::Number(3) }, doc! { "v": 3_i64 });
+    both_ways(&Wrapper { v: Key::Id(id) }, doc! { "v": id });
+    both_ways(&Wrapper { v: Key::At(at) }, doc! { "v": at });
+    both_ways(
+        &Wrapper {
+            v: Key::Both { id, at },
+        },
+        doc! { "v": { "id": id, "at": at } },
+    );
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
@@ -270,8 +353,15 @@ fn other_bytes_are_read_from_any_subtype() {
         let stored = doc! { "v": binary(subtype) };
         let read: Wrapper<serde_bytes::ByteBuf> = from_document(&stored).unwrap();
         assert_eq!(read.v.as_ref(), ID.as_bytes());
-        let read: Flat<Wrapper<serde_bytes::ByteBuf>> = from_document(&stored).unwrap();
-        assert_eq!(read.inner.v.as_ref(), ID.as_bytes());
+        let read: Flat<Wrapper<Binary>> = from_document(&stored).unwrap();
+        assert_eq!(Bson::Binary(read.inner.v), binary(subtype));
+        let read = from_document::<Flat<Wrapper<serde_bytes::ByteBuf>>>(&stored);
+        if subtype == BinarySubtype::Generic {
+            assert_eq!(read.unwrap().inner.v.as_ref(), ID.as_bytes());
+        } else {
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("found a map"), "{error}");
+        }
     }
     let written = to_document(&Wrapper {
         v: serde_bytes::Bytes::new(ID.as_bytes()),

@@ -1,4 +1,4 @@
-//! Connection strings and options that cannot be used.
+//! Invalid connection strings and options.
 
 use marula_driver::{Client, ErrorKind, bson::doc, options::ClientOptions};
 
@@ -92,7 +92,7 @@ fn a_client_needs_a_runtime() {
 
 #[tokio::test]
 async fn wrong_arguments_are_refused_before_anything_is_sent() {
-    // Nobody listens there: an answer can only come from the checks.
+    // Nothing listens there: an error can only come from the checks.
     let client = Client::connect("mongodb://127.0.0.1:9").await.expect("a client");
     let things = client
         .database("d")

@@ -1,5 +1,5 @@
-//! More tasks than connections: how many connections are made at once, which request gets the next one, and which fails since
-//! there is none; at a standalone server, a replica set, a sharded cluster and a load balancer.
+//! More tasks than connections: how many connections are established at once, the order of the wait
+//! queue, and its timeouts; on a standalone server, a replica set, a sharded cluster and a load balancer.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Counts, PoolTally, Proxied, Proxy, Topology,
-    proxy::{Exchange, Fate},
+    proxy::{Exchange, Action},
 };
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;
@@ -84,7 +84,7 @@ impl Storm {
 
     /// The client is as good as new; then it ends.
     async fn end(self) {
-        self.tally.until(Counts::is_at_rest).await;
+        self.tally.wait_until(Counts::is_at_rest).await;
         self.spawn(-1).await.expect("no panic").expect("a reply");
         self.client.shutdown().await;
         drop(self.client);
@@ -94,10 +94,10 @@ impl Storm {
     }
 }
 
-fn hold_logins(exchange: &Exchange<'_>) -> Fate {
+fn hold_logins(exchange: &Exchange<'_>) -> Action {
     match exchange.is_login() {
-        true => Fate::Delay,
-        false => Fate::Pass,
+        true => Action::Delay,
+        false => Action::Pass,
     }
 }
 
@@ -108,18 +108,18 @@ async fn storm(topology: Topology) -> Vec<i32> {
     let tasks: Vec<_> = (0..TASKS).map(|task| storm.spawn(task)).collect();
     storm
         .tally
-        .until(|counts| counts.check_outs == TASKS as usize)
+        .wait_until(|counts| counts.check_outs == TASKS as usize)
         .await;
     storm.proxy().wait_for_requests("login", 2).await;
     assert_eq!(storm.tally.counts().created, 2, "two are being established");
     storm.proxy().pass_everything();
     storm.proxy().end_waits();
     for task in tasks {
-        task.await.expect("no panic").expect("nobody starves");
+        task.await.expect("no panic").expect("a reply");
     }
     let counts = storm.tally.counts();
-    assert_eq!(counts.most_pending, 2, "{counts:?}");
-    assert!(counts.most_open <= 50, "{counts:?}");
+    assert_eq!(counts.max_pending, 2, "{counts:?}");
+    assert!(counts.max_open <= 50, "{counts:?}");
     assert_eq!(counts.check_outs_failed, 0, "{counts:?}");
     let served = storm.served.lock().expect("no panic").clone();
     storm.end().await;
@@ -148,7 +148,7 @@ async fn a_storm_on_many_threads_is_served() {
     }
 }
 
-/// Whoever waits too long hears which limit it was; the others are served.
+/// A request that waits too long fails with the limit in its message; the others succeed.
 #[tokio::test]
 async fn who_waits_too_long_is_told_so() {
     for topology in Topology::ALL {
@@ -160,8 +160,8 @@ async fn who_waits_too_long_is_told_so() {
 async fn wait_too_long(topology: Topology) {
     let storm = Storm::gather(topology, "maxPoolSize=1&waitQueueTimeoutMS=100").await;
     storm.proxy().set_rule(|exchange| match exchange.command {
-        "ping" => Fate::Delay,
-        _ => Fate::Pass,
+        "ping" => Action::Delay,
+        _ => Action::Pass,
     });
     let holder = storm.spawn(0);
     storm.proxy().wait_for_requests("ping", 1).await;
@@ -205,9 +205,9 @@ async fn half_refused(topology: Topology) {
     storm.proxy().set_rule(move |exchange| {
         if exchange.is_login() && all.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
             lost.fetch_add(1, Ordering::SeqCst);
-            return Fate::Lose;
+            return Action::DropRequest;
         }
-        Fate::Pass
+        Action::Pass
     });
     let tasks: Vec<_> = (0..TASKS).map(|task| storm.spawn(task)).collect();
     let mut failed = 0;
@@ -230,7 +230,7 @@ async fn half_refused(topology: Topology) {
     );
     assert!(failed < TASKS, "some connections were not refused");
     assert_eq!(counts.cleared, 0, "{counts:?}");
-    assert!(counts.most_pending <= 2, "{counts:?}");
+    assert!(counts.max_pending <= 2, "{counts:?}");
     storm.proxy().pass_everything();
     storm.end().await;
 }

@@ -1,9 +1,9 @@
-//! Name servers that fail, lie, or say more than fits.
+//! Name servers that fail, send wrong answers, or answers larger than a packet.
 
 use std::time::Duration;
 
 use marula_driver::internals::{DnsLookup, LookupError, Resolver, srv::SrvRecord};
-use marula_driver_tests::name_server::{Act, NameServer, Question, with_record};
+use marula_driver_tests::name_server::{Reply, NameServer, Question, with_record};
 
 const NAME: &str = "_mongodb._tcp.cluster.example.com";
 
@@ -40,11 +40,11 @@ async fn ports(servers: &[&NameServer]) -> Vec<u16> {
 }
 
 async fn good(port: u16) -> NameServer {
-    NameServer::start(move |question| vec![Act::Say(question.srv([port]))]).await
+    NameServer::start(move |question| vec![Reply::Send(question.srv([port]))]).await
 }
 
 async fn with_code(code: u8) -> NameServer {
-    NameServer::start(move |question| vec![Act::Say(question.reply(code))]).await
+    NameServer::start(move |question| vec![Reply::Send(question.reply(code))]).await
 }
 
 /// A server that sends a spoilt reply and then a good one.
@@ -52,15 +52,15 @@ async fn after(spoil: fn(&mut Vec<u8>)) -> NameServer {
     NameServer::start(move |question| {
         let mut spoilt = question.srv([666]);
         spoil(&mut spoilt);
-        vec![Act::Say(spoilt), Act::Say(question.srv([27017]))]
+        vec![Reply::Send(spoilt), Reply::Send(question.srv([27017]))]
     })
     .await
 }
 
-fn truncated(question: &Question) -> Vec<Act> {
+fn truncated(question: &Question) -> Vec<Reply> {
     let mut reply = question.srv([666]);
     reply[2] |= 0x02;
-    vec![Act::Say(reply)]
+    vec![Reply::Send(reply)]
 }
 
 #[tokio::test]
@@ -100,8 +100,8 @@ async fn a_reply_with_another_id_is_not_believed() {
 async fn a_reply_from_elsewhere_is_not_believed() {
     let server = NameServer::start(|question| {
         vec![
-            Act::SayFromElsewhere(question.srv([666])),
-            Act::Say(question.srv([27017])),
+            Reply::SendFromOtherPort(question.srv([666])),
+            Reply::Send(question.srv([27017])),
         ]
     })
     .await;
@@ -112,7 +112,7 @@ async fn a_reply_from_elsewhere_is_not_believed() {
 async fn more_than_a_datagram_comes_over_tcp() {
     let server = NameServer::start(|question| match question.over_tcp {
         false => truncated(question),
-        true => vec![Act::Say(question.srv(1..=1000))],
+        true => vec![Reply::Send(question.srv(1..=1000))],
     })
     .await;
     assert_eq!(ports(&[&server]).await, (1..=1000).collect::<Vec<u16>>());
@@ -129,7 +129,7 @@ async fn the_longest_message_is_read() {
             let rest = usize::from(u16::MAX) - reply.len() - 12;
             let reply = with_record(reply, TXT, &vec![0; rest]);
             assert_eq!(reply.len(), usize::from(u16::MAX));
-            vec![Act::Say(reply)]
+            vec![Reply::Send(reply)]
         }
     })
     .await;
@@ -137,7 +137,7 @@ async fn the_longest_message_is_read() {
 }
 
 #[tokio::test]
-async fn failures_of_all_servers_are_told() {
+async fn failures_of_all_servers_are_reported() {
     let servers = [with_code(SERVFAIL).await, with_code(REFUSED).await];
     let error = ask(&[&servers[0], &servers[1]], LONG, 2)
         .await
@@ -162,13 +162,13 @@ async fn a_silent_server_is_passed_over() {
     let (silent, good) = (NameServer::silent().await, good(27017).await);
     // In the time of the first one.
     assert_eq!(ports(&[&silent, &good]).await, [27017]);
-    // Whoever answers may miss so short a time, and is asked again.
+    // A server that answers may miss so short a time, and is asked again.
     let records = ask(&[&silent, &good], SHORT, 10_000).await.expect("records");
     assert_eq!(records.len(), 1);
 }
 
 #[tokio::test]
-async fn silence_of_all_servers_is_told() {
+async fn timeouts_of_all_servers_are_reported() {
     let silent = NameServer::silent().await;
     let error = ask(&[&silent], SHORT, 2).await.expect_err("no answer");
     assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
@@ -187,7 +187,7 @@ mod own {
     /// The reply is malformed, so the next server is asked.
     async fn is_passed_over(what: &str, spoil: fn(&Question) -> Vec<u8>) {
         let (spoilt, good) = (
-            NameServer::start(move |question| vec![Act::Say(spoil(question))]).await,
+            NameServer::start(move |question| vec![Reply::Send(spoil(question))]).await,
             good(27017).await,
         );
         assert_eq!(ports(&[&spoilt, &good]).await, [27017], "{what}");
@@ -254,7 +254,7 @@ mod own {
 
     #[tokio::test]
     async fn a_datagram_longer_than_asked_for_is_read() {
-        let server = NameServer::start(|question| vec![Act::Say(question.srv(1..=1000))]).await;
+        let server = NameServer::start(|question| vec![Reply::Send(question.srv(1..=1000))]).await;
         assert_eq!(ports(&[&server]).await.len(), 1000);
     }
 
@@ -268,7 +268,7 @@ mod own {
                     let length = u16::try_from(reply.len()).expect("a short message");
                     let mut bytes = [&length.to_be_bytes(), reply.as_slice()].concat();
                     bytes.truncate(cut);
-                    vec![Act::Write(bytes)]
+                    vec![Reply::Write(bytes)]
                 }
             })
             .await;
@@ -289,7 +289,7 @@ mod own {
             true => {
                 let mut reply = question.srv([666]);
                 reply[1] ^= 1;
-                vec![Act::Say(reply)]
+                vec![Reply::Send(reply)]
             }
         })
         .await;
@@ -307,7 +307,7 @@ mod own {
         };
         let good = good(27017).await;
         let resolver = Resolver::of_name_servers(vec![closed, good.address], LONG, 1);
-        // Where the system tells of closed ports. Elsewhere this takes a minute.
+        // Where the system reports closed ports. Elsewhere this takes a minute.
         assert_eq!(resolver.srv(NAME).await.expect("records").len(), 1);
     }
 
@@ -315,7 +315,7 @@ mod own {
     async fn servers_without_edns_are_asked_without() {
         let old = NameServer::start(|question| {
             let announces = question.bytes[11] == 1;
-            vec![Act::Say(match announces {
+            vec![Reply::Send(match announces {
                 // As those do that do not even repeat the question.
                 true => [&question.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
                 false => question.srv([27017]),
@@ -334,7 +334,7 @@ mod own {
             // The second record belongs to the alias: its owner is what the first one's data holds.
             let alias = u8::try_from(question.end() + 12).expect("a short message");
             reply[question.end() + 12 + 7 + 1] = alias;
-            vec![Act::Say(reply)]
+            vec![Reply::Send(reply)]
         })
         .await;
         let records = ask(&[&server], LONG, 1).await.expect("records");

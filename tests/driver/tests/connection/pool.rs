@@ -50,7 +50,7 @@ impl ReceivedEvents {
             .collect()
     }
 
-    async fn until(&self, fits: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
             let more = self.more.notified();
             tokio::pin!(more);
@@ -107,7 +107,7 @@ async fn connection_monitoring_and_pooling_prose_2() {
     let mut options = ClientOptions::parse(&format!("{uri}&{QUERY}")).unwrap();
     options.pool_listener = Some(received.listener());
     let _client = Client::with_options(options).unwrap();
-    received.until(|received| received.created().len() == 3).await;
+    received.wait_until(|received| received.created().len() == 3).await;
     received.created().iter().for_each(check);
 }
 
@@ -168,7 +168,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
         "ConnectionCheckedIn",
     ];
     let all: BTreeSet<String> = all.map(str::to_owned).into();
-    received.until(|received| received.names() == all).await;
+    received.wait_until(|received| received.names() == all).await;
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn connection_monitoring_and_pooling_prose_5() {
         options.pool_listener = Some(received.listener());
         let client = Client::with_options(options).unwrap();
         received
-            .until(|received| received.names().contains("PoolReady"))
+            .wait_until(|received| received.names().contains("PoolReady"))
             .await;
         setter.database("admin").run_command(point).await.unwrap();
         client.list_database_names().await.unwrap_err();

@@ -1,4 +1,5 @@
-//! Getting connected: names, addresses of both families, dead ones among them, paths, and what fails when.
+//! Establishing connections: names, IPv4 and IPv6 addresses, unreachable addresses, Unix domain sockets,
+//! and the error of each phase.
 
 mod addresses;
 mod phases;

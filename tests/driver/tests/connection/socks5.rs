@@ -1,4 +1,5 @@
-//! Connections through SOCKS5 proxies: the specification's table, what names go where, and proxies that break the protocol.
+//! Connections through SOCKS5 proxies: the table of the specification's prose tests, name resolution by
+//! the proxy, and proxies that break the protocol.
 
 mod faults;
 mod prose;

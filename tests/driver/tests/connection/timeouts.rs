@@ -6,7 +6,7 @@ use marula_driver::{
     event::{EventListener, PoolEvent},
     options::ClientOptions,
 };
-use marula_driver_tests::{Proxy, proxy::Fate, standalone};
+use marula_driver_tests::{Proxy, proxy::Action, standalone};
 use tokio::sync::mpsc;
 
 /// Catches hangs only.
@@ -17,8 +17,8 @@ async fn client_side_operations_timeout_prose_unit_3() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     proxy.set_rule(|exchange| match exchange.command {
-        "ping" => Fate::Hang,
-        _ => Fate::Pass,
+        "ping" => Action::Hang,
+        _ => Action::Pass,
     });
     let client = Client::connect(proxy.uri("maxPoolSize=1&waitQueueTimeoutMS=50"))
         .await
@@ -52,8 +52,8 @@ async fn client_side_operations_timeout_prose_unit_8() {
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     // Connection 0 is the monitor's; those after it are there to fill the pool.
     proxy.set_rule(|exchange| match exchange.connection > 0 && exchange.is_hello() {
-        true => Fate::Hang,
-        false => Fate::Pass,
+        true => Action::Hang,
+        false => Action::Pass,
     });
     let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
     let (sink, mut failures) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! What listeners hear of pools and of discovery, through the public API.
+//! Pool events and SDAM events through the public API.
 
 use std::{
     sync::{Arc, Mutex},
@@ -122,15 +122,15 @@ async fn a_check_under_way_ends_with_the_client() {
 #[tokio::test]
 async fn descriptions_can_be_read() {
     let deployment = replica_set().await;
-    let (tell, mut told) = tokio::sync::watch::channel(None);
+    let (sender, mut receiver) = tokio::sync::watch::channel(None);
     let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
     options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
         if let SdamEvent::TopologyDescriptionChanged { new, .. } = event {
-            tell.send_replace(Some(Arc::clone(new)));
+            sender.send_replace(Some(Arc::clone(new)));
         }
     }));
     let _client = Client::with_options(options).unwrap();
-    let complete = told
+    let complete = receiver
         .wait_for(|topology| {
             topology.as_ref().is_some_and(|topology| {
                 topology

@@ -1,4 +1,4 @@
-//! How servers are watched: the prose tests of Server Discovery and Monitoring, and what monitors leave behind.
+//! Server monitoring: the prose tests of Server Discovery and Monitoring, and the resources of monitors.
 
 mod failures;
 mod lifetime;

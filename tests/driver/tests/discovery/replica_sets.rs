@@ -96,7 +96,7 @@ async fn a_wrong_set_name_finds_nothing_and_says_so() {
 const WRITERS: usize = 8;
 const ELECTIONS: usize = 3;
 
-/// Inserts until told to stop, and counts what was acknowledged.
+/// Inserts until stopped, and counts the acknowledged inserts.
 async fn write(counters: Collection<Document>, writer: usize, done: watch::Sender<usize>) -> usize {
     let mut acknowledged = 0;
     while !done.is_closed() {
@@ -146,7 +146,7 @@ async fn writes_survive_elections() {
     );
 }
 
-/// A client that checks often, and what it found to be the primary by now.
+/// A client with a short heartbeat interval, and the primary it currently knows.
 fn watching(uri: &str) -> (Client, watch::Receiver<Option<ServerAddress>>) {
     let (found, primary) = watch::channel(None);
     let mut options = ClientOptions::parse(uri).expect("a connection string");

@@ -194,10 +194,10 @@ async fn max_staleness_prose_5() {
     );
     let mut options = ClientOptions::parse(&uri).unwrap();
     let begun = watch::Sender::new(Vec::new());
-    let told = begun.clone();
+    let started = begun.clone();
     options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
         if matches!(event, SdamEvent::ServerHeartbeatStarted { .. }) {
-            told.send_modify(|times| times.push(Instant::now()));
+            started.send_modify(|times| times.push(Instant::now()));
         }
     }));
     let _client = Client::with_options(options).unwrap();
@@ -215,14 +215,14 @@ async fn max_staleness_prose_6() {
     let primary = deployment.server.primary().unwrap().to_string();
     let mut options = ClientOptions::parse(&uri).unwrap();
     let dates = watch::Sender::new(Vec::<DateTime>::new());
-    let told = dates.clone();
+    let received = dates.clone();
     options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
         if let SdamEvent::ServerHeartbeatSucceeded { address, reply, .. } = event
             && address.to_string() == primary
             && let Ok(last) = reply.get_document("lastWrite")
             && let Ok(date) = last.get_datetime("lastWriteDate")
         {
-            told.send_modify(|dates| dates.push(date));
+            received.send_modify(|dates| dates.push(date));
         }
     }));
     let client = Client::with_options(options).unwrap();

@@ -1,4 +1,4 @@
-//! Listeners of the application that panic, and listeners that drop the client: neither stops the driver's work.
+//! Event listeners that panic or drop the client do not stop the driver.
 
 use std::{
     any::Any,
@@ -77,7 +77,7 @@ impl Kinds {
         self.0.send_if_modified(|kinds| kinds.insert(kind.to_owned()));
     }
 
-    async fn until(&self, kind: &str) {
+    async fn wait_until(&self, kind: &str) {
         let mut kinds = self.0.subscribe();
         let seen = kinds.wait_for(|kinds| kinds.contains(kind));
         seen.await.expect("the sender is here");
@@ -114,7 +114,7 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
         ping.await.expect("no panic").expect("an answer");
     }
     server.stop_member(0).await;
-    kinds.until("ServerHeartbeatFailed").await;
+    kinds.wait_until("ServerHeartbeatFailed").await;
     server.restart_member(0).await.expect("it starts again");
     while let Err(error) = ping(&client).await {
         assert!(error.is_unavailable(), "{error:?}");
@@ -123,8 +123,8 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
     found.expect("an answer");
     client.shutdown().await;
     assert!(ping(&client).await.is_err());
-    kinds.until("TopologyClosed").await;
-    kinds.until("PoolClosed").await;
+    kinds.wait_until("TopologyClosed").await;
+    kinds.wait_until("PoolClosed").await;
 }
 
 /// The kinds of events that the work brings, with listeners that panic at those of one kind, or of all.
@@ -225,12 +225,12 @@ fn drop_client_at(target: &'static str) {
                 target,
                 "ServerHeartbeatFailed" | "PoolCleared" | "ConnectionClosed"
             ) {
-                kinds.until("ConnectionReady").await;
+                kinds.wait_until("ConnectionReady").await;
                 server.stop_member(0).await;
             }
-            kinds.until("(dropped)").await;
+            kinds.wait_until("(dropped)").await;
             for kind in ["ServerClosed", "TopologyClosed", "PoolClosed"] {
-                kinds.until(kind).await;
+                kinds.wait_until(kind).await;
             }
             server.wait_for_open_connections(0).await;
         });

@@ -1,4 +1,4 @@
-//! What the driver logs: the prose tests of the Command Logging and Monitoring specification, levels and limits.
+//! Log messages: the prose tests of the Command Logging and Monitoring specification, levels and limits.
 
 use marula_driver::{
     Client,
@@ -18,7 +18,7 @@ async fn server() -> TestServer {
     started.expect("the server starts")
 }
 
-/// A client whose documents are cut after so many bytes, in an environment with these variables and no others.
+/// A client whose log messages truncate documents at this many bytes, in an environment with these variables and no others.
 fn client<const N: usize>(server: &TestServer, limit: Option<usize>, variables: [(&str, &str); N]) -> Client {
     let mut options = ClientOptions::parse(&server.uri()).expect("options");
     options.max_log_document_length = limit;
@@ -211,7 +211,7 @@ async fn the_subscriber_may_come_and_go() {
     );
     drop(listening);
     ping().await;
-    assert!(first.take().is_empty(), "nobody listens");
+    assert!(first.take().is_empty(), "nothing listens");
     let (second, _listening) = Messages::listen(Level::INFO);
     ping().await;
     assert!(second.take().is_empty(), "a known server is worth no information");

@@ -1,5 +1,4 @@
-//! What the log holds of later SRV lookups. Alone in its process, since `tracing` takes the subscriber of whichever thread comes
-//! first for that of all while there is only one.
+//! Log messages about later SRV lookups.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +16,7 @@ const HOST: &str = "localhost.test.build.10gen.cc";
 const RECORD: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
 const URI: &str = "mongodb+srv://test1.test.build.10gen.cc/?tls=false&heartbeatFrequencyMS=500";
 
-/// The problems told so far, with the record that each is about. All messages are forgotten.
+/// The problems logged so far, each with its SRV record. The messages are removed.
 fn problems(messages: &Messages) -> Vec<(String, String)> {
     let mut kept = messages.take();
     kept.retain(|message| message.fields.get_str("message").ok() == Some("SRV record problem"));
@@ -58,12 +57,12 @@ async fn what_is_wrong_with_an_answer_is_logged() {
     ] {
         dns.set_srv_answer(RECORD, answer);
         // One lookup may ask more than once.
-        let mut told = problems(&messages);
-        while !told.iter().any(|(_, problem)| problem.contains(why)) {
+        let mut logged = problems(&messages);
+        while !logged.iter().any(|(_, problem)| problem.contains(why)) {
             rescan().await;
-            told = problems(&messages);
+            logged = problems(&messages);
         }
-        assert!(told.iter().all(|(record, _)| record == RECORD), "{told:?}");
+        assert!(logged.iter().all(|(record, _)| record == RECORD), "{logged:?}");
     }
     dns.set_srv(RECORD, &[(HOST, 27018), ("evil.example.com", 27017)]);
     let hosts = wait_for_hosts(&client, |hosts| hosts.iter().all(|host| host.ends_with(":27018"))).await;

@@ -1,6 +1,6 @@
-//! Failover under load: elections, killed and restarted members and routers, partitions, members that hang or are slow.
-//! Every acknowledged write is stored exactly once, errors are of the kinds that such days explain, and the same client works
-//! again afterwards.
+//! Failover under load: elections, killed and restarted members and routers, partitions, members that
+//! hang or are slow. Every acknowledged write is stored exactly once, errors have the expected kinds, and
+//! the same client works afterwards.
 
 mod elections;
 mod load;

@@ -1,4 +1,4 @@
-//! What tasks know of their writes, and whether the server agrees.
+//! The writes that tasks know to be acknowledged, compared with the stored documents.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(crate) const FIXED: i32 = 10;
 pub(crate) struct Ledger {
     /// Numbers whose push was acknowledged.
     pub(crate) pushed: Vec<i32>,
-    /// Ids whose insertion was acknowledged, and which nobody tried to delete.
+    /// Ids whose insertion was acknowledged, and which no task tried to delete.
     pub(crate) inserted: Vec<String>,
     /// Ids whose deletion was acknowledged.
     pub(crate) deleted: Vec<String>,

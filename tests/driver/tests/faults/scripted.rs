@@ -1,8 +1,8 @@
 //! Many tasks on one client whose connections fail in scripted ways, over a thousand of them: nothing hangs, nothing panics,
-//! every error has a type, every acknowledged write is stored exactly once, and afterwards the client is as good as new.
+//! every error has a type, every acknowledged write is stored exactly once, and afterwards the client works as before.
 //!
-//! `cargo test --test faults -- --nocapture` shows what was done to whom. The number in `MARULA_FAULT_SEED` is added to the
-//! seeds, for other orders than those of every day.
+//! `cargo test --test faults scripted -- --nocapture` prints the faults of each target. The number in `MARULA_FAULT_SEED` is
+//! added to the seeds, for other orders.
 
 mod cuts;
 mod endings;
@@ -14,7 +14,7 @@ mod work;
 use std::time::Duration;
 
 use marula_driver::{Client, bson::doc, options::ClientOptions};
-use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Fate, tasks};
+use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Action, tasks};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -29,7 +29,7 @@ const TASKS: i32 = 64;
 const POOL: usize = 20;
 /// A monitor's connection and one for round trips.
 const OF_MONITOR: usize = 2;
-/// What a connection with a silent server costs, and a command that nobody answers.
+/// The timeouts of connections to a server that does not answer, and of commands without a reply.
 const TIMEOUTS: &str =
     "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
 /// A user of the older hash: the handshake speculates on the newer one, so that every message of the login is sent.
@@ -92,14 +92,14 @@ async fn survive(kind: Topology, mode: Mode, seed: u64) {
     script.all_survived();
     expect_whole_pool(&client, &deployment).await;
     // A cursor may still be being killed in the background.
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     deployment.wait_for_at_most_open(0).await;
     tasks::wait_for_at_most(tasks).await;
     tally.assert_nothing_left();
     let counts = tally.counts();
-    assert!(counts.most_pending <= 2 && counts.most_open <= POOL, "{counts:?}");
+    assert!(counts.max_pending <= 2 && counts.max_open <= POOL, "{counts:?}");
     println!(
         "{kind:?}, {mode:?}, seed {seed}: {}\n{counts:?}\n{}",
         ledger::sum(&ledgers),
@@ -115,10 +115,10 @@ async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
         let seen = seen.clone();
         proxy.set_rule(move |exchange| {
             if exchange.command != "ping" {
-                return Fate::Pass;
+                return Action::Pass;
             }
             seen.send_modify(|seen| *seen += 1);
-            Fate::Delay
+            Action::Delay
         });
     }
     let pings: Vec<_> = (0..POOL)

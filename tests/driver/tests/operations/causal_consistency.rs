@@ -1,10 +1,10 @@
-//! Causally consistent sessions: each operation comes after those before it.
+//! Causally consistent sessions: `afterClusterTime` and the operation time.
 
 use marula_driver::{
     bson::{Bson, Document, Timestamp, doc},
     event::CommandEvent,
 };
-use marula_driver_tests::{standalone, watched, with_logical_clock};
+use marula_driver_tests::{standalone, recorded, with_logical_clock};
 
 /// `readConcern.afterClusterTime` of a command.
 fn after(command: &Document) -> Option<Timestamp> {
@@ -27,7 +27,7 @@ async fn causal_consistency_prose_2_to_5() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().await.unwrap();
     let things = server.things();
     things.find_one(doc! {}).session(&mut session).await.unwrap();
@@ -65,8 +65,8 @@ async fn causal_consistency_prose_6_and_7() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let set = watched(target, "");
-    let alone = watched(standalone().await, "");
+    let set = recorded(target, "");
+    let alone = recorded(standalone().await, "");
     for (server, causal) in [(&set, false), (&alone, true)] {
         let mut session = server
             .client
@@ -92,7 +92,7 @@ async fn causal_consistency_prose_8_and_9() {
         let Some(target) = with_logical_clock().await else {
             return;
         };
-        let server = watched(target, options);
+        let server = recorded(target, options);
         let mut session = server.client.start_session().await.unwrap();
         server
             .things()
@@ -119,13 +119,13 @@ async fn causal_consistency_prose_8_and_9() {
 
 #[tokio::test]
 async fn causal_consistency_prose_11_and_12() {
-    let alone = watched(standalone().await, "");
+    let alone = recorded(standalone().await, "");
     alone.things().find_one(doc! {}).await.unwrap();
     assert!(!alone.commands.only_command().contains_key("$clusterTime"));
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let set = watched(target, "");
+    let set = recorded(target, "");
     set.things().find_one(doc! {}).await.unwrap();
     let _ = set.commands.take();
     set.things().find_one(doc! {}).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_session_can_be_moved_forward_by_another() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut first = server.client.start_session().await.unwrap();
     server
         .things()

@@ -1,4 +1,5 @@
-//! Changing collections, commands that open cursors, search indexes, and options that depend on the server's version.
+//! `collMod`, commands that open cursors, search indexes, and options that depend on the version of the
+//! server.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +34,7 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
 
 #[tokio::test]
 async fn a_collection_is_modified_and_renamed() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1, "n": 1 }).await.unwrap();
     let database = things.database().clone();
@@ -96,7 +97,7 @@ async fn a_command_opens_a_cursor_whose_batches_follow() {
 
 #[tokio::test]
 async fn a_closed_cursor_is_freed_before_the_future_ends() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let documents: Vec<Document> = (0..5).map(|id| doc! { "_id": id }).collect();
     things.insert_many(&documents).await.unwrap();
@@ -143,7 +144,7 @@ async fn search_indexes_are_sent_to_the_server() {
 
 #[tokio::test]
 async fn raw_data_is_told_to_servers_that_know_it() {
-    for (version, told) in [("8.2", true), ("8.0", false)] {
+    for (version, supported) in [("8.2", true), ("8.0", false)] {
         let (_server, client, commands) = listened(version).await;
         let things = client.database("test").collection::<Document>("c");
         things.find(doc! {}).raw_data(true).await.unwrap();
@@ -156,6 +157,6 @@ async fn raw_data_is_told_to_servers_that_know_it() {
             .iter()
             .map(|command| command.contains_key("rawData"))
             .collect();
-        assert_eq!(sent, [told, told, told, false]);
+        assert_eq!(sent, [supported, supported, supported, false]);
     }
 }

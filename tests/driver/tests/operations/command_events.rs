@@ -1,4 +1,4 @@
-//! What a command listener is told.
+//! Command monitoring events.
 
 use marula_driver::{
     Client,
@@ -6,7 +6,7 @@ use marula_driver::{
     event::CommandEvent,
     options::ClientOptions,
 };
-use marula_driver_tests::{CommandRecorder, anywhere, replica_set, standalone};
+use marula_driver_tests::{CommandRecorder, any_deployment, replica_set, standalone};
 
 /// "started insert", "succeeded insert" ...
 fn outline(events: &[CommandEvent]) -> Vec<String> {
@@ -28,7 +28,7 @@ fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
 
 #[tokio::test]
 async fn a_command_is_shown_as_it_is_sent_and_answered() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let name = deployment.database_name();
@@ -62,7 +62,7 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
 
 #[tokio::test]
 async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let things = client
@@ -119,7 +119,7 @@ async fn each_try_has_events_of_its_own() {
 
 #[tokio::test]
 async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let mut options = ClientOptions::parse(&deployment.uri_with("")).unwrap();
     recorder.listen(&mut options);
@@ -167,7 +167,7 @@ async fn a_dropped_operation_has_failed() {
 
 #[tokio::test]
 async fn secrets_are_not_shown() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let database = client.database("admin");

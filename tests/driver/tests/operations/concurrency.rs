@@ -1,4 +1,5 @@
-//! Many tasks on few connections, on either kind of runtime, and a client used from another runtime than its own.
+//! Many tasks on few connections, on both kinds of runtime, and a client used from another runtime than
+//! its own.
 
 use std::{
     sync::{
@@ -13,7 +14,7 @@ use marula_driver::{
     Client, Collection, ErrorKind,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Deployment, Target, anywhere, standalone};
+use marula_driver_tests::{Deployment, Target, any_deployment, standalone};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::oneshot,
@@ -98,14 +99,14 @@ async fn sixty_four_tasks(deployment: &Target) -> usize {
 
 #[test]
 fn sixty_four_tasks_share_four_connections_fairly_on_one_thread() {
-    let ahead = one_thread().block_on(async { sixty_four_tasks(&anywhere().await).await });
+    let ahead = one_thread().block_on(async { sixty_four_tasks(&any_deployment().await).await });
     // The queue is served in order, so a task is ahead by what is under way, not by its luck.
     assert!(ahead <= 4, "a task was {ahead} rounds ahead of another");
 }
 
 #[test]
 fn sixty_four_tasks_share_four_connections_on_many_threads() {
-    many_threads().block_on(async { sixty_four_tasks(&anywhere().await).await });
+    many_threads().block_on(async { sixty_four_tasks(&any_deployment().await).await });
 }
 
 /// A deployment and its client on a runtime that a thread of its own drives until the sender is dropped.
@@ -176,7 +177,7 @@ fn a_client_whose_runtime_is_gone_fails_with_an_error() {
                 let error = client
                     .list_database_names()
                     .await
-                    .expect_err("nobody does the work");
+                    .expect_err("the runtime is gone");
                 let typed = matches!(
                     error.kind(),
                     ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
@@ -202,7 +203,7 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let options = uri.parse().expect("options");
         Client::with_options(options).expect("a client")
     };
-    // Not driven any more: a server is known and a connection idle, but nobody tells when its reply arrives.
+    // Not driven any more: a server is known and a connection idle, but nothing polls its socket.
     let stopped = own.block_on(async {
         let client = deployment.client_with("socketTimeoutMS=200").await;
         client.list_database_names().await.expect("a reply");
@@ -218,7 +219,7 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let error = admin
             .run_command(doc! { "ping": 1 })
             .await
-            .expect_err("nobody reads");
+            .expect_err("no reader");
         assert!(error.is_network() && error.is_timeout(), "{error}");
     }));
 }

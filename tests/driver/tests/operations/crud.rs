@@ -1,4 +1,4 @@
-//! Inserting, finding, changing and deleting documents.
+//! Inserting, finding, updating and deleting documents.
 
 use marula_driver::{
     ErrorKind, IntoUpdate, WriteFailure,
@@ -28,7 +28,7 @@ fn person(name: &str, age: u32) -> Person {
 
 #[tokio::test]
 async fn typed_documents_survive_the_round_trip() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     let ada = person("Ada", 36);
     let inserted = people.insert_one(&ada).await.unwrap();
@@ -39,7 +39,7 @@ async fn typed_documents_survive_the_round_trip() {
 
 #[tokio::test]
 async fn a_document_without_id_gets_one() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let inserted = things.insert_one(&doc! { "x": 1 }).await.unwrap().inserted_id;
     let id: ObjectId = inserted.as_object_id().expect("an ObjectId");
@@ -59,7 +59,7 @@ async fn a_document_without_id_gets_one() {
 
 #[tokio::test]
 async fn options_of_find_shape_the_result() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     let all: Vec<Person> = (0..10).map(|age| person(&format!("p{age}"), age)).collect();
     let inserted = people.insert_many(&all).await.unwrap();
@@ -96,7 +96,7 @@ async fn options_of_find_shape_the_result() {
 
 #[tokio::test]
 async fn updates_report_what_they_did() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things
         .insert_many(&[doc! { "_id": 1, "n": 1 }, doc! { "_id": 2, "n": 1 }])
@@ -154,7 +154,7 @@ impl<T: IntoUpdate> Check for T {}
 
 #[tokio::test]
 async fn array_filters_pick_elements() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things
         .insert_one(&doc! { "_id": 1, "lines": [{ "sku": "a", "qty": 1 }, { "sku": "b", "qty": 1 }] })
@@ -174,7 +174,7 @@ async fn array_filters_pick_elements() {
 
 #[tokio::test]
 async fn find_and_modify_returns_the_document() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1, "n": 1 }).await.unwrap();
     let inc = doc! { "$inc": { "n": 1 } };
@@ -205,7 +205,7 @@ async fn find_and_modify_returns_the_document() {
 
 #[tokio::test]
 async fn deletes_counts_and_distinct_values() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let all: Vec<Document> = (0..10)
         .map(|n| doc! { "_id": n, "even": n % 2 == 0, "third": n % 3 })
@@ -245,7 +245,7 @@ async fn deletes_counts_and_distinct_values() {
 
 #[tokio::test]
 async fn a_duplicate_key_names_code_index_and_value() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let error = things
@@ -277,7 +277,7 @@ async fn the_errors_of_a_single_write_name_no_place_of_a_statement() {
     struct Large {
         big: u64,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let ids = [doc! { "_id": 1 }, doc! { "_id": 2 }];
     things.insert_many(&ids).await.unwrap();
@@ -307,7 +307,7 @@ async fn the_errors_of_a_single_write_name_no_place_of_a_statement() {
 
 #[tokio::test]
 async fn an_insert_of_many_reports_each_failure_and_what_was_stored() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let batch = [
         doc! { "_id": 1 },
@@ -341,7 +341,7 @@ async fn an_insert_of_many_reports_each_failure_and_what_was_stored() {
 
 #[tokio::test]
 async fn unacknowledged_writes_are_done_without_a_reply() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let silent = things.with_write_concern(WriteConcern::nodes(0));
     silent.insert_one(&doc! { "_id": 1, "n": 0 }).await.unwrap();
@@ -365,14 +365,17 @@ async fn unacknowledged_writes_are_done_without_a_reply() {
 
 #[tokio::test]
 async fn a_document_that_does_not_fit_names_the_field() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     people
         .clone_with_type::<Document>()
         .insert_one(&doc! { "_id": marula_driver::bson::Uuid::new(), "name": "x", "age": "old", "tags": [] })
         .await
         .unwrap();
-    let error = people.find_one(doc! {}).await.expect_err("the age is no number");
+    let error = people
+        .find_one(doc! {})
+        .await
+        .expect_err("the age is not a number");
     let ErrorKind::Decode(decode) = error.kind() else {
         panic!("{error}")
     };
@@ -381,7 +384,7 @@ async fn a_document_that_does_not_fit_names_the_field() {
 
 #[tokio::test]
 async fn ids_of_every_kind_are_told_across_commands() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let filler = "x".repeat(1 << 20);
     let own = ObjectId::new();

@@ -1,4 +1,4 @@
-//! Reading results in batches.
+//! Cursors and batches.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use marula_driver::{
     Collection,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Target, anywhere};
+use marula_driver_tests::{Target, any_deployment};
 use serde::Deserialize;
 
 async fn filled(deployment: &Target, count: i32) -> Collection<Document> {
@@ -21,7 +21,7 @@ async fn filled(deployment: &Target, count: i32) -> Collection<Document> {
 
 #[tokio::test]
 async fn ten_thousand_documents_arrive_once_each() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 10_000).await;
     let cursor = things.find(doc! {}).batch_size(999).await.unwrap();
     let ids: Vec<i32> = cursor
@@ -42,7 +42,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
     struct Thing<'a> {
         name: &'a str,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 5).await;
     let mut cursor = things
         .find(doc! {})
@@ -64,7 +64,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
 
 #[tokio::test]
 async fn a_limit_is_kept_over_batches() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 20).await;
     let limited = things.find(doc! {}).limit(7).batch_size(3).await.unwrap();
     assert_eq!(limited.try_collect().await.unwrap().len(), 7);
@@ -87,7 +87,7 @@ async fn a_limit_is_kept_over_batches() {
 
 #[tokio::test]
 async fn a_dropped_cursor_is_freed_on_the_server() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 10).await;
     let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     assert!(cursor.advance().await.unwrap());
@@ -103,7 +103,7 @@ async fn a_dropped_cursor_is_freed_on_the_server() {
 
 #[tokio::test]
 async fn a_cursor_stays_on_its_server_and_session() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 300).await;
     let mut stream = things.find(doc! {}).batch_size(50).await.unwrap();
     let mut count = 0;
@@ -123,7 +123,7 @@ async fn aggregation_results_have_a_type() {
         even: bool,
         count: i64,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 9).await;
     let pipeline = [
         doc! { "$group": { "_id": { "$eq": [{ "$mod": ["$_id", 2] }, 0] }, "count": { "$sum": 1 } } },

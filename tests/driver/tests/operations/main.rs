@@ -2,6 +2,7 @@
 //!
 //! These suites run against any deployment: the one that `MONGODB_URI` names, or else a test server in this process.
 
+mod action_options;
 mod administration;
 mod bulk_write;
 mod causal_consistency;
@@ -10,6 +11,7 @@ mod command_events;
 mod concurrency;
 mod crud;
 mod cursors;
+mod future_sizes;
 mod options;
 mod sessions;
 mod sessions_prose;

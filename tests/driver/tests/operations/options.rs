@@ -1,4 +1,4 @@
-//! Options of handles that contradict themselves, and the text of a selection that finds nothing.
+//! Contradicting options of handles, and the message of a server selection timeout.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use marula_driver::{
     internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
 };
-use marula_driver_tests::{anywhere, replica_set, standalone};
+use marula_driver_tests::{any_deployment, replica_set, standalone};
 
 #[tokio::test]
 async fn a_write_concern_that_contradicts_itself_is_refused_before_it_is_sent() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let mut concern = WriteConcern::nodes(0);
     concern.journal = Some(true);
     let things = deployment.collection::<Document>().with_write_concern(concern);
@@ -127,7 +127,7 @@ async fn a_wrong_set_name_is_hinted_at() {
 
 #[tokio::test]
 async fn names_can_be_listed_by_users_who_may_not_list_all() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let database = deployment.database();
     database.create_collection("mine").await.unwrap();
     let names = database

@@ -1,4 +1,4 @@
-//! Sessions of the application: what their commands carry, and what they refuse.
+//! Explicit sessions: the fields they add to commands, and the uses they refuse.
 
 use futures_util::future::join_all;
 use marula_driver::{
@@ -6,7 +6,7 @@ use marula_driver::{
     bson::{Document, Timestamp, doc},
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, anywhere, replica_set, standalone, watched, with_logical_clock};
+use marula_driver_tests::{Deployment, any_deployment, replica_set, standalone, recorded, with_logical_clock};
 use marula_test_server::TestServer;
 
 fn lsid(command: &Document) -> Option<Document> {
@@ -72,7 +72,7 @@ fn assert_refused(outcomes: Vec<(&'static str, Result<()>)>, why: &str) {
 
 #[tokio::test]
 async fn sessions_prose_1() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let start = deployment
         .client
         .start_session()
@@ -84,7 +84,7 @@ async fn sessions_prose_1() {
 
 #[tokio::test]
 async fn sessions_prose_2() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let client = &deployment.client;
     client
         .database("admin")
@@ -109,7 +109,7 @@ async fn sessions_prose_3() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let database = server.client.database("sessions");
     for name in ["ping", "aggregate", "find", "insert"] {
         let mut times = Vec::new();
@@ -145,7 +145,7 @@ async fn sessions_prose_4() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().await.unwrap();
     let id = session.id();
     for (name, outcome) in every_method(&server.client, &mut session).await {
@@ -168,7 +168,7 @@ async fn sessions_prose_5() {
 
 #[tokio::test]
 async fn sessions_prose_6() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let mut session = deployment.client.start_session().await.unwrap();
     session.end();
     assert_refused(every_method(&deployment.client, &mut session).await, "has ended");
@@ -176,7 +176,7 @@ async fn sessions_prose_6() {
 
 #[tokio::test]
 async fn sessions_prose_8_and_9() {
-    let server = watched(anywhere().await, "");
+    let server = recorded(any_deployment().await, "");
     let documents: Vec<Document> = (0..5).map(|n| doc! { "n": n }).collect();
     server.things().insert_many(&documents).await.unwrap();
     let inserted = lsid(&server.commands.only_command());
@@ -198,7 +198,7 @@ async fn sessions_prose_8_and_9() {
 #[tokio::test]
 async fn sessions_prose_11() {
     for deployment in [standalone().await, replica_set().await] {
-        let server = watched(deployment, "");
+        let server = recorded(deployment, "");
         server
             .things()
             .insert_many(&[doc! {}, doc! {}, doc! {}])
@@ -225,7 +225,7 @@ async fn sessions_prose_11() {
 
 #[tokio::test]
 async fn sessions_prose_14() {
-    let server = watched(anywhere().await, "maxPoolSize=1&retryWrites=true");
+    let server = recorded(any_deployment().await, "maxPoolSize=1&retryWrites=true");
     let mut least = usize::MAX;
     for _ in 0..5 {
         let things = server.things();
@@ -260,7 +260,7 @@ async fn sessions_prose_14() {
 
 #[tokio::test]
 async fn sessions_prose_21() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let time = Timestamp {
         time: 1,
         increment: 0,
@@ -283,7 +283,7 @@ async fn sessions_prose_22_and_23() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().snapshot(false).await.unwrap();
     assert_eq!(session.snapshot_time(), None);
     server.things().find(doc! {}).session(&mut session).await.unwrap();
@@ -296,7 +296,7 @@ async fn sessions_prose_22_and_23() {
 
 #[tokio::test]
 async fn an_unacknowledged_write_is_refused_in_a_session() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let mut options = ClientOptions::parse(&deployment.uri_with("")).unwrap();
     options.write_concern = marula_driver::options::WriteConcern::nodes(0);
     let client = Client::with_options(options).unwrap();
@@ -330,7 +330,7 @@ async fn a_snapshot_session_sees_one_moment() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let things = server.things();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let mut session = server.client.start_session().snapshot(true).await.unwrap();
@@ -358,7 +358,7 @@ async fn a_snapshot_session_sees_one_moment() {
         .clone();
     assert_eq!(concern.get_str("level").unwrap(), "snapshot");
     assert_eq!(concern.get_timestamp("atClusterTime").ok(), seen);
-    // Another session can be told to look at the same moment.
+    // Another session can read at the same cluster time.
     let again = server
         .client
         .start_session()
@@ -373,7 +373,7 @@ async fn a_snapshot_session_sees_one_moment() {
 
 #[tokio::test]
 async fn a_cursor_outlives_the_loan_of_its_session_and_not_the_session() {
-    let server = watched(anywhere().await, "");
+    let server = recorded(any_deployment().await, "");
     let things = server.things();
     things.insert_many(&[doc! {}, doc! {}, doc! {}]).await.unwrap();
     let mut session = server.client.start_session().await.unwrap();

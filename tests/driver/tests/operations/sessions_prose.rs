@@ -1,4 +1,4 @@
-//! Prose tests of the Sessions specification that need servers without sessions, or a look at the cluster time.
+//! Prose tests of the Sessions specification that need servers without sessions, or the cluster time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use marula_driver::{
 use marula_driver_tests::{CommandRecorder, Observer, replica_set};
 use tokio::sync::watch;
 
-/// A server that has no sessions, as its hello says, and a client that tells of its commands.
+/// A server whose hello reply shows no support for sessions, and a client whose commands are recorded.
 async fn without_sessions() -> (Observer, Client, CommandRecorder) {
     let observer = Observer::start(doc! {}).await;
     let recorder = CommandRecorder::default();
@@ -27,7 +27,7 @@ async fn sessions_prose_18() {
     assert!(!hello.contains_key("logicalSessionTimeoutMinutes"));
     let _ = recorder.take();
     let things = client.database("d").collection::<Document>("things");
-    // The server's answers are no good; the commands are.
+    // Only the commands matter, not the server's replies.
     let _ = things.find_one(doc! {}).await;
     let _ = things.insert_one(&doc! {}).await;
     let commands = recorder.commands();
@@ -92,7 +92,7 @@ async fn sessions_prose_20() {
         .insert_one(&doc! { "advance": "$clusterTime" })
         .await
         .unwrap();
-    // Whatever heartbeats were told before the insert, the second from now on began after it.
+    // The second heartbeat from now on began after the insert.
     let now = *seen.borrow_and_update();
     seen.wait_for(|count| *count >= now + 2).await.unwrap();
     ping().await.unwrap();

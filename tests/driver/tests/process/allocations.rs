@@ -1,4 +1,4 @@
-//! How often the hot path allocates. Counts do not depend on the machine's load, so they are asserted.
+//! Allocations per operation on the hot path. The counts do not depend on the load of the machine.
 
 use std::{sync::mpsc, thread};
 
@@ -176,16 +176,19 @@ fn on(replica_set: bool, options: &str) {
 
 #[test]
 fn a_standalone_server_costs_few_allocations() {
+    let _alone = crate::lock_process();
     on(false, "");
 }
 
 #[test]
 fn a_replica_set_costs_few_allocations() {
+    let _alone = crate::lock_process();
     on(true, "");
 }
 
 #[test]
 fn compression_costs_no_more() {
+    let _alone = crate::lock_process();
     for compressor in ["snappy", "zlib", "zstd"] {
         on(false, &format!("compressors={compressor}"));
     }

@@ -1,5 +1,12 @@
-//! Tests that need state of the whole process: the global allocator and the counter of ObjectIds. They run one at a time.
+//! Tests that depend on state of the whole process: the global allocator and the counter of ObjectIds. They run one at a time.
 
 mod allocations;
-mod future_sizes;
 mod object_id_counter;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Held by each test of this binary while it runs.
+fn lock_process() -> MutexGuard<'static, ()> {
+    static PROCESS: Mutex<()> = Mutex::new(());
+    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,10 +1,11 @@
-//! Prose test of the ObjectId specification that needs the process's counter for itself.
+//! Prose test 2 of the ObjectId specification: the counter overflows from 0xFFFFFF to 0.
 
 use marula_driver::bson::ObjectId;
 
-/// The counter of the process cannot be set, so it is driven to its end: at most 2²⁴ ids are made.
+/// The counter starts at a random value and cannot be set: the test makes up to 2²⁴ ids to reach the overflow.
 #[test]
 fn bson_objectid_prose_2() {
+    let _alone = crate::lock_process();
     let counter = |id: ObjectId| {
         let [.., a, b, c] = id.bytes();
         [a, b, c]

@@ -1,5 +1,5 @@
-//! No mistake of the application, and no reply that lacks what an operation needs, changes what the client knows of its server:
-//! the description stays, the pool is not cleared, and the connection is used again.
+//! Errors caused by the application, and replies with missing fields, do not change the description of
+//! the server: the pool is not cleared, and the connection is used again.
 
 use std::{
     sync::{
@@ -27,13 +27,13 @@ const HANG: Duration = Duration::from_secs(60);
 const MAX_MESSAGE_SIZE: i32 = 20_000;
 
 /// A client of one connection, and what its listeners count.
-struct Watched {
+struct RecordedClient {
     client: Client,
     tally: PoolTally,
     descriptions: Arc<AtomicUsize>,
 }
 
-impl Watched {
+impl RecordedClient {
     fn new(uri: &str) -> Self {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         let tally = PoolTally::default();
@@ -204,7 +204,7 @@ fn cursor() -> impl Strategy<Value = Bson> {
     prop_oneof![4 => cursor, 1 => value()]
 }
 
-/// Codes that do not say that the server is no primary, recovers or shuts down.
+/// Error codes other than those of state change errors.
 const CODES: [i32; 9] = [2, 11, 26, 43, 48, 59, 64, 100, 11000];
 
 fn reply() -> impl Strategy<Value = Document> {
@@ -248,10 +248,10 @@ fn reply() -> impl Strategy<Value = Document> {
 
 async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError> {
     let server = AnsweringServer::start(doc! { "maxMessageSizeBytes": MAX_MESSAGE_SIZE }).await;
-    let watched = Watched::new(&server.uri("maxPoolSize=1&heartbeatFrequencyMS=3600000"));
-    let database = watched.client.database("d");
+    let recorded = RecordedClient::new(&server.uri("maxPoolSize=1&heartbeatFrequencyMS=3600000"));
+    let database = recorded.client.database("d");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-    let before = watched.state();
+    let before = recorded.state();
     for (operation, reply) in history {
         server.forget_replies();
         server.answer(reply.clone());
@@ -271,7 +271,7 @@ async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError
         server.forget_replies();
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         prop_assert_eq!(
-            watched.state(),
+            recorded.state(),
             before,
             "{:?} got {}: {:?}",
             operation,
@@ -281,7 +281,7 @@ async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError
     }
     // The monitor's, and the one of the pool.
     prop_assert_eq!(server.connections(), 2);
-    watched.client.shutdown().await;
+    recorded.client.shutdown().await;
     Ok(())
 }
 
@@ -317,10 +317,10 @@ async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_wer
     } else {
         '?'
     };
-    let watched = Watched::new(&format!("{}{separator}maxPoolSize=1", deployment.server.uri()));
-    let database = watched.client.database("d");
+    let recorded = RecordedClient::new(&format!("{}{separator}maxPoolSize=1", deployment.server.uri()));
+    let database = recorded.client.database("d");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-    let before = watched.state();
+    let before = recorded.state();
     for command in [
         doc! { "ping": 1 },
         doc! { "buildInfo": 1 },
@@ -337,7 +337,7 @@ async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_wer
         );
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     }
-    assert_eq!(watched.state(), before);
+    assert_eq!(recorded.state(), before);
 }
 
 /// A write concern error reports the server's state, whatever command has it and whatever else the reply holds.
@@ -362,19 +362,19 @@ async fn a_write_concern_error_of_any_command_that_reports_a_shutdown_clears_the
         (Operation::Drop, refused),
     ] {
         let server = AnsweringServer::start(doc! {}).await;
-        let watched = Watched::new(&server.uri("heartbeatFrequencyMS=3600000&retryWrites=false"));
-        let database = watched.client.database("d");
+        let recorded = RecordedClient::new(&server.uri("heartbeatFrequencyMS=3600000&retryWrites=false"));
+        let database = recorded.client.database("d");
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         server.answer(reply.clone());
         let outcome = operation.run(&database).await;
         assert_eq!(
-            watched.tally.counts().cleared,
+            recorded.tally.counts().cleared,
             1,
             "{operation:?} got {reply}: {outcome:?}"
         );
         // Unknown, and known again.
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-        assert_eq!(watched.state().0, 3, "{operation:?} got {reply}");
+        assert_eq!(recorded.state().0, 3, "{operation:?} got {reply}");
         if matches!(
             operation,
             Operation::UpdateOne | Operation::InsertOne | Operation::InsertMany

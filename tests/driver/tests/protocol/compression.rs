@@ -1,5 +1,5 @@
-//! Compressed messages, through the public interface and with a tap on the wire: the prose tests of the Wire Compression
-//! specification, traffic of every kind, and servers that lie.
+//! Compressed messages, with a tap on the wire: the prose tests of the Wire Compression specification,
+//! all kinds of commands, and invalid compressed replies.
 
 mod large;
 mod prose;

@@ -26,7 +26,7 @@ async fn ping(client: &Client) {
     reply.expect("the ping succeeds");
 }
 
-/// `client.env` in such an environment, as a server is told; a real server accepts it.
+/// `client.env` of the handshake in such an environment; a test server accepts it.
 async fn env<const N: usize>(variables: [(&str, &str); N]) -> Option<Document> {
     let environment = environment(variables);
     let deployment = standalone().await;

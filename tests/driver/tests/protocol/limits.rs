@@ -1,5 +1,5 @@
-//! Replies made to exhaust memory or stack, or broken where nobody looks at first: each ends in a typed error, and a connection
-//! whose bytes made no sense is not used again.
+//! Replies that would exhaust memory or stack, or are malformed deep inside: each ends in a typed error,
+//! and the connection is closed.
 
 use std::{sync::mpsc, thread, time::Duration};
 

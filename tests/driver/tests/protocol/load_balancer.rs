@@ -1,4 +1,4 @@
-//! What a connection to a load balancer is told, and what it asks for.
+//! Load balancer mode: the handshake, and the checks of `loadBalanced`.
 
 use std::time::Duration;
 
@@ -69,12 +69,12 @@ async fn a_server_behind_none_is_refused() {
     let address: ServerAddress = mongos.address.to_string().parse().expect("an address");
     let error = establish(&address, true).await.expect_err("no service");
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
-    let told =
+    let message =
         "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
-    assert!(error.to_string().contains(told), "{error}");
+    assert!(error.to_string().contains(message), "{error}");
 }
 
-/// Cursors hold on to connections, and whoever waits in vain is told how many.
+/// Cursors pin connections, and the wait queue timeout error says how many.
 #[tokio::test]
 async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
     let server = TestServer::builder()
@@ -129,9 +129,9 @@ async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
         panic!("{error:?}");
     };
     assert_eq!((in_use.cursors, in_use.transactions, in_use.other), (2, 0, 1));
-    let told = "Timeout waiting for connection from the connection pool. maxPoolSize: 3, connections in use by cursors: 2, \
+    let message = "Timeout waiting for connection from the connection pool. maxPoolSize: 3, connections in use by cursors: 2, \
                 connections in use by transactions: 0, connections in use by other operations: 1";
-    assert!(error.to_string().contains(told), "{error}");
+    assert!(error.to_string().contains(message), "{error}");
     occupant.abort();
     // What a cursor held is free when it is at its end, or gone.
     let all = cursors.remove(0).try_collect().await.expect("the other batches");

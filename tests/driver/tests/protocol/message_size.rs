@@ -1,4 +1,5 @@
-//! No message exceeds `maxMessageSizeBytes` (OP_MSG specification): a larger one is refused before anything is sent.
+//! No message exceeds `maxMessageSizeBytes` (OP_MSG specification): a larger one is refused before it is
+//! sent.
 
 use marula_driver::{
     Client, Collection, Error, ErrorKind, WriteModel,

@@ -105,7 +105,7 @@ async fn a_refused_port_says_so() {
     let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=200"))
         .await
         .expect("a client");
-    let error = client.list_database_names().await.expect_err("nobody listens");
+    let error = client.list_database_names().await.expect_err("nothing listens");
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
     assert!(error.is_timeout());
     let text = format!("{error:#}");

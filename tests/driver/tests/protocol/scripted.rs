@@ -1,4 +1,4 @@
-//! What the driver sends when a server answers in a way that a test decides.
+//! The commands of the driver in response to scripted replies.
 
 mod cursors;
 mod end_sessions;

@@ -1,4 +1,4 @@
-//! A declared version of the Stable API: which commands carry it.
+//! The Stable API: which commands declare the API version.
 
 use marula_driver::{
     Client,

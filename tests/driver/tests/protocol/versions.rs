@@ -1,4 +1,4 @@
-//! What differs between server versions.
+//! Differences between server versions.
 
 use marula_driver::{
     ErrorKind, IndexModel,

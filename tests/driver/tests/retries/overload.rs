@@ -1,4 +1,4 @@
-//! Servers that have too much to do (Client Backpressure specification).
+//! Overloaded servers (Client Backpressure specification).
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! What is retried, by which server's word, and which of two errors is returned.
+//! Which errors are retried, and which of two errors is returned.
 
 use marula_driver::{
     Client, RETRYABLE_WRITE_ERROR,
@@ -6,7 +6,7 @@ use marula_driver::{
     internals::fix_jitter,
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, Proxied, Topology, proxy::Fate, replica_set};
+use marula_driver_tests::{Deployment, Proxied, Topology, proxy::Action, replica_set};
 use marula_test_server::TestServer;
 
 async fn fail(deployment: &Deployment, mode: Document, data: Document) {
@@ -97,8 +97,8 @@ async fn a_write_that_gets_no_connection_is_labelled_only_if_it_is_retryable() {
         let deployment = Proxied::start(topology, builder).await;
         for proxy in &deployment.proxies {
             proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Fate::Lose,
-                false => Fate::Pass,
+                true => Action::DropRequest,
+                false => Action::Pass,
             });
         }
         let mut options = ClientOptions::parse(&deployment.uri("user:secret@", options)).unwrap();

@@ -21,14 +21,15 @@ impl Fixture {
     async fn new() -> Self {
         let deployment = replica_set().await;
         let pool = Arc::<Mutex<Vec<PoolEvent>>>::default();
-        let told = Arc::clone(&pool);
+        let events = Arc::clone(&pool);
         let uri = format!(
             "{}&retryWrites=false&w=majority&heartbeatFrequencyMS=500",
             deployment.server.uri()
         );
         let mut options = ClientOptions::parse(&uri).expect("a connection string");
         options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
-            told.lock()
+            events
+                .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(event.clone());
         }));

@@ -1,4 +1,5 @@
-//! Logging in, through the public interface: prose tests of the Authentication specification, and servers that lie.
+//! Authentication through the public API: the prose tests of the Authentication specification, and
+//! servers that break the protocol.
 
 mod again;
 mod prose;

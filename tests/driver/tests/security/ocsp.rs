@@ -1,4 +1,5 @@
-//! Revoked certificates: what servers staple, what responders say, what is remembered, and which options switch it off.
+//! Revoked certificates: stapled responses, responders, the cache, and the options that disable the
+//! checks.
 
 mod endpoint;
 mod flight;
@@ -16,7 +17,7 @@ use marula_driver::{
 use marula_driver_tests::{
     ocsp::{Keys, Response, Status},
     standalone,
-    tls::{Authority, Files, FrontOptions, Identity, TlsFront},
+    tls::{Authority, Files, TerminatorOptions, Identity, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
@@ -24,19 +25,19 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A server behind TLS, and the file that says whom to trust.
 struct Encrypted {
-    front: TlsFront,
+    terminator: TlsTerminator,
     ca_file: String,
     _files: Files,
     _server: TestServer,
 }
 
 impl Encrypted {
-    async fn start(trusted: &Authority, identity: &Identity, options: FrontOptions<'_>) -> Self {
+    async fn start(trusted: &Authority, identity: &Identity, options: TerminatorOptions<'_>) -> Self {
         let server = standalone().await.server;
-        let front = TlsFront::start_with(identity, options, server.addresses()[0]).await;
+        let terminator = TlsTerminator::start_with(identity, options, server.addresses()[0]).await;
         let files = Files::new();
         Self {
-            front,
+            terminator,
             ca_file: files.write("ca.pem", &trusted.pem()),
             _files: files,
             _server: server,
@@ -45,24 +46,24 @@ impl Encrypted {
 
     /// Staples nothing.
     async fn bare(trusted: &Authority, identity: &Identity) -> Self {
-        Self::start(trusted, identity, FrontOptions::default()).await
+        Self::start(trusted, identity, TerminatorOptions::default()).await
     }
 
     async fn stapling(trusted: &Authority, identity: &Identity, staple: Vec<u8>) -> Self {
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             staple,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         Self::start(trusted, identity, options).await
     }
 
     fn uri(&self, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://localhost:{port}/?directConnection=true&tls=true&{options}")
     }
 
     fn address(&self) -> ServerAddress {
-        format!("localhost:{}", self.front.address.port())
+        format!("localhost:{}", self.terminator.address.port())
             .parse()
             .expect("an address")
     }

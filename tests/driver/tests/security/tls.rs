@@ -1,4 +1,4 @@
-//! Encrypted connections: whom the client trusts, what it says when it does not, and that everything works through them.
+//! TLS: which certificates are trusted, the errors of those that are not, and operations over TLS.
 
 mod clients;
 mod faults;
@@ -17,7 +17,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Identity, TlsFront},
+    tls::{Authority, Files, Identity, TlsTerminator},
 };
 use marula_test_server::TestServer;
 use std::{net::SocketAddr, time::Duration};
@@ -25,7 +25,7 @@ use std::{net::SocketAddr, time::Duration};
 /// A server behind TLS, and the file that holds the authority of its certificate.
 struct Encrypted {
     server: TestServer,
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     ca_file: String,
 }
@@ -34,12 +34,12 @@ impl Encrypted {
     async fn start(identity: impl FnOnce(&Authority) -> Identity) -> Self {
         let authority = Authority::new();
         let server = standalone().await.server;
-        let front = TlsFront::start(&identity(&authority), server.addresses()[0]).await;
+        let terminator = TlsTerminator::start(&identity(&authority), server.addresses()[0]).await;
         let files = Files::new();
         let ca_file = files.write("ca.pem", &authority.pem());
         Self {
             server,
-            front,
+            terminator,
             files,
             ca_file,
         }
@@ -51,7 +51,7 @@ impl Encrypted {
     }
 
     fn uri(&self, host: &str, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://{host}:{port}/?tls=true&directConnection=true&{options}")
     }
 

@@ -1,4 +1,4 @@
-//! The target `bson` under libFuzzer.
+//! Runs the fuzz target `bson` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The target `compressed` under libFuzzer.
+//! Runs the fuzz target `compressed` under libFuzzer.
 
 #![no_main]
 

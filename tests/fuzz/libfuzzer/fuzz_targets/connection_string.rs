@@ -1,4 +1,4 @@
-//! The target `connection_string` under libFuzzer.
+//! Runs the fuzz target `connection_string` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The target `dns` under libFuzzer.
+//! Runs the fuzz target `dns` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The target `extended_json` under libFuzzer.
+//! Runs the fuzz target `extended_json` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The target `op_msg` under libFuzzer.
+//! Runs the fuzz target `op_msg` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The client's state: the description, and per server a pool, its book, and the monitor's memory.
+//! The state of the simulated client: the topology description, and for each server the pool, its event ledger and the monitor's
+//! state.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -13,20 +14,20 @@ use marula_driver::{
 
 use crate::simulation::Ledger;
 
-/// An established connection: the process that it leads to.
+/// An established connection, with the server process it is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) process: u64,
 }
 
-/// What the client keeps per server. A server that left keeps its handle until its connections came back.
+/// The state of the client for a server. The handle of a removed server is kept until its connections are checked in.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) address: ServerAddress,
     pub(crate) pool: ConnectionPool<Link, u64, Error>,
     pub(crate) ledger: Ledger,
     pub(crate) round_trip_time: RoundTripTime,
-    /// The check that is to come, or under way; others are outdated.
+    /// The number of the pending check. Checks with other numbers are obsolete.
     pub(crate) check: u64,
     pub(crate) last_check: Duration,
     pub(crate) in_flight: BTreeMap<u32, InFlight>,

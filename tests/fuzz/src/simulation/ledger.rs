@@ -1,10 +1,10 @@
-//! Keeps book of a pool's events.
+//! Checks the sequence of a pool's events.
 
 use std::collections::BTreeSet;
 
 use marula_driver::internals::cmap::{Counts, Event};
 
-/// What the events of one pool say, and whether they make sense.
+/// The state of a pool according to its events.
 #[derive(Debug, Default)]
 pub struct Ledger {
     ready: bool,
@@ -13,37 +13,43 @@ pub struct Ledger {
     alive: BTreeSet<u32>,
     established: BTreeSet<u32>,
     in_use: BTreeSet<u32>,
-    asking: usize,
+    checking_out: usize,
 }
 
 impl Ledger {
-    /// Enters an event.
+    /// Applies an event.
     ///
     /// # Panics
-    /// When it contradicts those before it.
+    /// If the event is not valid after the preceding ones.
     pub fn enter<E: std::fmt::Debug>(&mut self, event: &Event<E>) {
         match event {
             Event::PoolReady => {
-                assert!(!self.ready && !self.closed, "ready twice, or after the end");
+                assert!(
+                    !self.ready && !self.closed,
+                    "PoolReady twice, or after PoolClosed"
+                );
                 self.ready = true;
             }
             Event::PoolCleared { service_id: None, .. } => {
-                assert!(self.ready && !self.closed, "cleared twice, or after the end");
+                assert!(
+                    self.ready && !self.closed,
+                    "PoolCleared twice, or after PoolClosed"
+                );
                 self.ready = false;
             }
-            Event::PoolCleared { .. } => assert!(!self.closed, "cleared after the end"),
+            Event::PoolCleared { .. } => assert!(!self.closed, "PoolCleared after PoolClosed"),
             Event::PoolClosed => {
-                assert!(!self.closed, "closed twice");
-                // One whose failure is being dealt with may outlive the pool.
+                assert!(!self.closed, "PoolClosed twice");
+                // A connection whose establishment failed may be closed after the pool.
                 assert_eq!(
                     self.established, self.in_use,
-                    "the pool was closed before its connections"
+                    "PoolClosed before ConnectionClosed"
                 );
                 (self.closed, self.ready) = (true, false);
             }
             Event::ConnectionCreated { id } => {
-                assert!(self.ready, "a paused pool creates nothing");
-                assert_eq!(*id, self.last_id + 1, "ids grow by one");
+                assert!(self.ready, "ConnectionCreated in a paused pool");
+                assert_eq!(*id, self.last_id + 1, "connection ids are not consecutive");
                 self.last_id = *id;
                 self.alive.insert(*id);
             }
@@ -57,11 +63,11 @@ impl Ledger {
                 assert!(self.alive.remove(id) && !self.in_use.contains(id), "{event:?}");
                 self.established.remove(id);
             }
-            Event::CheckOutStarted => self.asking += 1,
-            Event::CheckOutFailed { .. } => self.answer(event),
+            Event::CheckOutStarted => self.checking_out += 1,
+            Event::CheckOutFailed { .. } => self.check_out_ended(event),
             Event::CheckedOut { id, .. } => {
-                self.answer(event);
-                assert!(self.ready, "a paused pool gives nothing");
+                self.check_out_ended(event);
+                assert!(self.ready, "CheckedOut in a paused pool");
                 assert!(
                     self.established.contains(id) && self.in_use.insert(*id),
                     "{event:?}"
@@ -71,25 +77,26 @@ impl Ledger {
         }
     }
 
-    fn answer<E: std::fmt::Debug>(&mut self, event: &Event<E>) {
-        assert!(self.asking > 0, "nobody asked: {event:?}");
-        self.asking -= 1;
+    fn check_out_ended<E: std::fmt::Debug>(&mut self, event: &Event<E>) {
+        assert!(self.checking_out > 0, "no check-out was started: {event:?}");
+        self.checking_out -= 1;
     }
 
-    /// Compares with the machine, whose actions have all been taken. `failing` requests are about to get the error of an establishment.
+    /// Compares the ledger with the counts of the pool, all of whose actions have been executed. `failing` is the number of requests
+    /// whose failure has not been reported yet.
     ///
     /// # Panics
-    /// When they differ.
+    /// If they differ.
     pub fn agrees_with(&self, counts: Counts, failing: usize) {
         assert_eq!(
-            (self.alive.len(), self.asking),
+            (self.alive.len(), self.checking_out),
             (counts.total, counts.waiting + failing)
         );
         let idle = self.established.difference(&self.in_use).count();
-        assert_eq!(idle, counts.available, "idle connections");
+        assert_eq!(idle, counts.available, "number of available connections");
     }
 
-    /// Connections in use now.
+    /// Number of connections in use.
     #[must_use]
     pub fn in_use(&self) -> usize {
         self.in_use.len()

@@ -1,6 +1,6 @@
-//! The driver's machines on a virtual clock: random histories from a seed, and what must hold in each.
+//! Simulates the driver's state machines on a virtual clock with random events, and checks their invariants.
 //!
-//! A run depends on its seed alone. A failing one names it; `SIMULATION_SEED=<seed> cargo test -p marula-fuzz-tests`
+//! A run depends only on its seed, which is printed if the run fails. `SIMULATION_SEED=<seed> cargo test -p marula-fuzz-tests`
 //! repeats it.
 
 mod client;

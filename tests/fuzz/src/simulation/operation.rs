@@ -1,4 +1,4 @@
-//! One operation of the application, as the executor sees it.
+//! The state of a simulated operation in the executor.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use marula_driver::{
     internals::retry::{Intent, RetryOptions, RetryPolicy},
 };
 
-/// An operation that waits for a server this long gives up.
+/// Timeout of server selection.
 pub(crate) const SELECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How it stands.
+/// The state of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Selecting,
-    /// In a pool's queue, on a connection, or pausing.
+    /// In the wait queue of a pool, on a connection, or waiting for a retry.
     Busy,
     Succeeded,
     Failed,
@@ -27,7 +27,7 @@ pub(crate) struct Operation {
     pub(crate) retry_policy: RetryPolicy,
     pub(crate) avoid: Vec<ServerAddress>,
     pub(crate) state: State,
-    /// Since when it looks for a server, on the virtual clock.
+    /// Start of the server selection, on the virtual clock.
     pub(crate) selecting_since: Duration,
 }
 

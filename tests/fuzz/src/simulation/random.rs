@@ -1,13 +1,13 @@
-//! Random numbers from a seed, and running a test for many seeds.
+//! A seeded random number generator, and a function that runs a test for many seeds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// splitmix64.
+/// The generator splitmix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of this seed.
+    /// The sequence of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ 0x5DEE_CE66)
@@ -22,22 +22,22 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`, which is not zero.
+    /// A number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.number() % limit
     }
 
-    /// An index into something of this length, which is not zero.
+    /// An index below `length`, which must not be 0.
     pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
-    /// True this often in a hundred.
+    /// `true` with a probability of `often` percent.
     pub fn percent(&mut self, often: u64) -> bool {
         self.below(100) < often
     }
 
-    /// From 0 to 1, 1 excluded.
+    /// A number in `0.0..1.0`.
     pub fn fraction(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -46,7 +46,7 @@ impl Random {
 /// Runs the test for `count` seeds, or for the one in `SIMULATION_SEED`.
 ///
 /// # Panics
-/// When the test does; the seed is printed.
+/// If the test panics. The seed is printed.
 pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
     let given = std::env::var("SIMULATION_SEED")
         .ok()

@@ -1,4 +1,4 @@
-//! The virtual replica set: who is up, who can be reached, who believes to be the primary, and what was written.
+//! The simulated replica set: the state of its members, and the executed writes.
 
 use std::{collections::BTreeMap, io};
 
@@ -14,27 +14,27 @@ use marula_driver::{
 
 use crate::simulation::Random;
 
-/// One member.
+/// A member of the replica set.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) address: ServerAddress,
     pub(crate) up: bool,
-    /// Whether the client's packets get there.
+    /// Whether the client can reach the member.
     pub(crate) reachable: bool,
     pub(crate) overloaded: bool,
-    /// Changes with each start.
+    /// Identifies the server process; changes with each start.
     pub(crate) process: u64,
     counter: i64,
-    /// The term in which it was elected, while it believes to be the primary.
+    /// The term in which it was elected, if it is primary in its own view.
     term: Option<u64>,
 }
 
-/// The set.
+/// The replica set.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     pub(crate) members: Vec<Member>,
     term: u64,
-    /// How often each write was done.
+    /// How many times each write was executed.
     pub(crate) written: BTreeMap<u64, u32>,
 }
 
@@ -44,16 +44,16 @@ fn id(number: u64) -> ObjectId {
     ObjectId::from_bytes(bytes)
 }
 
-/// A reply that refuses a command, as the driver reads it.
-fn refusal(code: i32, version: TopologyVersion) -> Error {
+/// A command error as the driver parses it.
+fn command_error(code: i32, version: TopologyVersion) -> Error {
     let body = doc! {
-        "ok": 0, "code": code, "errmsg": "refused",
+        "ok": 0, "code": code, "errmsg": "failed",
         "topologyVersion": { "processId": version.process_id, "counter": version.counter },
     };
     let body = to_raw_document(&body).expect("a document");
     let bytes: &RawDocument = &body;
     let error = Reply::scan(bytes.as_bytes()).expect("a reply").command_error();
-    error.expect("it refuses")
+    error.expect("an error")
 }
 
 impl Cluster {
@@ -81,7 +81,7 @@ impl Cluster {
         found.expect("a member")
     }
 
-    /// Another member becomes primary. The old one may not know yet.
+    /// Makes another member the primary. The previous primary may not have stepped down yet.
     pub(crate) fn elect(&mut self, index: usize) {
         if let Some(member) = self.members.get_mut(index)
             && member.up
@@ -93,7 +93,7 @@ impl Cluster {
         }
     }
 
-    /// The member that the set takes for its primary.
+    /// The primary of the current term.
     pub(crate) fn primary(&self) -> Option<&Member> {
         self.members
             .iter()
@@ -119,7 +119,7 @@ impl Cluster {
         }
     }
 
-    /// All is well again.
+    /// Ends all faults.
     pub(crate) fn heal(&mut self) {
         for index in 0..self.members.len() {
             self.start(index);
@@ -164,7 +164,7 @@ impl Cluster {
         }
     }
 
-    /// Runs a command; a write carries its number, so that it is done once however often it is sent.
+    /// Executes a command. A write has a number, so that a retry is not executed again.
     pub(crate) fn run(&mut self, index: usize, write: Option<u64>, random: &mut Random) -> Result<(), Error> {
         let Some(number) = write else {
             return Ok(());
@@ -172,12 +172,12 @@ impl Cluster {
         let current = self.term;
         let member = &mut self.members[index];
         match member.term {
-            None => return Err(refusal(10107, self.version(index))),
+            None => return Err(command_error(10107, self.version(index))),
             Some(term) if term != current => {
-                // It learns that there is a newer primary when it cannot replicate.
+                // It steps down when it cannot replicate in its term.
                 member.term = None;
                 member.counter += 1;
-                return Err(refusal(189, self.version(index)));
+                return Err(command_error(189, self.version(index)));
             }
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! The simulation: a client's machines joined as the driver's shells join them, against the virtual set.
+//! The simulation: drives the state machines of a client as the driver does, against the simulated replica set.
 
 mod discovery;
 mod operations;
@@ -36,18 +36,18 @@ const MIN_HEARTBEAT: Duration = Duration::from_millis(500);
 const FAULTS_END: Duration = Duration::from_secs(120);
 const END: Duration = Duration::from_secs(260);
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Operations that succeeded.
+    /// Number of successful operations.
     pub succeeded: usize,
-    /// Operations that failed.
+    /// Number of failed operations.
     pub failed: usize,
-    /// Changes of the description.
+    /// Number of changes of the topology description.
     pub changes: usize,
-    /// Pools cleared.
+    /// Number of cleared pools.
     pub cleared: u64,
-    /// Steps taken.
+    /// Number of steps.
     pub steps: usize,
 }
 
@@ -74,10 +74,10 @@ struct World {
     changes: usize,
 }
 
-/// Runs one history to its end, in which all is well again.
+/// Runs the simulation of a seed. All faults end before the end of the run.
 ///
 /// # Panics
-/// When something that must hold does not.
+/// If an invariant is violated.
 #[must_use]
 pub fn simulate(seed: u64) -> Summary {
     let cluster = Cluster::new(3);
@@ -102,7 +102,7 @@ pub fn simulate(seed: u64) -> Summary {
         world.run(task);
         world.check();
         steps += 1;
-        assert!(steps < 200_000, "it does not come to rest");
+        assert!(steps < 200_000, "the simulation does not terminate");
     }
     world.end(steps)
 }
@@ -156,7 +156,7 @@ impl World {
                 for handle in 0..self.client.handles.len() {
                     let now = self.instant();
                     self.client.handles[handle].pool.maintain(now, |_| false);
-                    self.pump(handle);
+                    self.execute_actions(handle);
                 }
                 self.select_waiting();
                 self.after(1_000, Task::Maintain);
@@ -176,7 +176,7 @@ impl World {
         }
     }
 
-    /// How the network answers before a server does.
+    /// The network error for a request to a member that cannot be reached.
     fn lost(&self, index: usize, phase: NetworkPhase) -> Option<(u64, Error)> {
         let member = &self.cluster.members[index];
         if !member.up {
@@ -185,7 +185,7 @@ impl World {
         (!member.reachable).then(|| (5_000, network_error(phase, io::ErrorKind::TimedOut.into())))
     }
 
-    /// What holds after every step.
+    /// Checks the invariants after a step.
     fn check(&self) {
         let topology = &self.client.topology;
         let of = |kind| move |server: &&ServerDescription| server.server_type() == kind;
@@ -196,7 +196,7 @@ impl World {
         let known: BTreeSet<_> = topology.servers().map(ServerDescription::address).collect();
         assert!(
             known.into_iter().eq(self.client.current.keys()),
-            "handles and description differ"
+            "the handles differ from the topology description"
         );
         for own in &self.client.handles {
             assert!(!own.pool.has_actions());
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    /// What holds once all was well for long.
+    /// Checks the invariants at the end, after a period without faults.
     fn end(&self, steps: usize) -> Summary {
         let topology = &self.client.topology;
         let primary = self.cluster.primary().map(|member| &member.address);
@@ -221,11 +221,11 @@ impl World {
         );
         assert_eq!(topology.servers().len(), self.cluster.members.len());
         for operation in self.operations.values() {
-            assert!(operation.is_done(), "forgotten: {operation:?}");
+            assert!(operation.is_done(), "not completed: {operation:?}");
             let done = self.cluster.written.get(&operation.number).copied().unwrap_or(0);
             assert!(done <= 1);
             if operation.write && operation.state == State::Succeeded {
-                assert_eq!(done, 1, "acknowledged and lost");
+                assert_eq!(done, 1, "an acknowledged write was lost");
             }
         }
         for own in &self.client.handles {

@@ -1,4 +1,4 @@
-//! BSON documents.
+//! The fuzz target for BSON documents.
 
 use marula_driver::bson::{
     Bson, Document, RawDocument, RawElements, decode_document, from_extended_json, from_slice,
@@ -18,7 +18,7 @@ fn run(bytes: &[u8]) {
     if let Ok(elements) = RawElements::new(bytes) {
         for element in elements {
             let Ok(element) = element else { break };
-            // Every accessor looks at the same bytes as if they were its type.
+            // Reads the element with the accessor of every type.
             let _ = (
                 element.value.int(),
                 element.value.str(),
@@ -30,38 +30,39 @@ fn run(bytes: &[u8]) {
         Ok(document) => keeps_its_value(document),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    // Serde's way through the same bytes comes to the same value; it steps over the keys of arrays without a look, and the
-    // vocabulary's own tree takes keys such as "$oid" for Extended JSON when it is built through serde.
+    // Deserialising the same bytes with serde gives the same value, with two exceptions: serde ignores the keys of arrays, and
+    // `Bson` interprets keys such as "$oid" as Extended JSON when it is deserialised.
     let by_serde: Result<Document, _> = from_slice(bytes);
     if let Ok(document) = &read
         && !has_dollar_keys(document)
     {
-        let by_serde = by_serde.expect("serde can read it, too");
+        let by_serde = by_serde.expect("serde can deserialise it");
         assert_eq!(to_vec(document).ok(), to_vec(&by_serde).ok());
     }
     if let Ok(raw) = RawDocument::from_bytes(bytes) {
-        // Printing works straight from the bytes; it may find an error in them, and never more than that.
+        // Formatting the raw bytes can fail, but must not panic.
         let _ = to_canonical_json(raw);
     }
 }
 
 fn keeps_its_value(document: &Document) {
-    let bytes = to_vec(document).expect("what was read can be written");
-    let again = decode_document(&bytes).expect("what was written can be read");
-    let bytes_again = to_vec(&again).expect("and written again");
+    let bytes = to_vec(document).expect("a parsed document can be encoded");
+    let again = decode_document(&bytes).expect("an encoded document can be parsed");
+    let bytes_again = to_vec(&again).expect("it can be encoded again");
     assert_eq!(bytes, bytes_again);
-    let text = to_canonical_json(document).expect("it can be printed");
+    let text = to_canonical_json(document).expect("it can be formatted");
     if from_extended_json(&text).is_err() {
-        assert!(looks_like_a_wrapper(document), "{text} cannot be read");
+        assert!(looks_like_a_wrapper(document), "{text} cannot be parsed");
     }
 }
 
-/// Or a dollar elsewhere: what matters is to leave none out.
+/// Whether the text contains a key that starts with a dollar, or another dollar after a quotation mark.
 fn has_dollar_keys(document: &Document) -> bool {
     to_vec(document).is_ok_and(|bytes| bytes.contains(&b'$'))
 }
 
-/// A plain document that has keys of Extended JSON's own, or a value that its text cannot hold, prints as something else.
+/// Whether the Extended JSON text of the document cannot be parsed back: it has keys that Extended JSON interprets, or values that
+/// the text cannot represent.
 fn looks_like_a_wrapper(document: &Document) -> bool {
     document
         .iter()

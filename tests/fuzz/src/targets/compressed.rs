@@ -1,4 +1,4 @@
-//! Compressed messages as a server sends them: the frame, and what the three compressors make of its content.
+//! The fuzz target for OP_COMPRESSED messages.
 
 use marula_driver::{
     bson::{doc, to_vec},
@@ -15,14 +15,17 @@ pub(super) const TARGET: Target = Target {
 };
 
 const ALL: [Compressor; 3] = [Compressor::Snappy, Compressor::Zlib, Compressor::Zstd];
-/// The largest message of the server in question.
+/// Maximum message size of the server.
 const LIMIT: usize = 1 << 20;
 
 fn run(bytes: &[u8]) {
     let mut compression = Compression::new(CompressionSettings::new(&ALL, None));
     let mut target = Vec::new();
     let Ok(length) = compression.unpack(bytes, LIMIT, &mut target) else {
-        assert!(target.len() <= LIMIT, "memory for a message that nobody may send");
+        assert!(
+            target.len() <= LIMIT,
+            "a decompressed message exceeds the maximum message size"
+        );
         return;
     };
     assert!(length <= LIMIT && target.len() == length);
@@ -32,7 +35,7 @@ fn run(bytes: &[u8]) {
     if parse_op_msg(&target).is_err() {
         return;
     }
-    // What was read is written, read again, and must be the same.
+    // Compresses and decompresses the message again, which must not change it.
     for compressor in ALL {
         compression.choose(Some(compressor));
         let packed = compression
@@ -66,7 +69,7 @@ fn seeds() -> Vec<Vec<u8>> {
             compression.choose(Some(compressor));
             seeds.push(compression.pack(&message, LIMIT).expect("compressed").to_vec());
         }
-        // By no compressor at all.
+        // Compressor id 0 (noop).
         let mut frame = message.get(..HEADER_LENGTH).unwrap_or_default().to_vec();
         let content = message.get(HEADER_LENGTH..).unwrap_or_default();
         frame.extend(2013_i32.to_le_bytes());

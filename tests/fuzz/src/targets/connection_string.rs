@@ -1,4 +1,4 @@
-//! Connection strings.
+//! The fuzz target for connection strings.
 
 use marula_driver::options::ClientOptions;
 
@@ -10,7 +10,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
 };
 
-/// Put where a password stands, and looked for in everything that is shown.
+/// A password that must not occur in any output.
 const PASSWORD: &str = "hunter2hunter2";
 
 fn run(bytes: &[u8]) {
@@ -20,7 +20,7 @@ fn run(bytes: &[u8]) {
             assert!(!options.hosts.is_empty(), "a client without hosts from {text:?}");
             assert!(
                 options.validate_again().is_ok(),
-                "options that contradict each other from {text:?}"
+                "conflicting options from {text:?}"
             );
         }
         Err(error) => {
@@ -28,25 +28,28 @@ fn run(bytes: &[u8]) {
             assert!(!shown.is_empty());
             assert!(
                 shown.len() < 2_000 + 4 * text.len(),
-                "an error longer than its cause"
+                "the message is too long for the input"
             );
         }
     }
     hides_the_password(&text);
 }
 
-/// Whatever the rest of the string is: a password in the place for one is shown by no error, no warning and no `Debug`.
+/// Checks that errors, warnings and `Debug` do not contain the password, for any rest of the string.
 fn hides_the_password(rest: &str) {
-    // What stands before the first "@" belongs to the credentials; a "/" or a "," there would end them.
+    // The credentials end at the first "@", "/" or ",".
     let rest: String = rest.chars().filter(|c| !matches!(c, '@' | '/')).collect();
     let shown = match ClientOptions::parse(&format!("mongodb://user:{PASSWORD}@{rest}")) {
         Ok(options) => format!("{options:?} {:?}", options.warnings()),
         Err(error) => format!("{error} {error:?}"),
     };
-    assert!(!shown.contains(PASSWORD), "a password is shown: {shown}");
+    assert!(
+        !shown.contains(PASSWORD),
+        "the output contains the password: {shown}"
+    );
 }
 
-/// The same check the client makes; a parsed string has passed it already.
+/// The validation of the client. Parsed options are valid.
 trait ValidateAgain {
     fn validate_again(&self) -> Result<(), String>;
 }

@@ -1,4 +1,4 @@
-//! Replies of name servers.
+//! The fuzz target for DNS replies.
 
 use marula_driver::internals::dns::{Kind, MAX_MESSAGE, Name, Query, Record, Reply};
 
@@ -10,7 +10,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
 };
 
-/// A name that a reply makes long is at most so long: each byte of it escaped.
+/// Maximum length of a name in text form, with each byte escaped.
 const MAX_SHOWN: usize = 4 * 255;
 
 fn query(kind: Kind) -> Query {
@@ -27,14 +27,14 @@ fn run(bytes: &[u8]) {
     for kind in [Kind::A, Kind::Aaaa, Kind::Srv, Kind::Txt] {
         let query = query(kind);
         check(query.read(bytes), bytes, kind);
-        // As if the header were right, so that the records are reached more often.
+        // With a valid header, so that more inputs reach the records.
         let mut message = query.bytes();
         let question = message.len();
         message[2..4].copy_from_slice(&[0x81, 0x80]);
         message[6..8].copy_from_slice(&[0, 9]);
         message.extend_from_slice(bytes.get(question..).unwrap_or(bytes));
         let reply = query.read(&message);
-        assert!(reply.is_some(), "id and question are right");
+        assert!(reply.is_some(), "id and question are valid");
         check(reply, &message, kind);
     }
 }
@@ -43,9 +43,12 @@ fn check(reply: Option<Reply>, message: &[u8], kind: Kind) {
     let Some(Reply::Records(records)) = reply else {
         return;
     };
-    assert!(!records.is_empty(), "no record is no answer");
-    // The least that a record takes: a name of one byte, and ten bytes before the data.
-    assert!(records.len() <= message.len() / 11, "records from nowhere");
+    assert!(!records.is_empty(), "a reply without records");
+    // The minimum size of a record: a name of one byte, and ten bytes before the data.
+    assert!(
+        records.len() <= message.len() / 11,
+        "more records than the message can contain"
+    );
     for record in records {
         match (kind, record) {
             (Kind::A, Record::Address(address)) => assert!(address.is_ipv4()),
@@ -56,9 +59,9 @@ fn check(reply: Option<Reply>, message: &[u8], kind: Kind) {
             }
             (Kind::Txt, Record::Txt(strings)) => {
                 let bytes: usize = strings.iter().map(|text| text.len() + 1).sum();
-                assert!(bytes <= message.len(), "text from nowhere");
+                assert!(bytes <= message.len(), "more text than the message contains");
             }
-            (kind, record) => panic!("{record:?} is no {kind} record"),
+            (kind, record) => panic!("{record:?} is not of type {kind}"),
         }
     }
 }

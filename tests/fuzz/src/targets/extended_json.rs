@@ -1,4 +1,4 @@
-//! Extended JSON.
+//! The fuzz target for Extended JSON.
 
 use marula_driver::bson::{
     from_extended_json, from_legacy_extended_json, to_canonical_json, to_relaxed_json, to_vec,
@@ -22,13 +22,13 @@ fn run(bytes: &[u8]) {
                 continue;
             }
         };
-        let bytes = to_vec(&document).expect("what was read can be encoded");
-        let canonical = to_canonical_json(&document).expect("what was read can be printed");
-        let again = from_extended_json(&canonical).expect("what was printed can be read");
-        let bytes_again = to_vec(&again).expect("and encoded");
-        assert_eq!(bytes, bytes_again, "{canonical} does not keep the value");
-        let relaxed = to_relaxed_json(&document).expect("what was read can be printed");
-        from_extended_json(&relaxed).expect("relaxed text can be read, too");
+        let bytes = to_vec(&document).expect("a parsed document can be encoded");
+        let canonical = to_canonical_json(&document).expect("a parsed document can be formatted");
+        let again = from_extended_json(&canonical).expect("canonical text can be parsed");
+        let bytes_again = to_vec(&again).expect("it can be encoded");
+        assert_eq!(bytes, bytes_again, "{canonical} has a different value");
+        let relaxed = to_relaxed_json(&document).expect("a parsed document can be formatted");
+        from_extended_json(&relaxed).expect("relaxed text can be parsed");
     }
 }
 

@@ -1,10 +1,9 @@
-//! Fuzz targets: each takes any bytes, gives them to a reader of the driver, and checks what must hold whatever they are.
+//! Fuzz targets: each passes arbitrary bytes to a parser of the driver and checks its invariants.
 //!
-//! The targets run in two ways. `cargo test` feeds each a bounded number of inputs, mutated from seeds by a generator that
-//! is the same everywhere; `FUZZ_INPUTS` sets how many. `libfuzzer/` is a workspace of its own that hands the same functions
-//! to cargo-fuzz, which looks for new paths through the code for as long as it is let.
+//! `cargo test` runs each target with a bounded number of inputs, which a deterministic generator mutates from seeds; `FUZZ_INPUTS`
+//! sets the number. `libfuzzer/` is a separate workspace that runs the same functions under cargo-fuzz, guided by coverage.
 //!
-//! Beyond "no panic", each target compares: what was read is written, read again, and must be the same.
+//! Each target checks that no input causes a panic, and that a parsed value can be written and parsed again without a change.
 
 mod bson;
 mod compressed;
@@ -18,18 +17,18 @@ mod random;
 pub use mutate::mutate;
 pub use random::Random;
 
-/// A reader under test.
+/// A parser under test.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name cargo-fuzz knows it by.
+    /// The name of the cargo-fuzz target.
     pub name: &'static str,
-    /// Gives the bytes to the reader. Panics when a rule is broken.
+    /// Parses the bytes. Panics if an invariant is violated.
     pub run: fn(&[u8]),
-    /// Well-formed inputs to begin with.
+    /// The initial inputs, which are well-formed.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// Every target.
+/// All targets.
 pub const TARGETS: [Target; 6] = [
     connection_string::TARGET,
     extended_json::TARGET,
@@ -39,16 +38,16 @@ pub const TARGETS: [Target; 6] = [
     dns::TARGET,
 ];
 
-/// Gives one input to the target of that name, for a fuzzer that brings its own.
+/// Runs a target with one input, for an external fuzzer.
 ///
 /// # Panics
-/// When a rule is broken, or when there is no such target.
+/// If an invariant is violated, or the target is unknown.
 pub fn run(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.expect("a target of this name").run)(bytes);
 }
 
-/// Runs `count` inputs: the seeds, and then mutations of what was run before. Returns how many were run.
+/// Runs `count` inputs: the seeds, then mutations of previous inputs. Returns the number of inputs.
 pub fn run_bounded(target: Target, count: usize) -> usize {
     let seeds = (target.seeds)();
     for seed in &seeds {
@@ -57,7 +56,7 @@ pub fn run_bounded(target: Target, count: usize) -> usize {
     let mut random = Random::new(0x006d_6172_756c_6100);
     for _ in seeds.len()..count {
         let mut input = random.pick(&seeds).cloned().unwrap_or_default();
-        // A second seed is sometimes spliced in, so that parts of different inputs meet.
+        // Parts of a second seed are inserted, to combine different inputs.
         let other = random.pick(&seeds).cloned().unwrap_or_default();
         mutate(&mut input, &other, &mut random);
         (target.run)(&input);

@@ -1,11 +1,11 @@
-//! Damage: what turns a well-formed input into one that is almost so.
+//! Mutates well-formed inputs.
 
 use super::Random;
 
-/// Lengths and numbers that readers are likely to stumble over.
+/// Boundary values of lengths and numbers.
 const NUMBERS: [i32; 12] = [0, 1, 4, 5, -1, -5, 127, 128, 255, 65_536, i32::MAX, i32::MIN];
 
-/// Pieces that mean something to one of the readers.
+/// Tokens of the formats of the parsers.
 const PIECES: [&[u8]; 24] = [
     b"%",
     b"%40",
@@ -33,7 +33,7 @@ const PIECES: [&[u8]; 24] = [
     b"NumberLong",
 ];
 
-/// Changes `input` in one to six places, sometimes with a piece of `other`.
+/// Changes `input` in one to six places, sometimes with a part of `other`.
 pub fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     for _ in 0..=random.below(6) {
         let at = random.below(input.len() + 1);
@@ -62,7 +62,7 @@ pub fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
                 let piece = other.get(start..end).unwrap_or_default().to_vec();
                 input.splice(at..at, piece);
             }
-            // The same part again and again: depth, and many fields.
+            // Repeats a part, which gives deep nesting and many fields.
             _ => {
                 let end = (at + random.below(32)).min(input.len());
                 let piece = input

@@ -1,4 +1,4 @@
-//! Messages as a server sends them: the header, OP_MSG, and the replies in it.
+//! The fuzz target for OP_MSG replies: header, message and reply.
 
 use marula_driver::{
     bson::{doc, to_vec},
@@ -17,7 +17,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
 };
 
-/// What a connection would take at most.
+/// Maximum message size of the connection.
 const LIMIT: usize = 48_000_000;
 
 fn run(bytes: &[u8]) {
@@ -26,10 +26,10 @@ fn run(bytes: &[u8]) {
     {
         assert!(
             (HEADER_LENGTH..=LIMIT).contains(&header.length),
-            "a length that nobody may allocate"
+            "the length exceeds the maximum message size"
         );
     }
-    // The connection hands over a message of the length that its header names.
+    // The connection reads a message of the length in its header.
     if let Ok(message) = parse_op_msg(bytes) {
         let body = bytes.get(message.body).expect("the body lies within the message");
         read_reply(body);
@@ -57,7 +57,7 @@ fn read_reply(body: &[u8]) {
         assert_eq!(
             body.get(at..at + cursor.len()),
             Some(cursor),
-            "the cursor lies elsewhere"
+            "the cursor is not inside the reply"
         );
     }
 }
@@ -76,9 +76,9 @@ fn seeds() -> Vec<Vec<u8>> {
         "ok": 1, "n": 1, "writeErrors": [{ "index": 1, "code": 11000, "errmsg": "E", "keyPattern": { "a": 1 } }],
         "writeConcernError": { "code": 91, "errmsg": "x", "errorLabels": ["RetryableWriteError"] }, "errorLabels": ["L"],
     };
-    let refusal = doc! { "ok": 0, "code": 462, "codeName": "C", "errmsg": "m", "baseBackoffMS": 50 };
+    let failed = doc! { "ok": 0, "code": 462, "codeName": "C", "errmsg": "m", "baseBackoffMS": 50 };
     let mut messages = Vec::new();
-    for body in [hello, cursor, failures, refusal] {
+    for body in [hello, cursor, failures, failed] {
         let body = to_vec(&body).expect("a document");
         for (flags, tail) in [(0_u32, Vec::new()), (2, sequence(&body))] {
             messages.push(message(flags, &body, &tail));

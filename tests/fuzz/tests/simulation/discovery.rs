@@ -1,4 +1,4 @@
-//! Discovery under random replies, failures and elections: what must hold of every description.
+//! Server discovery with random replies, failures and elections: invariants of the topology description.
 
 use std::{
     collections::BTreeSet,
@@ -78,7 +78,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
         .filter(|server| server.server_type() == ServerType::RsPrimary)
         .collect();
     assert!(primaries.len() <= 1, "two primaries");
-    // A single server is used whatever it is.
+    // In a single topology the server can have any type.
     if after.topology_type() != TopologyType::Single {
         let with_primary = after.topology_type() == TopologyType::ReplicaSetWithPrimary;
         assert_eq!(with_primary, !primaries.is_empty());
@@ -92,7 +92,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
     let newest = |topology: &TopologyDescription| (topology.max_election_id(), topology.max_set_version());
     assert!(
         newest(after) >= newest(before),
-        "a step back in (electionId, setVersion)"
+        "(electionId, setVersion) decreased"
     );
     for server in after.servers() {
         let expected = match after.topology_type() {
@@ -100,7 +100,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
                 server.server_type() == ServerType::Mongos || server.set_name().is_none()
             }
             TopologyType::Unknown | TopologyType::Single => true,
-            // A ghost may carry the name of a set that it is no member of yet.
+            // An RSGhost can have the name of a replica set of which it is not a member yet.
             _ if server.server_type() == ServerType::RsGhost => true,
             _ => {
                 server.server_type() != ServerType::Mongos
@@ -111,7 +111,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
         };
         assert!(expected, "{server} does not belong to {after}");
     }
-    // Only a member may name others; and a server that left comes back when it is named.
+    // Only a member can add servers. A removed server is added again if a member lists it.
     let known: BTreeSet<_> = before.servers().map(ServerDescription::address).collect();
     for server in after.servers().filter(|server| !known.contains(server.address())) {
         assert!(known.contains(outcome.address()) && outcome.hosts().contains(server.address()));
@@ -121,7 +121,10 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
         ));
     }
     if !known.contains(outcome.address()) {
-        assert_eq!(before, after, "news of a stranger");
+        assert_eq!(
+            before, after,
+            "a reply of an unknown server changed the description"
+        );
     }
     if let Some(primary) = primaries.first()
         && after.topology_type() == TopologyType::ReplicaSetWithPrimary
@@ -132,7 +135,7 @@ fn check(before: &TopologyDescription, after: &TopologyDescription, outcome: &Se
     }
 }
 
-/// The events lead from the one description to the other.
+/// Checks that the events describe the change from one description to the other.
 fn check_events(before: &Arc<TopologyDescription>, after: &Arc<TopologyDescription>, events: &[SdamEvent]) {
     let mut present: BTreeSet<_> = before.servers().map(|server| server.address().clone()).collect();
     for (index, event) in events.iter().enumerate() {
@@ -150,7 +153,11 @@ fn check_events(before: &Arc<TopologyDescription>, after: &Arc<TopologyDescripti
             SdamEvent::ServerClosed { address, .. } => assert!(present.remove(address)),
             SdamEvent::ServerOpening { address, .. } => assert!(present.insert(address.clone())),
             SdamEvent::TopologyDescriptionChanged { .. } => {
-                assert_eq!(index + 1, events.len(), "the whole comes last");
+                assert_eq!(
+                    index + 1,
+                    events.len(),
+                    "TopologyDescriptionChanged must be the last event"
+                );
             }
             other => panic!("unexpected {other:?}"),
         }
@@ -160,7 +167,7 @@ fn check_events(before: &Arc<TopologyDescription>, after: &Arc<TopologyDescripti
 }
 
 #[test]
-fn no_history_of_replies_breaks_the_description() {
+fn invariants_hold_for_random_replies() {
     for_each_seed(500, |seed| {
         let mut random = Random::new(seed);
         let name = random.percent(30).then(|| "rs".to_owned());

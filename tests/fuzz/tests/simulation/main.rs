@@ -1,4 +1,4 @@
-//! Random histories for the state machines, each from a seed.
+//! Randomised tests of the state machines, each from a seed.
 
 mod deployment;
 mod discovery;

@@ -1,4 +1,4 @@
-//! The pool machine's events under random histories: every check-out ends once, every connection too.
+//! The events of the connection pool with random calls: every check-out and every connection ends exactly once.
 
 use std::time::{Duration, Instant};
 
@@ -81,7 +81,7 @@ impl World {
                 if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
                     let failing = self.machine.failing_request(key);
                     if let Some(waiter) = failing.as_ref().and_then(FailedEstablishment::waiter) {
-                        assert_eq!(self.waiting.remove(0).1, *waiter, "the first hears of it");
+                        assert_eq!(self.waiting.remove(0).1, *waiter, "the first request must fail");
                     }
                     self.failing.extend(failing);
                 }
@@ -110,7 +110,10 @@ impl World {
         let perished = move |key: &mut ConnectionKey| dead >> (key.id % 64) & 15 == 0;
         match self.machine.check_out(self.last_request, self.now, perished) {
             CheckOut::Connection(key, _) => {
-                assert!(self.waiting.is_empty(), "overtook a waiting request");
+                assert!(
+                    self.waiting.is_empty(),
+                    "a check-out was fulfilled before a waiting request"
+                );
                 self.in_use.push(key);
             }
             CheckOut::Waiting(id) => self.waiting.push((id, self.last_request)),
@@ -142,12 +145,16 @@ impl World {
                 }
                 Action::Establish(key) => {
                     assert_eq!(announced, Some(key.id), "established before it was created");
-                    // One that was cleared away in the same step is not begun.
+                    // A connection that was cleared in the same step is not established.
                     self.pending.push(key);
                 }
                 Action::Fulfil { waiter, key, .. } => {
-                    assert_eq!(announced, Some(key.id), "handed over before it was checked out");
-                    assert_eq!(self.waiting.remove(0).1, waiter, "first come, first served");
+                    assert_eq!(announced, Some(key.id), "fulfilled before CheckedOut");
+                    assert_eq!(
+                        self.waiting.remove(0).1,
+                        waiter,
+                        "requests must be fulfilled in order"
+                    );
                     assert_eq!(key.generation, self.machine.generation(None));
                     self.in_use.push(key);
                 }
@@ -175,7 +182,7 @@ impl World {
         );
     }
 
-    /// Requests that are about to hear of a failed establishment.
+    /// Number of requests whose failure has not been reported yet.
     fn failing_requests(&self) -> usize {
         self.failing
             .iter()
@@ -185,7 +192,7 @@ impl World {
 }
 
 #[test]
-fn every_check_out_and_every_connection_ends_once() {
+fn every_check_out_and_every_connection_ends_exactly_once() {
     for_each_seed(1_500, |seed| {
         let mut world = World::new(seed);
         for _ in 0..250 {

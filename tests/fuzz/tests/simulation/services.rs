@@ -1,5 +1,5 @@
-//! The pool of a load balancer under random histories: clears of a service never pause or close it, give up no establishment and
-//! refuse no request, and every waiting request is served in the end.
+//! The pool of a load balancer with random calls: clearing a service does not pause or close the pool, cancels no establishment and
+//! fails no request, and every waiting request is fulfilled.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use marula_fuzz_tests::simulation::{Random, for_each_seed};
 
 type Machine = ConnectionPool<ConnectionKey, u32, &'static str>;
 
-/// One more than there are: the last one never has a connection.
+/// Number of services. The last one never has a connection.
 const SERVICES: usize = 4;
 
 fn service(index: usize) -> ObjectId {
@@ -28,14 +28,14 @@ struct World {
     random: Random,
     machine: Machine,
     now: Instant,
-    /// Establishments under way, before and after the service is known.
+    /// Pending establishments, before and after the service id is known.
     pending: Vec<ConnectionKey>,
     in_use: Vec<ConnectionKey>,
     waiting: Vec<(WaiterId, u32)>,
-    /// How often each service that had connections was cleared, as the events say.
+    /// Number of PoolCleared events of each service that had connections.
     cleared: BTreeMap<ObjectId, u64>,
     last_request: u32,
-    /// Requests that a failed establishment is reported to.
+    /// Number of requests to which a failed establishment is reported.
     failed: Vec<u32>,
 }
 
@@ -108,25 +108,25 @@ impl World {
         match self.machine.check_out(self.last_request, self.now, |_| false) {
             CheckOut::Connection(key, _) => self.receive(key),
             CheckOut::Waiting(id) => self.waiting.push((id, self.last_request)),
-            CheckOut::Refused(why) => panic!("a ready pool refuses: {why:?}"),
+            CheckOut::Refused(why) => panic!("check-out failed in a ready pool: {why:?}"),
         }
     }
 
-    /// Whatever is handed out belongs to the present generation of its service.
+    /// A connection that is checked out must be of the current generation of its service.
     fn receive(&mut self, key: ConnectionKey) {
         assert!(key.service_id.is_some(), "{key:?}");
         assert_eq!(key.generation, self.machine.generation(key.service_id), "{key:?}");
         self.in_use.push(key);
     }
 
-    /// The handshake names the service at the latest when it ends.
+    /// The service id is known at the end of the handshake.
     fn establish(&mut self) {
         if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
             let key = self
                 .machine
                 .identify(key, service(self.random.index(SERVICES - 1)));
             let unwanted = self.machine.established(key, key, self.now);
-            assert_eq!(unwanted, None, "an establishment was given up");
+            assert_eq!(unwanted, None, "an establishment was cancelled");
         }
     }
 
@@ -134,7 +134,7 @@ impl World {
         if let Some(key) = Self::take(&mut self.random, &mut self.pending) {
             let failing = self.machine.failing_request(key).expect("it is pending");
             if let Some(waiter) = failing.waiter() {
-                assert_eq!(self.waiting.remove(0).1, *waiter, "the first is refused");
+                assert_eq!(self.waiting.remove(0).1, *waiter, "the first request must fail");
                 self.failed.push(*waiter);
             }
             self.machine.establish_failed(failing, &"refused", self.now);
@@ -151,7 +151,7 @@ impl World {
         let (before, waiting) = (self.machine.generation(Some(id)), self.machine.counts().waiting);
         let changed = self.machine.clear(clear, self.now);
         assert_eq!(self.machine.generation(Some(id)), before + u64::from(changed));
-        assert_eq!(self.machine.counts().waiting, waiting, "a request was refused");
+        assert_eq!(self.machine.counts().waiting, waiting, "a request failed");
         if changed {
             *self.cleared.entry(id).or_default() += 1;
         }
@@ -169,7 +169,11 @@ impl World {
                 Action::Emit(_) | Action::Close { .. } | Action::Interrupt { .. } => {}
                 Action::Establish(key) => self.pending.push(key),
                 Action::Fulfil { waiter, key, .. } => {
-                    assert_eq!(self.waiting.remove(0).1, waiter, "first come, first served");
+                    assert_eq!(
+                        self.waiting.remove(0).1,
+                        waiter,
+                        "requests must be fulfilled in order"
+                    );
                     self.receive(key);
                 }
                 Action::Fail { waiter, why } => {
@@ -194,8 +198,8 @@ impl World {
         );
     }
 
-    /// From here on nothing fails, so every waiting request is served.
-    fn serve_all(&mut self) {
+    /// Fulfils all waiting requests, without failures.
+    fn fulfil_all(&mut self) {
         while !self.waiting.is_empty() {
             let before = self.waiting.len();
             if self.pending.is_empty() {
@@ -211,12 +215,12 @@ impl World {
 }
 
 #[test]
-fn clears_of_services_leave_the_pool_ready_and_every_request_is_served() {
+fn clearing_services_keeps_the_pool_ready_and_fulfils_every_request() {
     for_each_seed(1_500, |seed| {
         let mut world = World::new(seed);
         for _ in 0..250 {
             world.step();
         }
-        world.serve_all();
+        world.fulfil_all();
     });
 }

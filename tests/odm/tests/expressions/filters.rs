@@ -1,4 +1,4 @@
-//! Filters compile to the documents that the server takes.
+//! The documents that filters compile to.
 
 use marula::bson::{Bson, DateTime, Decimal128, doc};
 use marula::geo::{Point, Polygon};
@@ -212,7 +212,7 @@ fn logic() {
 }
 
 #[test]
-fn filters_are_put_together_in_steps() {
+fn filters_are_built_step_by_step() {
     let o = Order::fields;
     let note = |text: Option<&str>| text.map(|t| o().note().eq(t));
     check(
@@ -259,7 +259,7 @@ fn filters_are_put_together_in_steps() {
 }
 
 #[test]
-fn bounds_hold_for_one_element() {
+fn between_applies_to_one_element() {
     check(
         |o| o.maybe().between(1, Some(9)),
         doc! { "maybe": { "$gte": 1_i64, "$lte": 9_i64 } },
@@ -317,7 +317,7 @@ fn text_is_escaped() {
 }
 
 #[test]
-fn values_out_of_range_are_kept_as_errors() {
+fn values_out_of_range_are_errors() {
     let o = Order::fields();
     let filter = o.big().eq(u64::MAX) & o.open().eq(true);
     assert_eq!(

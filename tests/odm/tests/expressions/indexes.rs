@@ -1,4 +1,4 @@
-//! Declared indexes as the specifications that the server gets.
+//! The specifications of declared indexes.
 
 use std::collections::HashMap;
 
@@ -96,7 +96,7 @@ fn specifications() {
 fn names_agree_with_serde() {
     assert_eq!(marula::path::names::check::<Order>(), Ok(()));
     assert_eq!(marula::path::names::check::<Line>(), Ok(()));
-    // The accessors have the stored form of what they name.
+    // The accessors have the stored names.
     let order = Order::fields();
     assert_eq!(
         order

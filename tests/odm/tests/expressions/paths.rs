@@ -1,4 +1,4 @@
-//! Typed paths follow the names that serde writes.
+//! Typed paths have the names that serde writes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -142,7 +142,7 @@ fn names_follow_serde() {
 }
 
 #[test]
-fn arrays_lead_to_their_elements() {
+fn arrays_have_paths_to_their_elements() {
     let o = Order::fields();
     assert_eq!(dotted(&o.lines().sku()), "lines.sku");
     assert_eq!(dotted(&o.lines().nth(2).unit_price()), "lines.2.unitPrice");
@@ -201,7 +201,7 @@ fn variants_follow_their_representation() {
     );
     for refused in [o.loose().bank().iban().eq("x"), o.loose().text().body().eq("x")] {
         let refused = refused.to_string();
-        assert!(refused.contains("without a tag"), "{refused}");
+        assert!(refused.contains("untagged"), "{refused}");
     }
     assert_eq!(
         o.payments()
@@ -271,7 +271,7 @@ fn a_flattened_value_cannot_be_compared_as_a_whole() {
 }
 
 #[test]
-fn ids_are_made_by_the_declared_source() {
+fn ids_are_generated_by_the_declared_source() {
     let (a, b) = (Order::new_id(), Order::new_id());
     assert_eq!(a.get_version_num(), 7);
     assert!(a < b);

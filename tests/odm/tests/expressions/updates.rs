@@ -1,4 +1,4 @@
-//! Updates compile to operator documents with numbered array filters, and overlap is found before they are sent.
+//! The operator documents and array filters that updates compile to, and the check for conflicts.
 
 use marula::bson::{Bson, DateTime, Decimal128, Document as Doc, doc};
 use marula::prelude::*;
@@ -150,7 +150,7 @@ fn line(sku: &str) -> Line {
 }
 
 #[test]
-fn array_filters_are_numbered_over_the_whole_update() {
+fn array_filters_are_numbered_across_the_update() {
     let (update, filters) = compile(|o| {
         (
             o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1),
@@ -190,7 +190,7 @@ fn refused<U: IntoUpdate<Order>>(update: impl FnOnce(Fields<Order>) -> U) -> (St
 }
 
 #[test]
-fn overlap_is_refused() {
+fn conflicting_operators_are_rejected() {
     let (path, reason) = refused(|o| (o.note().set("a"), o.note().unset()));
     assert_eq!(
         (path.as_str(), reason.as_str()),
@@ -215,7 +215,7 @@ fn overlap_is_refused() {
         refused(|o| (o.note().set("a"), Update::raw(doc! { "$set": { "note": 1 } }))).0,
         "note"
     );
-    // A common prefix of names is no overlap.
+    // A common prefix of names is not a conflict.
     check(
         |o| (o.note().set("a"), o.old_note().set("b")),
         doc! { "$set": { "note": "a", "old_note": "b" } },
@@ -223,10 +223,14 @@ fn overlap_is_refused() {
 }
 
 #[test]
-fn updates_without_meaning_are_refused() {
+fn invalid_updates_are_rejected() {
     assert!(refused(|_| Update::empty()).1.contains("nothing"));
     assert!(refused(|_| Vec::<Update<Order>>::new()).1.contains("nothing"));
-    assert!(refused(|o| o.raw_operator("$set", 1)).1.contains("as a whole"));
+    assert!(
+        refused(|o| o.raw_operator("$set", 1))
+            .1
+            .contains("whole document")
+    );
     assert_eq!(refused(|_| Update::raw(doc! { "note": {} })).0, "note");
     assert!(
         refused(|o| (Update::pipeline([doc! {}]), o.note().set("a")))

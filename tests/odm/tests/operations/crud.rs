@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::common::{Env, Order, Payment, Status, decimal, order};
 use marula::bson::{Bson, Document as Doc, doc};
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, Filter, Update};
-use marula_odm_tests::{Env, Order, Payment, Status, decimal, order};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ async fn shop(count: i64) -> (Env, marula::Collection<Order>, Vec<Order>) {
 }
 
 #[tokio::test]
-async fn documents_come_back_as_they_were_inserted() {
+async fn inserted_documents_are_found_unchanged() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     let mut first = order(1);
@@ -137,7 +137,7 @@ async fn streams_read_many_batches() {
 }
 
 #[tokio::test]
-async fn updates_report_what_they_did() {
+async fn updates_return_their_counts() {
     let (env, orders, all) = shop(3).await;
     let result = orders
         .update_one(
@@ -181,7 +181,7 @@ async fn updates_report_what_they_did() {
 }
 
 #[tokio::test]
-async fn upserts_insert_once() {
+async fn an_upsert_inserts_one_document() {
     let env = Env::start().await;
     let raw = env.db.collection::<Order>();
     let first = order(1);
@@ -304,7 +304,7 @@ async fn distinct_values_are_typed() {
 }
 
 #[tokio::test]
-async fn distinct_values_through_a_variant_are_those_of_the_variant() {
+async fn distinct_through_a_variant_ignores_other_variants() {
     #[derive(Clone, Serialize, Deserialize, Embedded)]
     #[serde(tag = "kind")]
     enum Contact {
@@ -388,7 +388,7 @@ async fn distinct_values_through_a_variant_are_those_of_the_variant() {
 }
 
 #[tokio::test]
-async fn other_names_are_other_collections() {
+async fn named_selects_another_collection() {
     let (env, orders, _) = shop(1).await;
     let archive = orders.named("orders_archive");
     assert_eq!(archive.count(|_| Filter::everything()).await.unwrap(), 0);

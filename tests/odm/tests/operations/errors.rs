@@ -1,14 +1,14 @@
-//! Errors name what was wrong: the collection, the document, the field, the index.
+//! Errors name the collection, the document, the field and the index.
 
+use crate::common::{Env, Order, order};
 use marula::bson::{Document, doc};
 use marula::driver::{ErrorKind, WriteModel};
 use marula::prelude::*;
 use marula::schema::Apply;
 use marula::{Error, Filter, SchemaError};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
-async fn a_document_that_does_not_decode_is_named() {
+async fn a_decode_error_names_the_document() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     let good = order(1);
@@ -50,7 +50,7 @@ async fn a_document_that_does_not_decode_is_named() {
 }
 
 #[tokio::test]
-async fn duplicates_name_the_index() {
+async fn a_duplicate_error_names_the_index() {
     let env = Env::start().await;
     env.db
         .schema()
@@ -82,7 +82,7 @@ async fn duplicates_name_the_index() {
             panic!("{error:?}")
         };
         assert_eq!(index.as_deref(), Some("number_1"), "{error}");
-        // Deployments other than MongoDB need not send the pattern.
+        // Other deployments may not send `keyPattern`.
         assert!(key.is_some() || !env.is_own(), "{error:?}");
         assert!(key.as_deref().is_none_or(|key| *key == doc! { "number": 1 }));
         assert!(source.is_duplicate_key());
@@ -96,7 +96,7 @@ async fn duplicates_name_the_index() {
     env.stop().await;
 }
 
-/// The texts of an error and of its sources, from the outermost.
+/// The messages of an error and its sources.
 fn chain(error: &dyn std::error::Error) -> Vec<String> {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();
@@ -107,7 +107,7 @@ fn chain(error: &dyn std::error::Error) -> Vec<String> {
     texts
 }
 
-/// The error of a bulk write of which a command failed as a whole.
+/// The error of a bulk write with a failed command.
 async fn interrupted(env: &Env, orders: &marula::Collection<Order>) -> Error {
     let fail_point = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": 1 },
@@ -129,7 +129,7 @@ async fn interrupted(env: &Env, orders: &marula::Collection<Order>) -> Error {
     error
 }
 
-/// One error of every variant, made by calls where that is possible. A variant that is added needs a place here.
+/// One error of each variant, returned by calls where possible. Add new variants here.
 async fn one_of_each(env: &Env) -> Vec<Error> {
     let orders = env.db.collection::<Order>();
     let plan = env
@@ -154,7 +154,7 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         .await
         .expect_err("refused");
     let unreadable = marula::bson::from_slice::<Order>(&[5, 0, 0, 0, 0]).expect_err("refused");
-    let raced = match duplicate().await {
+    let concurrent = match duplicate().await {
         Error::Duplicate { source, .. } => source,
         other => panic!("{other}"),
     };
@@ -215,18 +215,18 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         Error::Schema(SchemaError::OptionsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
-            have: specification(),
-            want: specification(),
+            existing: specification(),
+            declared: specification(),
         }),
         Error::Schema(SchemaError::KeySpecsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
-            have: specification(),
-            want: specification(),
+            existing: specification(),
+            declared: specification(),
         }),
-        Error::Schema(SchemaError::Raced {
+        Error::Schema(SchemaError::ConcurrentChange {
             namespace,
-            source: raced,
+            source: concurrent,
         }),
         Error::Schema(SchemaError::InvalidIndex {
             model: "Order",
@@ -248,7 +248,7 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
     errors
 }
 
-/// The name of the variant, of a schema error that of its own.
+/// The name of the variant; for schema errors that of the `SchemaError`.
 fn name(error: &Error) -> String {
     let text = format!("{error:?}");
     let inner = text.strip_prefix("Schema(").unwrap_or(&text);
@@ -257,7 +257,7 @@ fn name(error: &Error) -> String {
 }
 
 #[tokio::test]
-async fn a_chain_of_sources_says_each_thing_once() {
+async fn messages_do_not_repeat_those_of_their_sources() {
     let env = Env::start().await;
     let errors = one_of_each(&env).await;
     let mut names: Vec<String> = errors.iter().map(name).collect();
@@ -266,6 +266,7 @@ async fn a_chain_of_sources_says_each_thing_once() {
     assert_eq!(
         names,
         [
+            "ConcurrentChange",
             "Decode",
             "Driver",
             "Duplicate",
@@ -280,7 +281,6 @@ async fn a_chain_of_sources_says_each_thing_once() {
             "MoreThanOne",
             "NotFound",
             "OptionsConflict",
-            "Raced",
             "UnknownSort",
         ]
     );
@@ -289,11 +289,11 @@ async fn a_chain_of_sources_says_each_thing_once() {
         assert!(texts.iter().all(|t| !t.is_empty()), "{texts:?}");
         for (index, outer) in texts.iter().enumerate() {
             for inner in &texts[index + 1..] {
-                assert!(!outer.contains(inner.as_str()), "said twice: {texts:?}");
-                assert!(!inner.contains(outer.as_str()), "said twice: {texts:?}");
+                assert!(!outer.contains(inner.as_str()), "repeated: {texts:?}");
+                assert!(!inner.contains(outer.as_str()), "repeated: {texts:?}");
             }
         }
-        // The parts of an error are errors of their own.
+        // The source of an error also has sources.
         let parts: Vec<Vec<String>> = match error {
             Error::Encode { source, .. } => vec![chain(source)],
             Error::Decode { source, .. } => vec![chain(source)],
@@ -304,7 +304,7 @@ async fn a_chain_of_sources_says_each_thing_once() {
             let whole = texts.join(": ");
             assert!(
                 texts.iter().all(|t| whole.matches(t.as_str()).count() == 1),
-                "said twice: {texts:?}"
+                "repeated: {texts:?}"
             );
         }
     }
@@ -312,7 +312,7 @@ async fn a_chain_of_sources_says_each_thing_once() {
 }
 
 #[tokio::test]
-async fn null_has_no_order() {
+async fn comparisons_with_null_are_rejected() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_one(&order(1)).await.unwrap();
@@ -346,7 +346,7 @@ async fn null_has_no_order() {
 }
 
 #[tokio::test]
-async fn misspelt_options_of_a_connection_string_are_shown() {
+async fn unknown_options_of_a_connection_string_are_warnings() {
     let client = marula::connect("mongodb://localhost/?maxPoolSise=5&retryWrites=maybe")
         .await
         .unwrap();

@@ -1,10 +1,10 @@
-//! How large the futures of the ODM's calls are: the actions, which an application's own future holds, and what is behind their
-//! box.
+//! The sizes of the futures of the ODM's calls: the actions, which are part of the caller's future, and the futures that they
+//! allocate.
 
+use crate::common::{Env, Order, order};
 use marula::prelude::*;
-use marula_odm_tests::{Env, Order, order};
 
-/// Prints both sizes of an action: as a value, and as the future that awaiting it boxes.
+/// Prints the size of an action and of the future that awaiting it allocates.
 macro_rules! sizes {
     ($($name:literal: $action:expr;)*) => {{
         let mut largest = (0, 0);

@@ -1,12 +1,12 @@
-//! What a handle or a query was told holds for all that is made of it.
+//! Options of a handle or a query are inherited by handles and calls that are derived from it.
 
+use crate::common::{Env, Order, order};
 use marula::bson::doc;
 use marula::driver::options::WriteConcern;
 use marula::{Error, Filter};
-use marula_odm_tests::{Env, Order, order};
 
 #[tokio::test]
-async fn another_name_keeps_the_write_concern() {
+async fn named_keeps_the_write_concern() {
     let env = Env::start().await;
     let mut contradiction = WriteConcern::nodes(0);
     contradiction.journal = Some(true);
@@ -19,7 +19,7 @@ async fn another_name_keeps_the_write_concern() {
 }
 
 #[tokio::test]
-async fn pages_and_counts_know_the_variables_of_their_filter() {
+async fn pages_and_counts_use_the_let_variables_of_the_query() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();

@@ -1,14 +1,14 @@
-//! Ids of what inserts, upserts and replacements store: those that the model can read, and no null.
+//! Ids of inserted, upserted and replaced documents: the model can deserialise them, and they are not null.
 
+use crate::common::Env;
 use marula::bson::{Bson, Document as Doc, ObjectId, doc};
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded, Error, Filter, Update};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A model with ids of a type and a source.
+/// Defines a model with a type and a source of ids.
 macro_rules! model {
     ($name:ident, $id:ty, #[$source:meta] $(, #[$serde:meta])?) => {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -59,7 +59,7 @@ fn missing(error: Error) -> &'static str {
     }
 }
 
-/// Every form of upsert that makes a document of the model's own fields and an id.
+/// All forms of upserts that insert a document with an id.
 macro_rules! upserts {
     ($things:expr, $new:ident) => {{
         let things: &Collection<$new> = $things;
@@ -114,7 +114,7 @@ macro_rules! upserts {
 }
 
 #[tokio::test]
-async fn upserts_insert_documents_that_the_model_can_read() {
+async fn upserted_documents_can_be_deserialised() {
     let env = Env::start().await;
     let read = upserts!(&env.db.collection::<Auto>().named("things1"), Auto);
     assert!(read.iter().all(|t| t.id.get_version_num() == 7));
@@ -167,7 +167,7 @@ async fn an_id_of_the_filter_or_of_the_update_is_kept() {
     env.stop().await;
 }
 
-/// Pipelines of which a stage drops `_id`. Each gives the document the number 9.
+/// Pipelines with a stage that removes `_id`. Each sets the number to 9.
 fn dropping_pipelines() -> Vec<Vec<Doc>> {
     let number = || doc! { "number": 9_i64 };
     vec![
@@ -188,7 +188,7 @@ fn dropping_pipelines() -> Vec<Vec<Doc>> {
     ]
 }
 
-/// Upserts with each of those pipelines: of an existing document and of one that there is not.
+/// Upserts with each of the pipelines, of an existing and of a new document.
 macro_rules! upserts_that_replace {
     ($things:expr, $new:ident) => {{
         let things: Collection<$new> = $things;
@@ -206,7 +206,7 @@ macro_rules! upserts_that_replace {
             assert_eq!(things.find_all().await.unwrap(), [$new::new(id, 9)], "{shown}");
             let inserted = upsert(2).await.unwrap_or_else(|e| panic!("{shown}: {e}"));
             assert!(inserted.upserted_id.is_some(), "{shown}");
-            // The model reads the new id as well.
+            // The model can also deserialise the new id.
             let read = things.find_all().await.unwrap();
             assert!(read.len() == 2 && read[0].id != read[1].id, "{shown}");
             things.delete_many(|_| Filter::everything()).await.unwrap();
@@ -223,7 +223,7 @@ macro_rules! upserts_that_replace {
 }
 
 #[tokio::test]
-async fn upserts_with_pipelines_that_drop_the_id_keep_that_of_an_existing_document() {
+async fn upserts_with_pipelines_that_remove_the_id_keep_that_of_an_existing_document() {
     let env = Env::start().await;
     upserts_that_replace!(env.db.collection::<Auto>().named("things1"), Auto);
     upserts_that_replace!(env.db.collection::<Object>().named("things2"), Object);
@@ -252,7 +252,7 @@ async fn an_id_of_a_replacing_pipeline_is_kept() {
 }
 
 #[tokio::test]
-async fn upserts_without_an_id_are_refused_where_the_application_makes_ids() {
+async fn upserts_without_an_id_are_rejected_if_the_application_sets_ids() {
     let env = Env::start().await;
     let things = env.db.collection::<Manual>();
     let pipeline = || Update::pipeline([doc! { "$set": { "number": 1_i64 } }]);
@@ -324,7 +324,7 @@ async fn upserts_without_an_id_are_refused_where_the_application_makes_ids() {
 }
 
 #[tokio::test]
-async fn inserts_fill_in_ids_that_are_none_and_return_them() {
+async fn inserts_generate_ids_for_none_and_return_them() {
     let env = Env::start().await;
     let things = env.db.collection::<Nullable>();
     let one = things.insert_one(&Nullable::new(None, 1)).await.unwrap();
@@ -364,10 +364,10 @@ async fn inserts_fill_in_ids_that_are_none_and_return_them() {
 }
 
 #[tokio::test]
-async fn a_null_id_is_no_id() {
+async fn a_null_id_counts_as_missing() {
     let env = Env::start().await;
     let things = env.db.collection::<Nullable>();
-    // As another program may have written it.
+    // As another program may have stored it.
     let others = things.driver().clone_with_type::<Doc>();
     others
         .insert_one(&doc! { "_id": null, "number": 1_i64 })
@@ -416,7 +416,7 @@ async fn a_null_id_is_no_id() {
         missing(error);
     }
     assert_eq!(raw(&things).await, [doc! { "_id": null, "number": 1_i64 }]);
-    // A replacement without an id leaves the stored one as it is.
+    // A replacement without an id keeps the stored id.
     let id = ObjectId::new();
     things.insert_one(&Nullable::new(Some(id), 3)).await.unwrap();
     let unsaved = Nullable::new(None, 4);

@@ -1,7 +1,8 @@
-//! The ODM against a deployment: CRUD, queries, updates, ids, schema.
+//! Tests of the ODM against a deployment: CRUD, queries, updates, ids, schema.
 //!
-//! These suites run against any deployment: the one that `MONGODB_URI` names, or else a test server in this process.
+//! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
+mod common;
 mod crud;
 mod errors;
 mod future_sizes;

@@ -1,9 +1,9 @@
-//! Conditions on the elements of arrays of arrays: what is sent, and which documents match.
+//! Conditions on the elements of arrays of arrays: the sent filters, and the matching documents.
 
+use crate::common::Env;
 use marula::bson::doc;
 use marula::prelude::*;
 use marula::{BsonType, Collection, Document, Embedded, Error, Fields, Filter};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
@@ -92,7 +92,7 @@ async fn sheets() -> (Env, Collection<Sheet>) {
 type Case = (&'static str, fn(Fields<Sheet>) -> Filter<Sheet>, &'static [i64]);
 
 #[tokio::test]
-async fn conditions_hold_for_one_element_and_negated_ones_for_none() {
+async fn conditions_match_one_element_and_negated_ones_no_element() {
     let (env, sheets) = sheets().await;
     let cases: &[Case] = &[
         ("eq", |s| s.rows().any().sku().eq("b"), &[1, 2]),
@@ -249,7 +249,7 @@ async fn conditions_hold_for_one_element_and_negated_ones_for_none() {
 }
 
 #[test]
-fn each_array_of_an_array_has_its_own_elem_match() {
+fn each_array_level_has_its_own_elem_match() {
     let s = Sheet::fields();
     for (filter, sent) in [
         (

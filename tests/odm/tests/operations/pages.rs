@@ -1,13 +1,13 @@
-//! Pages by number and pages by key.
+//! Pages by number and by keyset.
 
+use crate::common::{Env, Order, order};
 use marula::prelude::*;
 use marula::{Collection, Error, Filter};
-use marula_odm_tests::{Env, Order, order};
 
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
-    // Three orders share each date, so that pages end between equals.
+    // Three orders have the same date, so that pages end between equal keys.
     let all: Vec<Order> = (0..count)
         .map(|n| Order {
             created_at: order(n / 3).created_at,
@@ -23,7 +23,7 @@ fn numbers(orders: &[Order]) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn pages_by_number_count_all() {
+async fn pages_by_number_have_the_total_count() {
     let (env, orders) = shop(10).await;
     let page = orders
         .find(|o| o.number().gte(3))
@@ -55,7 +55,7 @@ async fn pages_by_number_count_all() {
 }
 
 #[tokio::test]
-async fn keyset_pages_visit_every_document_once_in_both_directions() {
+async fn keyset_pages_return_every_document_once_in_both_directions() {
     let (env, orders) = shop(10).await;
     let read = |token: Option<String>| {
         let orders = orders.clone();
@@ -93,7 +93,7 @@ async fn keyset_pages_visit_every_document_once_in_both_directions() {
 }
 
 #[tokio::test]
-async fn tokens_of_other_queries_are_refused() {
+async fn tokens_of_other_queries_are_rejected() {
     let (env, orders) = shop(4).await;
     let page = orders
         .find_all()

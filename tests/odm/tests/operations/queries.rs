@@ -1,8 +1,8 @@
-//! Filters and updates do on a server what they say: arrays, variants, missing fields, positional operators.
+//! The effects of filters and updates: arrays, variants, missing fields, positional operators.
 
+use crate::common::{Env, Line, Order, Payment, Status, decimal, order};
 use marula::prelude::*;
 use marula::{BsonType, Collection, Fields, Filter, IntoUpdate};
-use marula_odm_tests::{Env, Line, Order, Payment, Status, decimal, order};
 
 fn line(sku: &str, qty: i32) -> Line {
     Line {
@@ -245,7 +245,7 @@ async fn field_updates() {
 }
 
 #[tokio::test]
-async fn streams_can_be_read_without_a_wait_for_more() {
+async fn next_if_any_does_not_wait() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();

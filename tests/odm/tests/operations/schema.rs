@@ -1,10 +1,10 @@
-//! Schema plans: what is created, kept, in conflict and unknown.
+//! Schema plans: created, kept, conflicting and unknown indexes.
 
+use crate::common::{Env, Order};
 use marula::bson::doc;
 use marula::driver::IndexModel;
 use marula::schema::{Apply, Step};
 use marula::{Document, Embedded, Error, SchemaError};
-use marula_odm_tests::{Env, Order};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]
@@ -67,7 +67,7 @@ async fn a_plan_is_applied_once() {
         )),
         "{again}"
     );
-    // A plan that was made before another replica applied the same is applied without an error.
+    // Applying a plan after another instance has applied an equal one is not an error.
     plan.apply(Apply::additive()).await.unwrap();
     env.stop().await;
 }
@@ -109,7 +109,7 @@ async fn conflicts_are_reported_and_not_applied() {
 }
 
 #[tokio::test]
-async fn a_partial_filter_with_elem_match_is_refused() {
+async fn a_partial_filter_with_elem_match_is_rejected() {
     #[derive(Serialize, Deserialize, Embedded)]
     #[serde(tag = "kind")]
     enum Payment {
@@ -142,7 +142,7 @@ async fn a_partial_filter_with_elem_match_is_refused() {
 }
 
 #[tokio::test]
-async fn a_conflict_that_came_up_since_is_named() {
+async fn a_conflict_after_the_plan_is_reported() {
     let env = Env::start().await;
     let plan = env.db.schema().register::<Order>().plan().await.unwrap();
     let orders = env.db.driver().collection::<marula::bson::Document>("orders");
@@ -152,7 +152,7 @@ async fn a_conflict_that_came_up_since_is_named() {
         .unwrap();
     let error = plan.apply(Apply::additive()).await.unwrap_err();
     assert!(
-        matches!(error, Error::Schema(SchemaError::Raced { .. })),
+        matches!(error, Error::Schema(SchemaError::ConcurrentChange { .. })),
         "{error}"
     );
     env.stop().await;

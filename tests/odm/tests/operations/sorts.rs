@@ -1,11 +1,11 @@
-//! Sorts that are decided while the program runs.
+//! Sorts that are chosen at run time.
 
+use crate::common::{Env, Order, order};
 use marula::bson::{Document, doc};
 use marula::prelude::*;
 use marula::{Collection, Direction, Error, IntoSort, KeysetSort, Sort, SortKey, SortNames};
-use marula_odm_tests::{Env, Order, order};
 
-/// Orders 0 to 5: two share each date.
+/// Orders 0 to 5, two with each date.
 async fn shop() -> (Env, Collection<Order>) {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
@@ -24,7 +24,7 @@ fn numbers(orders: &[Order]) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn keys_of_different_types_stand_in_one_match() {
+async fn erased_keys_can_be_used_in_one_match() {
     let (env, orders) = shop().await;
     let o = Order::fields();
     for (by, direction, expected) in [
@@ -47,7 +47,7 @@ async fn keys_of_different_types_stand_in_one_match() {
 }
 
 #[tokio::test]
-async fn sorts_by_name_are_taken_from_a_list() {
+async fn sorts_are_selected_by_name() {
     let (env, orders) = shop().await;
     let o = Order::fields();
     let names = SortNames::<Sort<Order>>::new()
@@ -72,7 +72,7 @@ async fn sorts_by_name_are_taken_from_a_list() {
 }
 
 #[test]
-fn names_that_are_not_in_the_list_are_refused() {
+fn unknown_names_are_rejected() {
     let o = Order::fields();
     let names = SortNames::<Sort<Order>>::new()
         .allow("created", o.created_at().asc())
@@ -85,7 +85,7 @@ fn names_that_are_not_in_the_list_are_refused() {
     }
     let error = names.parse(&"ä\n".repeat(5_000)).unwrap_err().to_string();
     assert!(error.len() < 400 && !error.contains('\n'), "{error}");
-    assert!(error.ends_with("the names are created, number"), "{error}");
+    assert!(error.ends_with("expected one of created, number"), "{error}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_text_score_has_one_direction() {
 }
 
 #[tokio::test]
-async fn keyset_pages_take_keys_that_are_decided_late() {
+async fn keyset_pages_accept_erased_keys() {
     let (env, orders) = shop().await;
     let o = Order::fields();
     let names = SortNames::<KeysetSort<Order>>::new()
@@ -131,7 +131,7 @@ async fn keyset_pages_take_keys_that_are_decided_late() {
 }
 
 #[tokio::test]
-async fn a_query_is_awaited_for_all_its_documents() {
+async fn awaiting_a_query_returns_all_documents() {
     let (env, orders) = shop().await;
     let found = orders.find(|o| o.number().gt(3)).sort(|o| o.number().asc()).await;
     assert_eq!(numbers(&found.unwrap()), [4, 5]);

@@ -1,15 +1,15 @@
-//! What the ODM stores is, byte for byte, what the model's own `Serialize` says, whatever that is.
+//! The ODM stores exactly the bytes that the model's `Serialize` implementation writes.
 
 use std::collections::{BTreeMap, HashSet, LinkedList, VecDeque};
 
+use crate::common::Env;
 use marula::bson::{DateTime, ObjectId, Timestamp, doc, to_raw_document};
 use marula::{Document, Embedded, Filter, Model};
-use marula_odm_tests::Env;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Numbers that look random and are the same in every run.
+/// A seeded random number generator.
 struct Random(u64);
 
 impl Random {
@@ -91,7 +91,7 @@ enum Untagged {
     Fields { at: DateTime },
 }
 
-/// Stored as a text, by way of another type.
+/// Stored as a string, converted to another type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 #[serde(into = "String", try_from = "String")]
 struct Code(ObjectId);
@@ -237,8 +237,8 @@ fn order(seed: u64) -> Order {
     }
 }
 
-/// Writes its documents in its own way: not in the order of the fields, one field twice, one as a text, one that the struct does
-/// not have, one under another name, one not at all.
+/// A manual `Serialize` implementation: fields in another order, one twice, one as a string, an additional one, one renamed, one
+/// omitted.
 #[derive(Clone, Debug, Deserialize, Document)]
 #[document(collection = "by_hand")]
 struct ByHand {
@@ -263,7 +263,7 @@ impl Serialize for ByHand {
     }
 }
 
-/// Stores the model by every call that takes one; each time the stored bytes must be those of plain serde.
+/// Stores the model with every call that accepts one, and checks that the stored bytes are those of serde.
 async fn check<D: Model<Id = ObjectId>>(env: &Env, model: &D) -> marula::Result<()> {
     let plain = to_raw_document(model).expect("the model is a document");
     let collection = env.db.collection::<D>();
@@ -306,7 +306,7 @@ async fn models_are_stored_as_serde_writes_them() {
 }
 
 #[tokio::test]
-async fn a_serialize_written_by_hand_keeps_its_meaning() {
+async fn manual_serialize_implementations_are_stored_as_written() {
     let env = Env::start().await;
     let r = &mut Random(5);
     let model = ByHand {

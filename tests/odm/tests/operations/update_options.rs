@@ -1,12 +1,12 @@
-//! Typed and raw parts of one call side by side.
+//! Combinations of typed and raw parts in one call.
 
+use crate::common::{Env, Line, Order, decimal, order};
 use marula::bson::doc;
 use marula::driver::options::ReturnDocument;
 use marula::prelude::*;
 use marula::{Collection, Filter, Update};
-use marula_odm_tests::{Env, Line, Order, decimal, order};
 
-/// So many orders, each of tea and a cup.
+/// `count` orders of tea and a cup.
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
@@ -26,7 +26,7 @@ async fn shop(count: i64) -> (Env, Collection<Order>) {
 }
 
 #[tokio::test]
-async fn raw_array_filters_stand_beside_those_of_typed_paths() {
+async fn raw_array_filters_are_combined_with_those_of_typed_paths() {
     let (env, orders) = shop(1).await;
     let quantities = |order: &Order| order.lines.iter().map(|l| l.qty).collect::<Vec<_>>();
     let before = orders.find_all().first().await.unwrap().expect("an order");
@@ -65,7 +65,7 @@ async fn raw_array_filters_stand_beside_those_of_typed_paths() {
 }
 
 #[tokio::test]
-async fn two_expressions_both_hold() {
+async fn two_expressions_must_both_match() {
     let (env, orders) = shop(5).await;
     let found = orders
         .find(|_| Filter::expr(doc! { "$gt": ["$number", 1] }) & Filter::expr(doc! { "$lt": ["$number", 3] }))

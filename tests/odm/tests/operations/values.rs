@@ -1,12 +1,12 @@
-//! A value given to a filter has the form that the codec stores: every field is found by its own value.
+//! Values in filters are encoded as in stored documents: every field is found by its value.
 
 use std::collections::BTreeMap;
 
+use crate::common::{Env, decimal};
 use marula::bson::{Binary, Bson, DateTime, Decimal128, ObjectId, Timestamp, spec::BinarySubtype};
 use marula::geo::Point;
 use marula::prelude::*;
 use marula::{Document, Embedded, Fields, Filter};
-use marula_odm_tests::{Env, decimal};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -32,6 +32,8 @@ enum External {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 struct Flat {
+    #[serde(with = "marula::bson::uuid_as_binary")]
+    #[document(as = Uuid)]
     flat_uuid: Uuid,
     flat_decimal: Decimal128,
 }
@@ -182,7 +184,7 @@ async fn every_field_is_found_by_its_value() {
 }
 
 #[tokio::test]
-async fn every_field_keeps_its_form_when_it_is_set() {
+async fn setting_a_field_keeps_its_encoding() {
     let env = Env::start().await;
     let values = env.db.collection::<Everything>();
     let all = everything();

@@ -1,4 +1,4 @@
-//! What is sent for paths through enum variants, and which filters and updates through them are refused.
+//! Paths through enum variants: the sent filters and updates, and those that are rejected.
 
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, IntoUpdate};
@@ -43,7 +43,7 @@ struct Bill {
 }
 
 #[test]
-fn tags_are_part_of_what_is_sent() {
+fn tags_are_added_to_filters_and_updates() {
     let b = Bill::fields();
     let filters = [
         (
@@ -103,7 +103,7 @@ fn tags_are_part_of_what_is_sent() {
 }
 
 #[test]
-fn filters_on_a_variant_without_a_tag_are_refused() {
+fn filters_on_an_untagged_variant_are_rejected() {
     let b = Bill::fields();
     for filter in [
         b.loose().bank().iban().eq("1"),
@@ -115,7 +115,7 @@ fn filters_on_a_variant_without_a_tag_are_refused() {
         match filter.into_document() {
             Err(Error::InvalidFilter { path, reason }) => {
                 assert!(path.starts_with("loose."), "{path}");
-                assert!(reason.contains("without a tag"), "{reason}");
+                assert!(reason.contains("untagged"), "{reason}");
             }
             other => panic!("{other:?}"),
         }
@@ -128,7 +128,7 @@ fn filters_on_a_variant_without_a_tag_are_refused() {
 }
 
 #[test]
-fn updates_that_cannot_ask_for_the_variant_are_refused() {
+fn updates_without_a_condition_on_the_variant_are_rejected() {
     let b = Bill::fields();
     let both = (
         b.payment().card().last4().set("1"),
@@ -136,11 +136,11 @@ fn updates_that_cannot_ask_for_the_variant_are_refused() {
     )
         .into_update();
     for (update, part) in [
-        (b.loose().bank().iban().set("1"), "without a tag"),
-        (b.loose().text().body().unset(), "without a tag"),
+        (b.loose().bank().iban().set("1"), "untagged"),
+        (b.loose().text().body().unset(), "untagged"),
         (
             b.payment().card().last4().rename(b.loose().bank().iban()),
-            "without a tag",
+            "untagged",
         ),
         (both, "two variants"),
         (
@@ -154,7 +154,7 @@ fn updates_that_cannot_ask_for_the_variant_are_refused() {
             other => panic!("{shown}: {other:?}"),
         }
     }
-    // Without a place for the condition an update is not given away.
+    // `compile` has no filter for the condition, so it fails.
     let update = b.payment().card().last4().set("1");
     assert!(
         matches!(update.clone().compile(), Err(Error::InvalidUpdate { path, .. }) if path == "payment.kind")

@@ -1,13 +1,13 @@
-//! Enum variants in filters and updates, in every representation of serde and at every depth of arrays: a filter matches only
-//! where one value is the variant and fulfils the condition, and an update never changes a value of another variant.
+//! Enum variants in filters and updates, in every representation of serde and at every depth of arrays: a filter matches only if
+//! the same value has the variant and matches the condition, and an update does not change values of other variants.
 
+use crate::common::Env;
 use marula::bson::{Bson, DateTime, Document as Doc, doc};
 use marula::prelude::*;
 use marula::{BsonType, Document, Embedded, Error, Filter, IntoUpdate, Update};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
-/// The fields of a variant. Both variants have the same, so that a path through one also leads into the other.
+/// The fields of a variant. Both variants have the same fields, so that the paths through them are equal.
 #[derive(Clone, Copy)]
 struct Values<'a> {
     cents: i64,
@@ -15,7 +15,7 @@ struct Values<'a> {
     tags: &'a [String],
 }
 
-/// The enum values in a stored account, with their places.
+/// The enum values of a stored account, with their paths.
 fn places(account: &Doc) -> Vec<(String, Bson)> {
     let mut found = Vec::new();
     for field in ["last", "maybe"] {
@@ -36,7 +36,7 @@ fn places(account: &Doc) -> Vec<(String, Bson)> {
     found
 }
 
-/// Every update operator on the fields of a variant; `rename` where its path has no positional segment.
+/// All update operators on the fields of a variant; `rename` only for paths without positional segments.
 macro_rules! operators {
     ($variant:expr) => {{
         let v = $variant;
@@ -70,7 +70,7 @@ macro_rules! operators {
     }};
 }
 
-/// Every filter operator on the fields of a variant, with what it says of the values.
+/// All filter operators on the fields of a variant, each with the equivalent predicate on the values.
 macro_rules! conditions {
     ($variant:expr, $root:ty) => {{
         let v = $variant;
@@ -129,7 +129,7 @@ macro_rules! conditions {
     }};
 }
 
-/// The models, the documents and the tests of one representation of serde.
+/// Defines the models, the documents and the tests for one representation of serde.
 macro_rules! representation {
     ($name:ident, #[$serde:meta], $is_charge:expr) => {
         mod $name {
@@ -201,7 +201,7 @@ macro_rules! representation {
                 }
             }
 
-            /// Accounts with all mixtures of the variants and of small and large values.
+            /// Accounts with all combinations of variants and of small and large values.
             fn accounts() -> Vec<Account> {
                 let lists = [
                     vec![refund(1), charge(500)],
@@ -238,11 +238,11 @@ macro_rules! representation {
             }
 
             #[tokio::test]
-            async fn updates_leave_other_variants_as_they_are() {
+            async fn updates_do_not_change_other_variants() {
                 let env = Env::start().await;
                 let accounts = env.db.collection::<Account>();
                 let raw = accounts.driver().clone_with_type::<Doc>();
-                // Every third has each of the values at each place.
+                // Every third account has each value at each path.
                 let all: Vec<Account> = super::$name::accounts().into_iter().step_by(3).collect();
                 let a = Account::fields();
                 let mut paths: Vec<(&str, Vec<(&str, Update<Account>)>)> = vec![
@@ -282,7 +282,7 @@ macro_rules! representation {
                         accounts.delete_many(|_| Filter::everything()).await.unwrap();
                         accounts.insert_many(&all).await.unwrap();
                         let before: Vec<Doc> = raw.find(doc! {}).await.unwrap().try_collect().await.unwrap();
-                        // An index may be beyond the end of an array: those documents are left out.
+                        // Documents in which the index is beyond the end of the array are skipped.
                         let long = doc! { "events.1": { "$exists": true }, "groups.0.events.1": { "$exists": true } };
                         accounts
                             .update_many(|_| Filter::raw(long), |_| update)
@@ -306,7 +306,7 @@ macro_rules! representation {
             }
 
             #[tokio::test]
-            async fn filters_match_where_one_value_fulfils_all() {
+            async fn filters_match_if_one_value_matches_all_conditions() {
                 let env = Env::start().await;
                 let accounts = env.db.collection::<Account>();
                 let all = super::$name::accounts();
@@ -343,7 +343,7 @@ macro_rules! representation {
                 let mut matched = 0;
                 for (path, conditions, events) in paths {
                     for (operator, filter, holds) in conditions {
-                        // The server takes an index for the name of a field too, which the elements do not have.
+                        // The server also interprets an index as a field name, which the elements do not have.
                         if path.contains("index") && operator.contains("null") {
                             continue;
                         }
@@ -364,7 +364,7 @@ macro_rules! representation {
             }
 
             #[test]
-            fn a_positional_segment_before_a_variant_is_refused() {
+            fn a_positional_segment_before_a_variant_is_rejected() {
                 let a = Account::fields();
                 let update = a.events().positional().refund().cents().set(7);
                 let error = update.compile().unwrap_err();
@@ -375,7 +375,7 @@ macro_rules! representation {
             }
 
             #[tokio::test]
-            async fn an_upsert_through_a_variant_is_refused() {
+            async fn an_upsert_through_a_variant_is_rejected() {
                 let env = Env::start().await;
                 let accounts = env.db.collection::<Account>();
                 let all = super::$name::accounts();

@@ -1,9 +1,9 @@
-//! Writes that do not happen by accident: filters that were meant, documents that exist.
+//! Writes reject filters without conditions, and can require a match.
 
+use crate::common::Env;
 use marula::bson::doc;
 use marula::prelude::*;
 use marula::{Document, Embedded, Error, Filter};
-use marula_odm_tests::Env;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -21,8 +21,8 @@ impl Manual {
     }
 }
 
-/// Filters without a condition that can fail, none of them `Filter::everything()`.
-fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
+/// Filters that match every document and are not `Filter::everything()`.
+fn filters_without_conditions() -> Vec<(&'static str, Filter<Manual>)> {
     let empty = || Filter::<Manual>::all([]);
     let condition = || Manual::fields().number().eq(1);
     let none_of = || Manual::fields().number().not_in([0_i64; 0]);
@@ -72,12 +72,12 @@ fn accidents() -> Vec<(&'static str, Filter<Manual>)> {
 }
 
 #[tokio::test]
-async fn every_write_refuses_a_filter_without_conditions() {
+async fn every_write_rejects_a_filter_without_conditions() {
     let env = Env::start().await;
     let things = env.db.collection::<Manual>();
     let stored = [Manual::new(1, 1), Manual::new(2, 2)];
     things.insert_many(&stored).await.unwrap();
-    for (name, filter) in accidents() {
+    for (name, filter) in filters_without_conditions() {
         let target = || things.filter(filter.clone());
         assert_eq!(target().count().await.unwrap(), 2, "{name}: reads take it");
         assert_eq!(target().find().await.unwrap().len(), 2, "{name}");
@@ -134,7 +134,7 @@ async fn every_write_refuses_a_filter_without_conditions() {
 }
 
 #[tokio::test]
-async fn writes_can_demand_a_match() {
+async fn writes_can_require_a_match() {
     let env = Env::start().await;
     let things = env.db.collection::<Manual>();
     things.insert_one(&Manual::new(1, 1)).await.unwrap();
@@ -215,7 +215,7 @@ async fn writes_can_demand_a_match() {
 }
 
 #[tokio::test]
-async fn a_pull_without_a_condition_is_refused() {
+async fn a_pull_without_a_condition_is_rejected() {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
     struct Line {
         sku: String,

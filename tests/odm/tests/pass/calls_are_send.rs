@@ -1,4 +1,4 @@
-//! Every call can be awaited in a task that moves between threads, and handles can be shared.
+//! The futures of all calls are `Send`, and handles are `Send + Sync`.
 
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded};
@@ -19,8 +19,16 @@ struct Order {
 
 async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
     orders.insert_one(&order).await?;
-    orders.insert_many(std::slice::from_ref(&order)).ordered(false).await?;
-    orders.find(|o| o._id().eq(1)).sort(|o| o._id().asc()).limit(1).all().await?;
+    orders
+        .insert_many(std::slice::from_ref(&order))
+        .ordered(false)
+        .await?;
+    orders
+        .find(|o| o._id().eq(1))
+        .sort(|o| o._id().asc())
+        .limit(1)
+        .all()
+        .await?;
     orders.find(|o| o._id().eq(1)).one().await?;
     let mut stream = orders.find_all().stream().await?;
     stream.try_next().await?;
@@ -32,13 +40,20 @@ async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
     orders.exists(|o| o._id().eq(1)).await?;
     orders.distinct(|o| o.lines().sku(), |o| o._id().eq(1)).await?;
     orders
-        .update_one(|o| o._id().eq(1), |o| o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1))
+        .update_one(
+            |o| o._id().eq(1),
+            |o| o.lines().filtered_positional(|l| l.sku().eq("a")).qty().inc(1),
+        )
         .upsert(true)
         .await?;
-    orders.update_many(|o| o._id().eq(1), |o| o.lines().all_positional().qty().inc(1)).await?;
+    orders
+        .update_many(|o| o._id().eq(1), |o| o.lines().all_positional().qty().inc(1))
+        .await?;
     orders.replace_one(|o| o._id().eq(1), &order).await?;
     orders.replace(&order).upsert(true).await?;
-    orders.find_one_and_update(|o| o._id().eq(1), |o| o.lines().pop_last()).await?;
+    orders
+        .find_one_and_update(|o| o._id().eq(1), |o| o.lines().pop_last())
+        .await?;
     orders.find_one_and_replace(|o| o._id().eq(1), &order).await?;
     orders.find_one_and_delete(|o| o._id().eq(1)).await?;
     orders.delete_by_id(1).await?;
@@ -55,7 +70,8 @@ async fn schema(db: marula::Database) -> marula::Result<()> {
 fn send<F: Future + Send + 'static>(_: F) {}
 fn shared<T: Clone + Send + Sync + 'static>() {}
 
-fn main() {
+#[test]
+fn futures_are_send() {
     shared::<Collection<Order>>();
     shared::<marula::Database>();
     shared::<marula::Client>();

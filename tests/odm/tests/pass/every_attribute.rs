@@ -1,4 +1,4 @@
-//! Every attribute, every kind of index.
+//! All attributes and all kinds of indexes.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ struct Line {
     index(email, unique, collation(locale = "en", strength = 2)),
     index(expires_at, ttl = "0s"),
     index(due, name = "open_due", partial(status == Status::Open && total > Decimal128::from_bytes([0; 16]))),
-    index(due, was = "due_typed", name = "due_2", partial((note.exists() && note.type_is(BsonType::String)) || note.is_in(["a"]))),
+    index(due, renamed_from = "due_typed", name = "due_2", partial((note.exists() && note.type_is(BsonType::String)) || note.is_in(["a"]))),
     index(text(title, weight = 10), text(tags), language = "none", language_override = "lang"),
     index(geo(place)),
     index(hashed(tenant)),
@@ -59,8 +59,12 @@ struct Order {
     email: String,
 }
 
-fn main() {
-    let names: Vec<String> = Order::indexes().iter().map(|i| i.index_name()).collect();
+#[test]
+fn index_names() {
+    let names: Vec<String> = Order::indexes()
+        .iter()
+        .map(marula::index::IndexDeclaration::index_name)
+        .collect();
     assert_eq!(
         names,
         [

@@ -1,4 +1,4 @@
-//! Fields named like operators, types named like generated ones, raw identifiers, another name for the crate.
+//! Fields with the names of operators, types with the names of generated ones, raw identifiers, a renamed crate.
 
 use marula as odm;
 use odm::path::AsPath;
@@ -31,9 +31,11 @@ pub(crate) struct R2 {
     many: Vec<RFields>,
 }
 
-fn main() {
+#[test]
+fn operators_and_fields() {
     let r = R2::fields();
-    let filter = FilterOps::eq(&r.inside().eq(), 1) & r.many().any().size().eq(2) & r.maybe().some().set().eq(3);
+    let filter =
+        FilterOps::eq(&r.inside().eq(), 1) & r.many().any().size().eq(2) & r.maybe().some().set().eq(3);
     assert_eq!(
         filter.to_string(),
         r#"{"inside.eq": {"$eq": 1}, "many.size": {"$eq": 2}, "maybe.set": {"$eq": 3}}"#

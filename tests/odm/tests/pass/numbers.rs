@@ -13,7 +13,8 @@ struct Order {
     count: Option<u32>,
 }
 
-fn main() {
+#[test]
+fn literals() {
     let o = Order::fields();
     let filter = o.price().gt(5) & o.price().lt(5.5) & o.weight().between(1, 2.5) & o.weight().eq(Some(3));
     assert_eq!(
@@ -22,6 +23,12 @@ fn main() {
     );
     let small: u16 = 7;
     assert_eq!(o.price().set(small).to_string(), r#"{"$set": {"price": 7.0}}"#);
-    assert_eq!(o._id().gt(5_000_000_000).to_string(), r#"{"_id": {"$gt": 5000000000}}"#);
-    assert_eq!(o.count().is_in([1, 2]).to_string(), r#"{"count": {"$in": [1, 2]}}"#);
+    assert_eq!(
+        o._id().gt(5_000_000_000).to_string(),
+        r#"{"_id": {"$gt": 5000000000}}"#
+    );
+    assert_eq!(
+        o.count().is_in([1, 2]).to_string(),
+        r#"{"count": {"$in": [1, 2]}}"#
+    );
 }

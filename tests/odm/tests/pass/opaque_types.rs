@@ -1,20 +1,22 @@
-//! What `opaque` takes: types that are no dates, and dates that say how they are stored.
+//! Types that `opaque` accepts: types other than dates, and dates with an explicit stored type.
 
 use marula::Document;
 use marula::prelude::*;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
-pub struct NaiveDate(String);
+pub(crate) struct NaiveDate(String);
 
 mod as_days {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(_: &super::NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(_: &super::NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i32(0)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<super::NaiveDate, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<super::NaiveDate, D::Error> {
         i32::deserialize(deserializer).map(|days| super::NaiveDate(days.to_string()))
     }
 }
@@ -36,7 +38,8 @@ struct Order {
     days: NaiveDate,
 }
 
-fn main() {
+#[test]
+fn filters() {
     let o = Order::fields();
     let _ = o.day().starts_with("2026") & o.address().exists();
 }

@@ -1,4 +1,4 @@
-//! Accumulators of `$group` and `$bucket`, some of which are also expressions.
+//! Accumulators of `$group`, `$bucket` and `$bucketAuto`. Some are also expression operators.
 
 use super::choice::{Chooser, Chosen};
 use super::quantile::Quantile;
@@ -12,7 +12,6 @@ use crate::value::number::Number;
 use crate::value::sum::Sum;
 use bson::{Bson, Document};
 
-/// The kinds of accumulators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sum,
@@ -43,7 +42,7 @@ enum Operation {
     Quantile(Box<Quantile>),
 }
 
-/// What an accumulator of one group has seen.
+/// The state of one accumulator for one group.
 #[derive(Debug, Clone)]
 pub(super) enum GroupState {
     Plain(State),
@@ -116,7 +115,7 @@ impl Accumulator {
         })
     }
 
-    /// A state without input, for the group with this `_id`.
+    /// The initial state for the group with this `_id`.
     pub(super) fn start(&self, id: &Bson, env: &Env) -> Result<GroupState> {
         Ok(match &self.operation {
             Operation::Plain(kind, _) => GroupState::Plain(State::new(*kind)),
@@ -125,7 +124,7 @@ impl Accumulator {
         })
     }
 
-    /// Adds what a document gives.
+    /// Adds the value of a document.
     pub(super) fn add(&self, state: &mut GroupState, document: &Document, env: &Env) -> Result<()> {
         match (&self.operation, state) {
             (Operation::Plain(_, argument), GroupState::Plain(state)) => {
@@ -136,26 +135,22 @@ impl Accumulator {
                 Quantile::add(values, &quantile.input.evaluate(document, env)?);
                 Ok(())
             }
-            _ => Err(mixed_up()),
+            _ => Err(state_mismatch()),
         }
     }
 
-    /// The result for a group.
     pub(super) fn finish(&self, state: GroupState) -> Result<Bson> {
         match (&self.operation, state) {
             (Operation::Plain(..), GroupState::Plain(state)) => Ok(state.finish()),
             (Operation::Choose(chooser), GroupState::Chosen(chosen)) => Ok(chooser.finish(chosen)),
             (Operation::Quantile(quantile), GroupState::Values(values)) => Ok(quantile.finish(values)),
-            _ => Err(mixed_up()),
+            _ => Err(state_mismatch()),
         }
     }
 }
 
-fn mixed_up() -> Error {
-    Error::new(
-        code::INTERNAL_ERROR,
-        "an accumulator got the state of another one",
-    )
+fn state_mismatch() -> Error {
+    Error::new(code::INTERNAL_ERROR, "the state belongs to another accumulator")
 }
 
 impl Operation {
@@ -185,7 +180,7 @@ impl Operation {
     }
 }
 
-/// What an accumulator of a [`Kind`] has seen.
+/// The state of an accumulator of a [`Kind`].
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     kind: Kind,
@@ -209,7 +204,7 @@ impl State {
         }
     }
 
-    /// Adds a value; a missing one is `Undefined`.
+    /// Adds a value; a missing value is `Undefined`.
     pub(crate) fn add(&mut self, value: Bson, env: &Env) -> Result<()> {
         let collation = env.collation.as_ref();
         let null_for_missing = |value| {
@@ -296,7 +291,6 @@ impl State {
         Ok(())
     }
 
-    /// The result.
     pub(crate) fn finish(self) -> Bson {
         match self.kind {
             Kind::Sum | Kind::Count => self.sum.total(),

@@ -1,4 +1,4 @@
-//! `$bucketAuto`: groups of about the same size by ascending values.
+//! `$bucketAuto`: groups documents by ascending values into buckets of about the same size.
 
 use super::accumulator::Accumulator;
 use crate::error::{Error, Result};
@@ -82,14 +82,15 @@ impl BucketAuto {
             if rows.len() + 1 == self.buckets {
                 end = keyed.len();
             }
-            // Equal values stay together.
+            // Equal values are in the same bucket.
             while end < keyed.len() && equal(&keyed[end].0, &keyed[end - 1].0, collation) {
                 end += 1;
             }
-            // The upper bound is the next bucket's first value, or the last value at the end.
+            // The upper bound is the first value of the next bucket, or the last value for the last
+            // bucket.
             let upper = keyed.get(end).unwrap_or(&keyed[end - 1]).0.clone();
             let lower = keyed[begin].0.clone();
-            // Accumulators see the documents in the order of the input.
+            // Accumulators process documents in input order.
             let bucket = &mut keyed[begin..end];
             bucket.sort_by_key(|(_, position, _)| *position);
             rows.push(self.row(lower, upper, bucket, env)?);

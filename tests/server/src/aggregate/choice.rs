@@ -1,4 +1,5 @@
-//! The accumulators that keep some of their inputs: `$firstN`, `$lastN`, `$minN`, `$maxN`, `$top`, `$topN`, `$bottom`, `$bottomN`.
+//! The accumulators that select some of their inputs: `$firstN`, `$lastN`, `$minN`, `$maxN`,
+//! `$top`, `$topN`, `$bottom`, `$bottomN`.
 
 use crate::error::{Error, Result};
 use crate::expression::Expression;
@@ -10,7 +11,7 @@ use crate::value::{format, is_nullish};
 use bson::{Bson, Document};
 use std::cmp::Ordering;
 
-/// Which inputs are kept.
+/// Which inputs are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     First,
@@ -25,26 +26,27 @@ pub(crate) enum Choice {
 #[derive(Debug, Clone)]
 pub(super) struct Chooser {
     choice: Choice,
-    /// `$top` and `$bottom`: one value instead of an array.
+    /// Whether the result is one value instead of an array: `$top` and `$bottom`.
     single: bool,
     count: Expression,
     input: Expression,
     order: Option<Order>,
 }
 
-/// The `sortBy` of `$top` and its relatives: one expression per field, and the pattern over their values.
+/// The `sortBy` of `$top`, `$topN`, `$bottom` and `$bottomN`: one expression per field, and the
+/// sort pattern over their values.
 #[derive(Debug, Clone)]
 struct Order {
     keys: Vec<(String, Expression)>,
     sort: Sort,
 }
 
-/// The inputs kept so far.
+/// The inputs selected so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
     choice: Choice,
     limit: usize,
-    /// In ascending order of the key, which is empty for `$firstN` and `$lastN`.
+    /// In ascending order of the sort key, which is empty for `$firstN` and `$lastN`.
     rows: Vec<(Vec<Bson>, Bson)>,
 }
 
@@ -124,7 +126,7 @@ impl Chooser {
         }))
     }
 
-    /// Nothing kept yet. `n` may refer to the fields of the group's `_id` if that is a document.
+    /// The initial state. `n` may refer to the fields of the group's `_id` if that is a document.
     pub(super) fn start(&self, id: &Bson, env: &Env) -> Result<Chosen> {
         let none = Document::new();
         let root = id.as_document().unwrap_or(&none);
@@ -194,7 +196,7 @@ fn null_for_missing(value: Bson) -> Bson {
 }
 
 impl Chosen {
-    /// Nothing kept yet; `count` is the operator's `n`.
+    /// The initial state; `count` is the `n` of the operator.
     pub(crate) fn new(choice: Choice, count: &Bson) -> Result<Chosen> {
         let shown = || format::bson(count);
         let integral = |code: i32| {
@@ -244,7 +246,9 @@ impl Chosen {
         }
     }
 
-    /// Keeps a value in the order of its key if there is space or if it displaces another one. Of equal ones the first stays.
+    /// Inserts a value at the position of its sort key if fewer than `n` are selected or another
+    /// value has a lower rank, which is then removed. Of values with equal keys the first is
+    /// selected.
     fn insert(&mut self, key: Vec<Bson>, value: Bson, order: impl Fn(&[Bson], &[Bson]) -> Ordering) {
         if self.rows.len() == self.limit {
             let (displaced, wanted) = match self.choice {
@@ -262,7 +266,7 @@ impl Chosen {
         self.rows.insert(at, (key, value));
     }
 
-    /// The kept values in the order of the result.
+    /// The selected values in the order of the result.
     pub(crate) fn finish(self) -> Vec<Bson> {
         let values = self.rows.into_iter().map(|(_, value)| value);
         if self.choice == Choice::Max {

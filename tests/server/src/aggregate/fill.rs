@@ -1,4 +1,5 @@
-//! `$fill`: values for fields that are null or missing: fixed ones, the last one before, or those on a line between two.
+//! `$fill`: fills null and missing fields with an expression, the last observed value, or by linear
+//! interpolation.
 
 use super::shape::set_path;
 use crate::error::{Error, Result, code};
@@ -14,9 +15,9 @@ use bson::{Bson, Document, doc};
 pub(crate) struct Fill {
     partition: Option<Expression>,
     sort: Option<Sort>,
-    /// The only field of the sort, for interpolation.
-    along: Option<Expression>,
-    /// The value on a line, of `x`, `x1`, `y1`, `x2` and `y2`.
+    /// The only field of `sortBy`, for interpolation.
+    position: Option<Expression>,
+    /// The interpolated value, an expression over `x`, `x1`, `y1`, `x2` and `y2`.
     line: Expression,
     fields: Vec<(String, Expression, Method)>,
 }
@@ -57,9 +58,9 @@ impl Fill {
                 ));
             };
             check_fields("$fill", spec, &["value", "method"])?;
-            let held = Expression::parse(&Bson::String(format!("${path}")), env)?;
+            let current = Expression::parse(&Bson::String(format!("${path}")), env)?;
             if let Some(method) = Method::parse(spec, env)? {
-                fields.push((path.clone(), held, method));
+                fields.push((path.clone(), current, method));
             }
         }
         let pattern = match spec.get("sortBy") {
@@ -70,7 +71,7 @@ impl Fill {
         let linear = fields
             .iter()
             .any(|(_, _, method)| matches!(method, Method::Linear));
-        let along = match pattern.map(|pattern| (pattern.len(), pattern.keys().next())) {
+        let position = match pattern.map(|pattern| (pattern.len(), pattern.keys().next())) {
             Some((1, Some(path))) => Some(Expression::parse(&Bson::String(format!("${path}")), env)?),
             _ if linear => {
                 return Err(Error::new(
@@ -85,7 +86,7 @@ impl Fill {
         Ok(Fill {
             partition: partition(spec, env)?,
             sort: pattern.map(Sort::parse).transpose()?,
-            along,
+            position,
             line: Expression::parse(&Bson::Document(line), env)?,
             fields,
         })
@@ -103,10 +104,10 @@ impl Fill {
             }
             let mut filled = Vec::with_capacity(documents.len());
             for mut partition in self.partitions(documents, env)? {
-                for (path, held, method) in &self.fields {
+                for (path, current, method) in &self.fields {
                     match method {
-                        Method::LastObserved => carry_forward(&mut partition, path, held, env)?,
-                        Method::Linear => self.interpolate(&mut partition, path, held, env)?,
+                        Method::LastObserved => fill_last_observed(&mut partition, path, current, env)?,
+                        Method::Linear => self.interpolate(&mut partition, path, current, env)?,
                         Method::Value(_) => {}
                     }
                 }
@@ -116,9 +117,9 @@ impl Fill {
         }
         for document in &mut documents {
             let before = document.clone();
-            for (path, held, method) in &self.fields {
+            for (path, current, method) in &self.fields {
                 if let Method::Value(value) = method
-                    && is_nullish(&held.evaluate(&before, env)?)
+                    && is_nullish(&current.evaluate(&before, env)?)
                 {
                     set_path(document, path, &value.evaluate(&before, env)?);
                 }
@@ -127,7 +128,7 @@ impl Fill {
         Ok(documents)
     }
 
-    /// The documents by partition, in the order of the partitions' values.
+    /// The documents by partition, ordered by the partition value.
     fn partitions(&self, documents: Vec<Document>, env: &Env) -> Result<Vec<Vec<Document>>> {
         let Some(by) = &self.partition else {
             return Ok(vec![documents]);
@@ -150,7 +151,7 @@ impl Fill {
         let mut partitions: Vec<(Bson, Vec<Document>)> = Vec::new();
         for (key, document) in keyed {
             match partitions.last_mut() {
-                Some((held, partition)) if equal(held, &key, collation) => partition.push(document),
+                Some((value, partition)) if equal(value, &key, collation) => partition.push(document),
                 _ => partitions.push((key, vec![document])),
             }
         }
@@ -161,13 +162,18 @@ impl Fill {
         &self,
         partition: &mut [Document],
         path: &str,
-        held: &Expression,
+        current: &Expression,
         env: &Env,
     ) -> Result<()> {
-        let Some(along) = &self.along else { return Ok(()) };
+        let Some(position) = &self.position else {
+            return Ok(());
+        };
         let mut points = Vec::with_capacity(partition.len());
         for document in partition.iter() {
-            points.push((along.evaluate(document, env)?, held.evaluate(document, env)?));
+            points.push((
+                position.evaluate(document, env)?,
+                current.evaluate(document, env)?,
+            ));
         }
         check_points(&points)?;
         let known: Vec<usize> = (0..points.len())
@@ -254,11 +260,11 @@ fn partition(spec: &Document, env: &Env) -> Result<Option<Expression>> {
     }
 }
 
-/// Sets a field that is null or missing to the last value before it.
-fn carry_forward(partition: &mut [Document], path: &str, held: &Expression, env: &Env) -> Result<()> {
+/// `locf`: sets null and missing fields to the last observed value.
+fn fill_last_observed(partition: &mut [Document], path: &str, current: &Expression, env: &Env) -> Result<()> {
     let mut last = Bson::Null;
     for document in partition {
-        let value = held.evaluate(document, env)?;
+        let value = current.evaluate(document, env)?;
         if is_nullish(&value) {
             set_path(document, path, &last);
         } else {
@@ -268,7 +274,7 @@ fn carry_forward(partition: &mut [Document], path: &str, held: &Expression, env:
     Ok(())
 }
 
-/// Fails on values that no line goes through.
+/// Fails if the points cannot be interpolated.
 fn check_points(points: &[(Bson, Bson)]) -> Result<()> {
     for (index, (x, y)) in points.iter().enumerate() {
         if !is_number(y) && !is_nullish(y) {

@@ -1,4 +1,4 @@
-//! `$group`, `$bucket`, and `$sortByCount`, which is a group and a sort.
+//! `$group`, `$bucket`, and the group of `$sortByCount`.
 
 use super::accumulator::{Accumulator, GroupState};
 use crate::error::{Error, Result};
@@ -11,11 +11,11 @@ use bson::{Bson, Document, doc};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// How documents are grouped.
+/// The grouping key.
 #[derive(Debug, Clone)]
 enum By {
     Value(Expression),
-    /// Boundaries, and the group of what is outside them.
+    /// Expression, `boundaries`, `default`.
     Bucket(Expression, Vec<Bson>, Option<Bson>),
 }
 

@@ -11,7 +11,7 @@ use crate::storage::Namespace;
 use crate::value::compare::compare;
 use bson::{Bson, Document};
 
-/// A `$lookup`: by equality of fields, by a pipeline, or both.
+/// A `$lookup` stage, with an equality match, a pipeline, or both.
 #[derive(Debug, Clone)]
 pub(crate) struct Lookup {
     from: Option<String>,
@@ -154,7 +154,8 @@ fn starts_with_documents(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.first(), Some(super::stage::Stage::Documents(_)))
 }
 
-/// Foreign values equal to the local one, or to one of its elements; a missing local value is null.
+/// The filter on the foreign collection: the foreign field equals the local value or one of its
+/// elements. A missing local value equals null.
 fn equality(document: &Document, local: &Path, foreign: &Path, env: &Env) -> Filter {
     let mut values: Vec<Bson> = expanded(document, local)
         .into_iter()
@@ -168,7 +169,7 @@ fn equality(document: &Document, local: &Path, foreign: &Path, env: &Env) -> Fil
     Filter::Field(foreign.clone(), Test::In(values, Vec::new()))
 }
 
-/// A `$unionWith`.
+/// A `$unionWith` stage.
 #[derive(Debug, Clone)]
 pub(crate) struct UnionWith {
     collection: Option<String>,

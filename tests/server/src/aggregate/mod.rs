@@ -1,4 +1,5 @@
-//! Aggregation pipelines: parsed to stages, then run over materialised documents.
+//! Aggregation pipelines. A pipeline is parsed into stages, each of which processes all documents
+//! before the next.
 
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;
@@ -25,22 +26,22 @@ use stage::Stage;
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
-    /// `$out` or `$merge`, which end a pipeline.
+    /// `$out` or `$merge`, the last stage of a pipeline.
     pub(crate) output: Option<Box<Output>>,
 }
 
-/// What stages read beside their input.
+/// The data that stages read besides their input.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'s> {
     pub(crate) catalog: &'s Catalog,
     pub(crate) database: &'s str,
-    /// The collection that the pipeline runs on; `None` for `aggregate: 1`.
+    /// The collection of the `aggregate`; `None` for `aggregate: 1`.
     pub(crate) collection: Option<&'s str>,
     pub(crate) host: &'s str,
     pub(crate) lsid: Option<&'s Bson>,
 }
 
-/// Stages that an update may have.
+/// Stages allowed in the pipeline of an update.
 const UPDATE_STAGES: [&str; 6] = [
     "$addFields",
     "$set",
@@ -51,12 +52,12 @@ const UPDATE_STAGES: [&str; 6] = [
 ];
 
 impl Pipeline {
-    /// Parses the stages of an `aggregate`.
+    /// Parses the pipeline of an `aggregate`.
     pub(crate) fn parse(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         parse::pipeline(stages, env)
     }
 
-    /// Fails on stages that nobody knows.
+    /// Fails on stages that MongoDB does not have.
     pub(crate) fn check_stages(stages: &[Bson]) -> Result<()> {
         stages
             .iter()
@@ -66,7 +67,7 @@ impl Pipeline {
             })
     }
 
-    /// Parses the stages of an update.
+    /// Parses the pipeline of an update.
     pub(crate) fn parse_update(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         for stage in stages {
             let (name, _) = parse::single_field(stage)?;
@@ -83,7 +84,7 @@ impl Pipeline {
         parse::pipeline(stages, env)
     }
 
-    /// Runs the stages, all but the output.
+    /// Runs all stages except the output.
     pub(crate) fn run(
         &self,
         mut documents: Vec<Document>,
@@ -96,13 +97,16 @@ impl Pipeline {
         Ok(documents)
     }
 
-    /// Runs the stages of an update on its document.
+    /// Runs the pipeline of an update on its document.
     pub(crate) fn run_on_one(&self, document: Document, env: &Env) -> Result<Document> {
         let mut document = document;
         for stage in &self.stages {
-            document = stage
-                .transform(&document, env)?
-                .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "an update stage gave no document"))?;
+            document = stage.transform(&document, env)?.ok_or_else(|| {
+                Error::new(
+                    code::INTERNAL_ERROR,
+                    "the pipeline of an update returned no document",
+                )
+            })?;
         }
         Ok(document)
     }

@@ -1,4 +1,4 @@
-//! `$out` and `$merge`: writing a pipeline's result to a collection.
+//! `$out` and `$merge`: write the result of a pipeline to a collection.
 
 use super::Pipeline;
 use crate::command::insert::prepare;
@@ -10,7 +10,7 @@ use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::oid::ObjectId;
 use bson::{Bson, Document, Timestamp, doc};
 
-/// What to do with a document that exists in the target.
+/// `whenMatched` of `$merge`.
 #[derive(Debug, Clone)]
 enum Matched {
     Replace,
@@ -20,7 +20,7 @@ enum Matched {
     Pipeline(Pipeline, Vec<(String, crate::expression::Expression)>),
 }
 
-/// What to do with a document that does not.
+/// `whenNotMatched` of `$merge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NotMatched {
     Insert,
@@ -28,7 +28,7 @@ enum NotMatched {
     Fail,
 }
 
-/// A stage that writes.
+/// A `$out` or `$merge` stage.
 #[derive(Debug, Clone)]
 pub(crate) enum Output {
     Out {
@@ -43,7 +43,7 @@ pub(crate) enum Output {
     },
 }
 
-/// What `$merge` does in each case.
+/// `whenMatched` and `whenNotMatched` of `$merge`.
 #[derive(Debug, Clone)]
 pub(crate) struct MergeRule {
     matched: Matched,
@@ -196,7 +196,7 @@ impl Output {
         })
     }
 
-    /// The collection that is written.
+    /// The namespace of the target collection.
     pub(crate) fn namespace(&self, default_database: &str) -> Result<Namespace> {
         let (Output::Out { database, collection }
         | Output::Merge {
@@ -207,7 +207,7 @@ impl Output {
         Ok(namespace)
     }
 
-    /// Writes the documents.
+    /// Writes the documents to the target collection.
     pub(crate) fn write(
         &self,
         documents: Vec<Document>,
@@ -220,7 +220,7 @@ impl Output {
         let namespace = self.namespace(database)?;
         match self {
             Output::Out { .. } => {
-                // The new content takes the place of the old in one step, indexes and options stay.
+                // The content is replaced atomically; indexes and options are kept.
                 let mut target = match catalog.get(&namespace) {
                     Some(existing) if existing.capped.is_some() => {
                         return Err(Error::new(

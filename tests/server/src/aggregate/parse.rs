@@ -1,4 +1,4 @@
-//! BSON to pipelines, with the server's errors.
+//! Parsing of pipelines from BSON, with MongoDB's errors.
 
 use super::Pipeline;
 use super::bucket_auto::BucketAuto;
@@ -21,7 +21,8 @@ use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
-const SERVED: [&str; 29] = [
+/// The stages that this server implements.
+pub(crate) const IMPLEMENTED: [&str; 29] = [
     "$fill",
     "$bucketAuto",
     "$redact",
@@ -55,14 +56,14 @@ const SERVED: [&str; 29] = [
 
 /// Whether a stage of this name exists in MongoDB.
 pub(super) fn is_known(name: &str) -> bool {
-    SERVED.contains(&name) || Feature::Stage.is_missing(name)
+    IMPLEMENTED.contains(&name) || Feature::Stage.is_missing(name)
 }
 
 pub(super) fn unknown_stage(name: &str) -> Error {
     Error::new(40324, format!("Unrecognized pipeline stage name: '{name}'"))
 }
 
-/// The name and the argument of a stage.
+/// Returns the name and the argument of a stage.
 pub(super) fn single_field(stage: &Bson) -> Result<(&str, &Bson)> {
     let Bson::Document(stage) = stage else {
         return Err(Error::type_mismatch(

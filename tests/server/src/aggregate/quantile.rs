@@ -1,5 +1,5 @@
-//! `$percentile` and `$median`, as accumulators and as expressions. The values are ranked exactly, which is within what the
-//! method `approximate` allows, and what the server does for few values.
+//! `$percentile` and `$median`, as accumulators and as expressions. The ranks are exact, as the
+//! method `approximate` allows and as MongoDB computes for few values.
 
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;
@@ -12,12 +12,12 @@ use bson::{Bson, Document};
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
     pub(crate) input: Expression,
-    /// From 0 to 1; `None` for `$median`, whose result is no array.
+    /// The percentiles from 0 to 1; `None` for `$median`, whose result is not an array.
     percentiles: Option<Vec<f64>>,
 }
 
 impl Quantile {
-    /// Parses the argument of an operator; `parse` is for the expressions in it.
+    /// Parses the argument of the operator; `parse` parses the expressions in it.
     pub(crate) fn parse(
         operator: &str,
         argument: &Bson,
@@ -78,14 +78,14 @@ impl Quantile {
         })
     }
 
-    /// Adds an input to the values; what is not a number is ignored.
+    /// Adds an input to the values; ignores inputs that are not numbers.
     pub(crate) fn add(values: &mut Vec<f64>, input: &Bson) {
         if let Some(number) = Number::from_bson(input) {
             values.extend(Some(number.to_f64()).filter(|number| !number.is_nan()));
         }
     }
 
-    /// The result over the values; null without any.
+    /// The result for the values; null if there are none.
     pub(crate) fn finish(&self, mut values: Vec<f64>) -> Bson {
         values.sort_by(f64::total_cmp);
         let ranked = |percentile: f64| {
@@ -99,7 +99,7 @@ impl Quantile {
         }
     }
 
-    /// The result over the elements of an array, or over one number.
+    /// The result for the elements of an array or a single number.
     pub(crate) fn of_value(&self, input: &Bson) -> Bson {
         let mut values = Vec::new();
         match input {

@@ -1,4 +1,4 @@
-//! `$redact`: keeps or drops documents and embedded documents.
+//! `$redact`: keeps, descends into or prunes documents and embedded documents.
 
 use crate::error::{Error, Result};
 use crate::expression::Expression;
@@ -6,7 +6,7 @@ use crate::query::Env;
 use crate::value::format;
 use bson::{Bson, Document};
 
-/// The variables that the expression of a `$redact` gives, and their values.
+/// The system variables that the expression of a `$redact` evaluates to, and their values.
 const DECISIONS: [(&str, &str); 3] = [("DESCEND", "descend"), ("PRUNE", "prune"), ("KEEP", "keep")];
 
 /// A `$redact` stage.
@@ -27,7 +27,7 @@ impl Redact {
         Ok(kept)
     }
 
-    /// What is left of a document within the root.
+    /// The redacted document; `None` if it is pruned.
     fn redact(&self, document: &Document, root: &Document, env: &Env) -> Result<Option<Document>> {
         let current = Bson::Document(document.clone());
         let decision = self.0.evaluate_within(root, &current, env)?;

@@ -6,12 +6,12 @@ use crate::query::Env;
 use crate::query::path;
 use bson::{Bson, Document};
 
-/// `$addFields`, `$set`.
+/// A `$addFields` or `$set` stage.
 #[derive(Debug, Clone)]
 pub(crate) struct AddFields(Vec<(String, Expression)>);
 
 impl AddFields {
-    /// Parses the argument of the stage, which errors call by the name that the request has for it.
+    /// Parses the argument of the stage. Errors contain the name `stage` of the request.
     pub(super) fn parse(stage: &str, spec: &Document, env: &Env) -> Result<AddFields> {
         Self::parse_fields(spec, env).map_err(|error| error.caused(&format!("Invalid {stage}")))
     }
@@ -54,7 +54,7 @@ impl AddFields {
 fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expression)>) -> Result<()> {
     path::check_field_path(name)?;
     match value {
-        // An object without operators names fields within.
+        // An object without operators contains nested fields.
         Bson::Document(inner) if !inner.is_empty() && !inner.keys().any(|key| key.starts_with('$')) => {
             for (inner_name, inner_value) in inner {
                 collect(&format!("{name}.{inner_name}"), inner_value, env, fields)?;
@@ -68,13 +68,14 @@ fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expres
     }
 }
 
-/// Sets the value at a dotted path as `$addFields` does.
+/// Sets the value at a dotted path, with the semantics of `$addFields`.
 pub(super) fn set_path(document: &mut Document, path: &str, value: &Bson) {
     let parts: Vec<&str> = path.split('.').collect();
     set(document, &parts, value);
 }
 
-/// Sets (or with a missing value removes) a field, in every element where the path goes through arrays.
+/// Sets a field, or removes it if the value is missing; in every element if the path traverses
+/// arrays.
 fn set(document: &mut Document, parts: &[&str], value: &Bson) {
     let Some((first, rest)) = parts.split_first() else {
         return;
@@ -109,7 +110,7 @@ fn set_within(child: &mut Bson, parts: &[&str], value: &Bson) {
     }
 }
 
-/// `$unwind`.
+/// A `$unwind` stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Unwind {
     path: String,

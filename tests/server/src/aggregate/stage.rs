@@ -1,4 +1,4 @@
-//! The stages and how each changes the stream of documents.
+//! The stages of a pipeline, and the execution of each.
 
 use super::bucket_auto::BucketAuto;
 use super::fill::Fill;
@@ -39,7 +39,7 @@ pub(crate) enum Stage {
     Sample(usize),
     Documents(Expression),
     Stats(Stats),
-    /// Its rows are made before the pipeline is run.
+    /// Replaced by its rows before the pipeline is run.
     CurrentOp(Listing),
     ListLocalSessions,
 }
@@ -116,7 +116,7 @@ impl Stage {
         })
     }
 
-    /// Runs a stage that makes one document of one.
+    /// Runs a stage that maps or filters single documents.
     pub(crate) fn transform(&self, document: &Document, env: &Env) -> Result<Option<Document>> {
         match self {
             Stage::Project(projection) => projection.apply(document, env).map(Some),
@@ -141,7 +141,7 @@ impl Stage {
     }
 }
 
-/// A random choice without repetition.
+/// Selects `size` random documents, each at most once.
 fn sample(mut documents: Vec<Document>, size: usize) -> Vec<Document> {
     let mut chosen = Vec::new();
     while chosen.len() < size && !documents.is_empty() {

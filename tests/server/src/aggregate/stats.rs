@@ -1,4 +1,4 @@
-//! `$collStats` and `$indexStats`, as far as an in-memory server has statistics.
+//! `$collStats` and `$indexStats`, with the statistics that an in-memory server has.
 
 use super::Source;
 use crate::command::args::Args;
@@ -6,12 +6,12 @@ use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
 use bson::{Bson, DateTime, Document, doc};
 
-/// A stage that describes the collection instead of reading it.
+/// A `$collStats` or `$indexStats` stage.
 #[derive(Debug, Clone)]
 pub(crate) enum Stats {
     Collection {
         count: bool,
-        /// The unit of the sizes, in bytes, if they are wanted.
+        /// The scale of `storageStats`, in bytes, if requested.
         storage: Option<i64>,
     },
     Indexes,
@@ -48,7 +48,7 @@ impl Stats {
     pub(super) fn run(&self, source: Source<'_>) -> Result<Vec<Document>> {
         let name = source
             .collection
-            .ok_or_else(|| Error::new(code::INVALID_NAMESPACE, "the stage needs a collection"))?;
+            .ok_or_else(|| Error::new(code::INVALID_NAMESPACE, "the stage requires a collection"))?;
         let namespace = Namespace::new(source.database, name)?;
         let collection = source.catalog.get(&namespace);
         match self {

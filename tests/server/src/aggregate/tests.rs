@@ -1,4 +1,4 @@
-//! Pipeline semantics.
+//! Tests of pipelines: results and errors of the stages.
 
 use super::*;
 use crate::storage::{Collection, Namespace};
@@ -206,7 +206,7 @@ fn documents_and_sample() {
 }
 
 #[test]
-fn what_is_unknown_or_not_served_is_refused() {
+fn unknown_and_unimplemented_stages_are_rejected() {
     assert_eq!(error(vec![doc! {"$foo": 1}]), 40324);
     assert_eq!(error(vec![doc! {"$search": {}}]), 238);
     assert_eq!(error(vec![doc! {"$match": {}, "$limit": 1}]), 40323);
@@ -215,7 +215,7 @@ fn what_is_unknown_or_not_served_is_refused() {
 }
 
 #[test]
-fn updates_take_some_stages_only() {
+fn updates_allow_some_stages_only() {
     let env = Env::default();
     let parse = |stage: Document| Pipeline::parse_update(&[Bson::Document(stage)], &env);
     let updated = parse(doc! {"$set": {"b": {"$add": ["$a", 1]}}})
@@ -240,7 +240,7 @@ fn sums_of_decimals_are_exact() {
 }
 
 #[test]
-fn sorting_by_two_arrays_is_refused() {
+fn sorting_by_two_arrays_is_rejected() {
     let refused = run_in(
         &Catalog::default(),
         vec![doc! {"$sort": {"a": 1, "b": 1}}],

@@ -1,6 +1,5 @@
-//! Who may use the server: its users, and the conversations by which clients prove to be one of them.
-//!
-//! Users have the built-in roles, which say what they may do.
+//! Authentication and authorization: users, SCRAM conversations, and the privileges of the built-in
+//! roles.
 
 pub(crate) mod privileges;
 pub(crate) mod roles;
@@ -10,14 +9,14 @@ use crate::deployment::lock;
 use crate::error::{Error, Result, code};
 use bson::{Document, Uuid};
 use roles::RoleName;
-use scram::{Hash, Stored};
+use scram::{Credentials, Hash};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// The database of users that are known elsewhere.
+/// The database of users whose credentials are not stored in the server.
 pub(crate) const EXTERNAL: &str = "$external";
 
-/// A user's database and name.
+/// The database and name of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UserName {
     pub(crate) db: String,
@@ -33,45 +32,46 @@ impl UserName {
     }
 }
 
-/// A user.
+/// A user as created by `createUser`.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) id: Uuid,
     pub(crate) roles: Vec<RoleName>,
     pub(crate) custom_data: Option<Document>,
-    pub(crate) credentials: Vec<(Hash, Stored)>,
+    pub(crate) credentials: Vec<(Hash, Credentials)>,
 }
 
 impl User {
-    /// What the server keeps for this hash.
-    pub(crate) fn stored(&self, hash: Hash) -> Option<&Stored> {
+    /// The SCRAM credentials for this hash.
+    pub(crate) fn credentials_for(&self, hash: Hash) -> Option<&Credentials> {
         let found = self.credentials.iter().find(|(own, _)| *own == hash);
-        found.map(|(_, stored)| stored)
+        found.map(|(_, credentials)| credentials)
     }
 }
 
-/// What the settings say of users.
+/// The users of the server's settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AccessSettings {
-    /// Name and password of the first user, of the database `admin`. Without one everybody may do everything.
+    /// Name and password of a user of the database `admin` with the role `root`.
     pub(crate) user: Option<(String, String)>,
-    /// Whose certificate is good for a login; without encryption all clients are taken to own it.
-    pub(crate) certificate_subject: Option<String>,
-    /// Names and passwords that are sent in the clear.
+    /// The certificate subject that `MONGODB-X509` accepts. Without TLS it accepts every client as
+    /// this user.
+    pub(crate) x509_user: Option<String>,
+    /// Names and passwords for `PLAIN`.
     pub(crate) plain: Vec<(String, String)>,
 }
 
 impl AccessSettings {
-    /// Whether the settings name this user of `$external`.
-    fn names(&self, user: &str) -> bool {
-        self.certificate_subject.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
+    /// Whether this is a user of `$external` in the settings.
+    fn has_external_user(&self, user: &str) -> bool {
+        self.x509_user.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
     }
 }
 
 /// The users of a deployment.
 #[derive(Debug)]
 pub(crate) struct Users {
-    /// Whether commands need a user.
+    /// Whether authentication is required.
     pub(crate) required: bool,
     pub(crate) settings: AccessSettings,
     users: Mutex<BTreeMap<UserName, User>>,
@@ -84,7 +84,9 @@ impl Users {
             let credentials = Hash::ALL
                 .into_iter()
                 .zip(iterations)
-                .filter_map(|(hash, iterations)| Some((hash, Stored::new(hash, name, password, iterations)?)))
+                .filter_map(|(hash, iterations)| {
+                    Some((hash, Credentials::new(hash, name, password, iterations)?))
+                })
                 .collect();
             let root = RoleName {
                 role: "root".to_owned(),
@@ -99,9 +101,7 @@ impl Users {
             users.insert(UserName::new("admin", name), user);
         }
         Users {
-            required: settings.user.is_some()
-                || settings.certificate_subject.is_some()
-                || !settings.plain.is_empty(),
+            required: settings.user.is_some() || settings.x509_user.is_some() || !settings.plain.is_empty(),
             settings,
             users: Mutex::new(users),
         }
@@ -111,7 +111,7 @@ impl Users {
         lock(&self.users).get(name).cloned()
     }
 
-    /// Adds a user; 51003 if there is one of that name.
+    /// Adds a user; fails with 51003 if it exists.
     pub(crate) fn create(&self, name: UserName, user: User) -> Result<()> {
         let mut users = lock(&self.users);
         if users.contains_key(&name) {
@@ -124,7 +124,7 @@ impl Users {
         Ok(())
     }
 
-    /// Changes a user; 11 if there is none.
+    /// Updates a user; fails with 11 UserNotFound if it does not exist.
     pub(crate) fn update(&self, name: &UserName, change: impl FnOnce(&mut User)) -> Result<()> {
         match lock(&self.users).get_mut(name) {
             Some(user) => {
@@ -135,7 +135,7 @@ impl Users {
         }
     }
 
-    /// Removes a user; 11 if there is none.
+    /// Removes a user; fails with 11 UserNotFound if it does not exist.
     pub(crate) fn remove(&self, name: &UserName) -> Result<()> {
         match lock(&self.users).remove(name) {
             Some(_) => Ok(()),
@@ -143,7 +143,7 @@ impl Users {
         }
     }
 
-    /// Removes all users of a database, and counts them.
+    /// Removes all users of a database; returns their number.
     pub(crate) fn remove_all(&self, db: &str) -> usize {
         let mut users = lock(&self.users);
         let before = users.len();
@@ -151,14 +151,14 @@ impl Users {
         before - users.len()
     }
 
-    /// All users that fit.
-    pub(crate) fn list(&self, fits: impl Fn(&UserName) -> bool) -> Vec<(UserName, User)> {
+    /// The users whose names match.
+    pub(crate) fn list(&self, matches: impl Fn(&UserName) -> bool) -> Vec<(UserName, User)> {
         let users = lock(&self.users);
-        let found = users.iter().filter(|(name, _)| fits(name));
+        let found = users.iter().filter(|(name, _)| matches(name));
         found.map(|(name, user)| (name.clone(), user.clone())).collect()
     }
 
-    /// Whether somebody sends this password in the clear.
+    /// Whether `PLAIN` accepts this name and password.
     pub(crate) fn is_plain(&self, name: &str, password: &str) -> bool {
         let plain = &self.settings.plain;
         plain
@@ -174,11 +174,11 @@ fn unknown(name: &UserName) -> Error {
     )
 }
 
-/// What a connection knows of its user.
+/// The authentication state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     pub(crate) user: Option<UserName>,
     pub(crate) conversation: Option<scram::Conversation>,
-    /// Numbers the conversations of the connection.
+    /// Number of conversations started on the connection, for `conversationId`.
     pub(crate) conversations: i32,
 }

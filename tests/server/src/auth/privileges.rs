@@ -1,4 +1,4 @@
-//! What each command asks for, and whether a user's roles give it.
+//! The privileges that each command requires, and the check whether a user's roles grant them.
 
 use super::roles::{Resource, RoleName};
 use super::{EXTERNAL, UserName};
@@ -7,31 +7,33 @@ use crate::error::{Error, Result, code};
 use crate::value::format;
 use bson::{Bson, Document};
 
-/// An action on something.
-type Need = (Resource, &'static str);
+/// A privilege: an action on a resource.
+type Privilege = (Resource, &'static str);
 
-/// A command as the check sees it.
+/// The command to check.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
-    /// The name that the table has.
+    /// The name in the command table, `key` is the name in the request.
     pub(crate) name: &'r str,
     pub(crate) key: &'r str,
     pub(crate) db: &'r str,
     pub(crate) body: &'r Document,
 }
 
-/// What a user may do.
+/// The rights of a user.
 pub(crate) enum Rights {
     Everything,
     Roles(Vec<RoleName>),
 }
 
 impl Rights {
-    /// The rights of a user. Users that only the settings name may do everything.
+    /// The rights of a user. Users of `$external` in the server's settings have all rights.
     pub(crate) fn of(deployment: &Deployment, user: &UserName) -> Rights {
         match deployment.users.find(user) {
             Some(user) => Rights::Roles(user.roles),
-            None if user.db == EXTERNAL && deployment.users.settings.names(&user.name) => Rights::Everything,
+            None if user.db == EXTERNAL && deployment.users.settings.has_external_user(&user.name) => {
+                Rights::Everything
+            }
             None => Rights::Roles(Vec::new()),
         }
     }
@@ -43,8 +45,8 @@ impl Rights {
         }
     }
 
-    /// Whether something in a database may be read or changed.
-    pub(crate) fn reach(&self, db: &str) -> bool {
+    /// Whether a collection of the database may be read or changed, for `listDatabases`.
+    pub(crate) fn has_access_to(&self, db: &str) -> bool {
         let database = Resource::Database(db.to_owned());
         ["find", "insert", "dbStats", "collMod", "viewUser"]
             .into_iter()
@@ -52,10 +54,10 @@ impl Rights {
     }
 }
 
-/// 13 if the user's roles do not allow the command.
+/// Fails with 13 Unauthorized if the user's roles do not grant the privileges of the command.
 pub(crate) fn check(rights: &Rights, user: &UserName, request: Request<'_>) -> Result<()> {
-    let refused = |need: &Need| !rights.allow(&need.0, need.1);
-    if !request.needs(user).iter().any(refused) {
+    let is_missing = |privilege: &Privilege| !rights.allow(&privilege.0, privilege.1);
+    if !request.privileges(user).iter().any(is_missing) {
         return Ok(());
     }
     let mut shown = request.body.clone();
@@ -75,7 +77,7 @@ pub(crate) fn check(rights: &Rights, user: &UserName, request: Request<'_>) -> R
 }
 
 impl Request<'_> {
-    /// The collection that the first field names, or the database.
+    /// The collection of the command, or its database.
     fn target(&self) -> Resource {
         match self.body.get(self.key) {
             Some(Bson::String(collection)) => self.collection(collection),
@@ -100,8 +102,8 @@ impl Request<'_> {
         items.iter().filter_map(Bson::as_document)
     }
 
-    /// All that the command needs.
-    fn needs(&self, user: &UserName) -> Vec<Need> {
+    /// All privileges that the command requires.
+    fn privileges(&self, user: &UserName) -> Vec<Privilege> {
         let on = |actions: &[&'static str]| {
             actions
                 .iter()
@@ -109,7 +111,7 @@ impl Request<'_> {
                 .collect::<Vec<_>>()
         };
         let cluster = |action| vec![(Resource::Cluster, action)];
-        let mut needs = match self.name {
+        let mut privileges = match self.name {
             "find" | "count" | "distinct" | "mapReduce" => on(&["find"]),
             "aggregate" => self.of_pipeline(),
             "explain" => self.of_explained(user),
@@ -122,11 +124,11 @@ impl Request<'_> {
             "findAndModify" => on(&["find", "update"]),
             "bulkWrite" => self.of_bulk(),
             "create" => {
-                let mut needs = on(&["createCollection"]);
+                let mut privileges = on(&["createCollection"]);
                 if let Ok(source) = self.body.get_str("viewOn") {
-                    needs.push((self.collection(source), "find"));
+                    privileges.push((self.collection(source), "find"));
                 }
-                needs
+                privileges
             }
             "drop" => on(&["dropCollection"]),
             "dropDatabase" => vec![(self.database(), "dropDatabase")],
@@ -171,18 +173,18 @@ impl Request<'_> {
                 vec![(Resource::Database(db.to_owned()), "enableSharding")]
             }
             "checkMetadataConsistency" => on(&["checkMetadataConsistency"]),
-            // Every authenticated user may run the others: they are about the connection, its session and its cursors, about all that
-            // the user may see, or they are fail points.
+            // The others require authentication only: they concern the connection, its session and
+            // its cursors, return only what the user may read, or configure fail points.
             _ => Vec::new(),
         };
         if self.is_on("bypassDocumentValidation") {
-            needs.push((self.target(), "bypassDocumentValidation"));
+            privileges.push((self.target(), "bypassDocumentValidation"));
         }
-        needs
+        privileges
     }
 
-    fn of_pipeline(&self) -> Vec<Need> {
-        let mut needs = Vec::new();
+    fn of_pipeline(&self) -> Vec<Privilege> {
+        let mut privileges = Vec::new();
         let first = self
             .documents("pipeline")
             .next()
@@ -191,60 +193,66 @@ impl Request<'_> {
         match first.map(|(name, argument)| (name.as_str(), argument)) {
             Some(("$currentOp", Bson::Document(options))) => {
                 if options.get_bool("allUsers").unwrap_or(false) {
-                    needs.push((Resource::Cluster, "inprog"));
+                    privileges.push((Resource::Cluster, "inprog"));
                 }
             }
             Some(("$documents" | "$listLocalSessions", _)) => {}
-            Some(("$collStats", _)) => needs.push((target, "collStats")),
-            Some(("$indexStats", _)) => needs.push((target, "indexStats")),
+            Some(("$collStats", _)) => privileges.push((target, "collStats")),
+            Some(("$indexStats", _)) => privileges.push((target, "indexStats")),
             Some(("$changeStream", _)) => {
-                needs.push((target.clone(), "find"));
-                needs.push((target, "changeStream"));
+                privileges.push((target.clone(), "find"));
+                privileges.push((target, "changeStream"));
             }
-            _ => needs.push((target, "find")),
+            _ => privileges.push((target, "find")),
         }
         let stages = self.body.get_array("pipeline").map_or(&[][..], Vec::as_slice);
-        self.of_stages(stages, &mut needs);
-        needs
+        self.of_stages(stages, &mut privileges);
+        privileges
     }
 
-    /// What stages ask for beside their input.
-    fn of_stages(&self, stages: &[Bson], needs: &mut Vec<Need>) {
+    /// Adds the privileges that stages require besides reading the input.
+    fn of_stages(&self, stages: &[Bson], privileges: &mut Vec<Privilege>) {
         for (name, argument) in stages.iter().filter_map(Bson::as_document).flatten() {
             match (name.as_str(), argument) {
                 ("$lookup", Bson::Document(spec)) => {
-                    needs.extend(
+                    privileges.extend(
                         spec.get_str("from")
                             .ok()
                             .map(|from| (self.collection(from), "find")),
                     );
-                    self.of_stages(spec.get_array("pipeline").map_or(&[][..], Vec::as_slice), needs);
+                    self.of_stages(
+                        spec.get_array("pipeline").map_or(&[][..], Vec::as_slice),
+                        privileges,
+                    );
                 }
-                ("$unionWith", Bson::String(from)) => needs.push((self.collection(from), "find")),
+                ("$unionWith", Bson::String(from)) => privileges.push((self.collection(from), "find")),
                 ("$unionWith", Bson::Document(spec)) => {
-                    needs.extend(
+                    privileges.extend(
                         spec.get_str("coll")
                             .ok()
                             .map(|from| (self.collection(from), "find")),
                     );
-                    self.of_stages(spec.get_array("pipeline").map_or(&[][..], Vec::as_slice), needs);
+                    self.of_stages(
+                        spec.get_array("pipeline").map_or(&[][..], Vec::as_slice),
+                        privileges,
+                    );
                 }
                 ("$facet", Bson::Document(facets)) => {
                     for stages in facets.values().filter_map(Bson::as_array) {
-                        self.of_stages(stages, needs);
+                        self.of_stages(stages, privileges);
                     }
                 }
                 ("$out", target) => {
                     let target = self.output(target);
-                    needs.extend(["insert", "remove"].map(|action| (target.clone(), action)));
+                    privileges.extend(["insert", "remove"].map(|action| (target.clone(), action)));
                 }
                 ("$merge", Bson::Document(spec)) => {
                     let target = self.output(spec.get("into").unwrap_or(&Bson::Null));
-                    needs.extend(["insert", "update"].map(|action| (target.clone(), action)));
+                    privileges.extend(["insert", "update"].map(|action| (target.clone(), action)));
                 }
                 ("$merge", target) => {
                     let target = self.output(target);
-                    needs.extend(["insert", "update"].map(|action| (target.clone(), action)));
+                    privileges.extend(["insert", "update"].map(|action| (target.clone(), action)));
                 }
                 _ => {}
             }
@@ -262,7 +270,7 @@ impl Request<'_> {
         }
     }
 
-    fn of_explained(&self, user: &UserName) -> Vec<Need> {
+    fn of_explained(&self, user: &UserName) -> Vec<Privilege> {
         let Some(Bson::Document(body)) = self.body.get(self.key) else {
             return Vec::new();
         };
@@ -281,16 +289,16 @@ impl Request<'_> {
             db: self.db,
             body,
         };
-        request.needs(user)
+        request.privileges(user)
     }
 
-    fn of_bulk(&self) -> Vec<Need> {
+    fn of_bulk(&self) -> Vec<Privilege> {
         let namespaces: Vec<Resource> = self
             .documents("nsInfo")
             .filter_map(|info| info.get_str("ns").ok()?.split_once('.'))
             .map(|(db, collection)| Resource::Collection(db.to_owned(), collection.to_owned()))
             .collect();
-        let mut needs = Vec::new();
+        let mut privileges = Vec::new();
         for op in self.documents("ops") {
             let Some((kind, index)) = op.iter().next() else {
                 continue;
@@ -305,15 +313,15 @@ impl Request<'_> {
                 "update" => "update",
                 _ => "remove",
             };
-            needs.push((target.clone(), action));
+            privileges.push((target.clone(), action));
             if action == "update" && upserts(op) {
-                needs.push((target.clone(), "insert"));
+                privileges.push((target.clone(), "insert"));
             }
         }
-        needs
+        privileges
     }
 
-    fn of_rename(&self) -> Vec<Need> {
+    fn of_rename(&self) -> Vec<Privilege> {
         let split = |field: &str| self.body.get_str(field).ok()?.split_once('.');
         let (Some((from, source)), Some((to, target))) = (split(self.key), split("to")) else {
             return Vec::new();
@@ -331,31 +339,31 @@ impl Request<'_> {
         ]
     }
 
-    /// Commands about users need the right to give or take each role that they name.
-    fn of_users(&self) -> Vec<Need> {
-        let mut needs = Vec::new();
+    /// Commands about users require the privilege to grant or revoke each of their roles.
+    fn of_users(&self) -> Vec<Privilege> {
+        let mut privileges = Vec::new();
         if self.name == "createUser" {
-            needs.push((self.database(), "createUser"));
+            privileges.push((self.database(), "createUser"));
         }
         for (field, action) in [("pwd", "changePassword"), ("customData", "changeCustomData")] {
             if self.name == "updateUser" && self.body.contains_key(field) {
-                needs.push((self.database(), action));
+                privileges.push((self.database(), action));
             }
         }
         let roles = self.body.get_array("roles").map_or(&[][..], Vec::as_slice);
         for role in roles.iter().filter_map(|role| RoleName::read(role, self.db).ok()) {
             let database = || Resource::Database(role.db.clone());
             if self.name != "revokeRolesFromUser" {
-                needs.push((database(), "grantRole"));
+                privileges.push((database(), "grantRole"));
             }
             if matches!(self.name, "revokeRolesFromUser" | "updateUser") {
-                needs.push((database(), "revokeRole"));
+                privileges.push((database(), "revokeRole"));
             }
         }
-        needs
+        privileges
     }
 
-    /// Whether `usersInfo` asks for the user alone.
+    /// Whether `usersInfo` requests only this user.
     fn is_about(&self, user: &UserName) -> bool {
         match self.body.get(self.key) {
             Some(Bson::String(name)) => *name == user.name && self.db == user.db,

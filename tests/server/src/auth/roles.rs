@@ -1,16 +1,16 @@
-//! The built-in roles: which actions each grants, on what.
+//! The built-in roles, and the actions that each grants on each resource.
 
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document, doc};
 
-/// A role that a user has, in the database that it is of.
+/// A role and its database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoleName {
     pub(crate) role: String,
     pub(crate) db: String,
 }
 
-/// What an action is done to.
+/// The resource of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Resource {
     Cluster,
@@ -27,10 +27,10 @@ impl Resource {
     }
 }
 
-/// Roles that every database has.
+/// Roles of every database.
 const OF_DATABASES: [&str; 5] = ["read", "readWrite", "dbAdmin", "userAdmin", "dbOwner"];
 
-/// Roles that only `admin` has.
+/// Roles of the database `admin` only.
 const OF_ADMIN: [&str; 15] = [
     "readAnyDatabase",
     "readWriteAnyDatabase",
@@ -223,7 +223,8 @@ const RESTORE: &[&str] = &[
 ];
 
 impl RoleName {
-    /// The members of a `roles` array: names of the database at hand, or `{role, db}`. 31 if there is no such role.
+    /// Parses the elements of a `roles` array: names of roles of `db`, or `{role, db}`. Fails with
+    /// 31 RoleNotFound if a role does not exist.
     pub(crate) fn parse_all(items: &[Bson], db: &str) -> Result<Vec<RoleName>> {
         items.iter().map(|item| RoleName::parse(item, db)).collect()
     }
@@ -239,7 +240,7 @@ impl RoleName {
         ))
     }
 
-    /// A name that may be of no role.
+    /// Parses an element of a `roles` array; the role need not exist.
     pub(crate) fn read(item: &Bson, db: &str) -> Result<RoleName> {
         match item {
             Bson::String(role) => Ok(RoleName {
@@ -258,13 +259,12 @@ impl RoleName {
         }
     }
 
-    /// Whether there is such a role.
     pub(crate) fn exists(&self) -> bool {
         let of_database = self.db != super::EXTERNAL && OF_DATABASES.contains(&self.role.as_str());
         of_database || (self.db == "admin" && OF_ADMIN.contains(&self.role.as_str()))
     }
 
-    /// All roles of a database.
+    /// The roles of a database.
     pub(crate) fn of_database(db: &str) -> Vec<RoleName> {
         OF_DATABASES
             .into_iter()
@@ -281,25 +281,25 @@ impl RoleName {
         doc! { "role": &self.role, "db": &self.db }
     }
 
-    /// Whether the role allows an action.
+    /// Whether the role grants an action on a resource.
     pub(crate) fn allows(&self, resource: &Resource, action: &str) -> bool {
         if !self.exists() {
             return false;
         }
         let any = |sets: &[&[&str]]| sets.iter().any(|set| set.contains(&action));
         let cluster = *resource == Resource::Cluster;
-        let own = resource.database() == Some(self.db.as_str());
+        let same_database = resource.database() == Some(self.db.as_str());
         let user_database = resource
             .database()
             .is_some_and(|db| !matches!(db, "local" | "config"));
         let system_database = !cluster && !user_database;
         let database = !cluster;
         match self.role.as_str() {
-            "read" => own && any(&[READ]),
-            "readWrite" => own && any(&[READ, WRITE]),
-            "dbAdmin" => own && any(&[DB_ADMIN]),
-            "userAdmin" => own && any(&[USER_ADMIN]),
-            "dbOwner" => own && any(&[READ, WRITE, DB_ADMIN, USER_ADMIN]),
+            "read" => same_database && any(&[READ]),
+            "readWrite" => same_database && any(&[READ, WRITE]),
+            "dbAdmin" => same_database && any(&[DB_ADMIN]),
+            "userAdmin" => same_database && any(&[USER_ADMIN]),
+            "dbOwner" => same_database && any(&[READ, WRITE, DB_ADMIN, USER_ADMIN]),
             "readAnyDatabase" => (user_database && any(&[READ])) || (cluster && action == "listDatabases"),
             "readWriteAnyDatabase" => {
                 (user_database && any(&[READ, WRITE])) || (cluster && action == "listDatabases")
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_reach_as_far_as_they_say() {
+    fn roles_grant_their_actions_only() {
         let shop = || Resource::Collection("shop".to_owned(), "items".to_owned());
         let config = || Resource::Collection("config".to_owned(), "shards".to_owned());
         for (expected, role, db, resource, action) in [
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_are_of_their_databases() {
+    fn roles_belong_to_databases() {
         let parse = |item: Bson| RoleName::parse_all(&[item], "shop").map_err(|error| error.code);
         assert!(parse("read".into()).is_ok());
         assert_eq!(parse("root".into()), Err(31));

@@ -1,4 +1,4 @@
-//! The server's side of SCRAM (RFC 5802): what is kept of a password, and one conversation.
+//! The server side of SCRAM (RFC 5802, RFC 7677): credentials credentials, and the conversation.
 
 use super::UserName;
 use bson::Binary;
@@ -7,7 +7,7 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::Sha256;
 
-/// The hashes, by the names of their mechanisms.
+/// The hash function of a SCRAM mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hash {
     Sha1,
@@ -35,14 +35,15 @@ impl Hash {
         }
     }
 
-    fn sign(self, key: &[u8], message: &[u8]) -> Vec<u8> {
+    fn hmac(self, key: &[u8], message: &[u8]) -> Vec<u8> {
         match self {
-            Hash::Sha1 => sign::<Sha1>(key, message),
-            Hash::Sha256 => sign::<Sha256>(key, message),
+            Hash::Sha1 => hmac::<Sha1>(key, message),
+            Hash::Sha256 => hmac::<Sha256>(key, message),
         }
     }
 
-    fn salted(self, password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
+    /// SaltedPassword of RFC 5802.
+    fn salted_password(self, password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
         let mut out = vec![0; self.digest(b"").len()];
         match self {
             Hash::Sha1 => pbkdf2::pbkdf2_hmac::<Sha1>(password, salt, iterations, &mut out),
@@ -52,7 +53,7 @@ impl Hash {
     }
 }
 
-fn sign<D: EagerHash>(key: &[u8], message: &[u8]) -> Vec<u8>
+fn hmac<D: EagerHash>(key: &[u8], message: &[u8]) -> Vec<u8>
 where
     Hmac<D>: KeyInit + Mac,
 {
@@ -61,27 +62,27 @@ where
     mac.finalize().into_bytes().to_vec()
 }
 
-/// What the server keeps of a password.
+/// The credentials that the server stores for a user instead of the password.
 #[derive(Debug, Clone)]
-pub(crate) struct Stored {
+pub(crate) struct Credentials {
     salt: Vec<u8>,
     iterations: u32,
     stored_key: Vec<u8>,
     server_key: Vec<u8>,
 }
 
-impl Stored {
-    /// `None` for a password that SASLprep does not allow.
-    pub(crate) fn new(hash: Hash, user: &str, password: &str, iterations: u32) -> Option<Stored> {
+impl Credentials {
+    /// `None` if SASLprep prohibits the password.
+    pub(crate) fn new(hash: Hash, user: &str, password: &str, iterations: u32) -> Option<Credentials> {
         let password = match hash {
             Hash::Sha1 => hex(&Md5::digest(format!("{user}:mongo:{password}"))),
             Hash::Sha256 => stringprep::saslprep(password).ok()?.into_owned(),
         };
         let salt = random()[..16].to_vec();
-        let salted = hash.salted(password.as_bytes(), &salt, iterations);
-        Some(Stored {
-            stored_key: hash.digest(&hash.sign(&salted, b"Client Key")),
-            server_key: hash.sign(&salted, b"Server Key"),
+        let salted = hash.salted_password(password.as_bytes(), &salt, iterations);
+        Some(Credentials {
+            stored_key: hash.digest(&hash.hmac(&salted, b"Client Key")),
+            server_key: hash.hmac(&salted, b"Server Key"),
             salt,
             iterations,
         })
@@ -92,17 +93,17 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// 32 random bytes, of which 12 bits are fixed.
+/// 32 bytes of two random UUIDs (version 4), in which 12 bits are fixed.
 fn random() -> [u8; 32] {
     let halves = [bson::Uuid::new().bytes(), bson::Uuid::new().bytes()];
     let mut bytes = [0; 32];
-    for (place, half) in bytes.chunks_mut(16).zip(halves) {
-        place.copy_from_slice(&half);
+    for (chunk, half) in bytes.chunks_mut(16).zip(halves) {
+        chunk.copy_from_slice(&half);
     }
     bytes
 }
 
-/// A conversation that the client goes on with.
+/// A conversation that expects a further client message.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     pub(crate) id: i32,
@@ -112,20 +113,21 @@ pub(crate) struct Conversation {
 
 #[derive(Debug)]
 enum State {
-    /// The client must prove that it knows the password.
-    Proof {
+    /// Expects the client-final-message with the proof.
+    ClientFinal {
         hash: Hash,
-        stored: Stored,
+        credentials: Credentials,
         nonce: String,
-        /// The first messages of both sides.
-        said: String,
+        /// The client-first-message-bare and the server-first-message, separated by a comma: the
+        /// beginning of AuthMessage.
+        first_messages: String,
         skip_empty_exchange: bool,
     },
-    /// The client must say that it is content.
-    LastWord,
+    /// Expects an empty message, without `skipEmptyExchange`.
+    Empty,
 }
 
-/// What the client says first: its name and its nonce.
+/// The client-first-message.
 pub(crate) struct ClientFirst<'m> {
     pub(crate) name: String,
     nonce: &'m str,
@@ -133,7 +135,8 @@ pub(crate) struct ClientFirst<'m> {
 }
 
 impl<'m> ClientFirst<'m> {
-    /// `None` if the message is not well-formed, or asks for what the server does not have.
+    /// `None` if the message is malformed, or has channel binding, an authorization identity or
+    /// extensions.
     pub(crate) fn parse(payload: &'m [u8]) -> Option<ClientFirst<'m>> {
         let bare = std::str::from_utf8(payload).ok()?.strip_prefix("n,,")?;
         let (name, nonce) = bare.strip_prefix("n=")?.split_once(",r=")?;
@@ -146,52 +149,60 @@ impl<'m> ClientFirst<'m> {
 }
 
 impl Conversation {
-    /// Begins, and says the server's first message.
-    pub(crate) fn begin(
+    /// Starts a conversation; returns it and the server-first-message.
+    pub(crate) fn start(
         id: i32,
         user: UserName,
-        (hash, stored): (Hash, Stored),
+        (hash, credentials): (Hash, Credentials),
         first: &ClientFirst<'_>,
         skip_empty_exchange: bool,
     ) -> (Conversation, String) {
         let nonce = format!("{}{}", first.nonce, base64(&random()));
-        let message = format!("r={nonce},s={},i={}", base64(&stored.salt), stored.iterations);
-        let state = State::Proof {
+        let message = format!(
+            "r={nonce},s={},i={}",
+            base64(&credentials.salt),
+            credentials.iterations
+        );
+        let state = State::ClientFinal {
             hash,
-            stored,
-            said: format!("{},{message}", first.bare),
+            credentials,
+            first_messages: format!("{},{message}", first.bare),
             nonce,
             skip_empty_exchange,
         };
         (Conversation { id, user, state }, message)
     }
 
-    /// Takes the client's next message. Says the server's, and the conversation unless it is over. `None` ends it badly.
-    pub(crate) fn go_on(self, payload: &[u8]) -> Option<(String, Option<Conversation>)> {
-        let (hash, stored, nonce, said, skip) = match self.state {
-            State::LastWord => return payload.is_empty().then(|| (String::new(), None)),
-            State::Proof {
+    /// Processes the next client message. Returns the server message, and the conversation unless
+    /// it is complete; `None` if authentication fails.
+    pub(crate) fn step(self, payload: &[u8]) -> Option<(String, Option<Conversation>)> {
+        let (hash, credentials, nonce, first_messages, skip) = match self.state {
+            State::Empty => return payload.is_empty().then(|| (String::new(), None)),
+            State::ClientFinal {
                 hash,
-                stored,
+                credentials,
                 nonce,
-                said,
+                first_messages,
                 skip_empty_exchange,
-            } => (hash, stored, nonce, said, skip_empty_exchange),
+            } => (hash, credentials, nonce, first_messages, skip_empty_exchange),
         };
         let (without_proof, proof) = std::str::from_utf8(payload).ok()?.split_once(",p=")?;
         if without_proof != format!("c=biws,r={nonce}") {
             return None;
         }
-        let signed = format!("{said},{without_proof}");
+        let auth_message = format!("{first_messages},{without_proof}");
         let proof = Binary::from_base64(proof, None).ok()?.bytes;
-        let signature = hash.sign(&stored.stored_key, signed.as_bytes());
+        let signature = hash.hmac(&credentials.stored_key, auth_message.as_bytes());
         let client_key: Vec<u8> = proof.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
-        if proof.len() != signature.len() || hash.digest(&client_key) != stored.stored_key {
+        if proof.len() != signature.len() || hash.digest(&client_key) != credentials.stored_key {
             return None;
         }
-        let message = format!("v={}", base64(&hash.sign(&stored.server_key, signed.as_bytes())));
+        let message = format!(
+            "v={}",
+            base64(&hash.hmac(&credentials.server_key, auth_message.as_bytes()))
+        );
         let next = Conversation {
-            state: State::LastWord,
+            state: State::Empty,
             ..self
         };
         Some((message, (!skip).then_some(next)))
@@ -205,9 +216,9 @@ fn base64(bytes: &[u8]) -> String {
         let word = (0..3).fold(0_usize, |word, at| {
             word << 8 | usize::from(chunk.get(at).copied().unwrap_or(0))
         });
-        for place in 0..4 {
-            let letter = char::from(LETTERS[word >> (18 - 6 * place) & 63]);
-            text.push(if place <= chunk.len() { letter } else { '=' });
+        for position in 0..4 {
+            let letter = char::from(LETTERS[word >> (18 - 6 * position) & 63]);
+            text.push(if position <= chunk.len() { letter } else { '=' });
         }
     }
     text
@@ -230,16 +241,16 @@ mod tests {
         }
     }
 
-    /// The example of RFC 7677, with the server's part of the nonce fixed.
+    /// The example of RFC 7677, section 3.
     #[test]
-    fn the_example_of_the_standard_holds() {
+    fn rfc_7677_example() {
         let salt = Binary::from_base64("W22ZaJ0SNY7soEsUEjb6gQ==", None)
             .unwrap()
             .bytes;
-        let salted = Hash::Sha256.salted(b"pencil", &salt, 4096);
-        let stored = Stored {
-            stored_key: Hash::Sha256.digest(&Hash::Sha256.sign(&salted, b"Client Key")),
-            server_key: Hash::Sha256.sign(&salted, b"Server Key"),
+        let salted = Hash::Sha256.salted_password(b"pencil", &salt, 4096);
+        let credentials = Credentials {
+            stored_key: Hash::Sha256.digest(&Hash::Sha256.hmac(&salted, b"Client Key")),
+            server_key: Hash::Sha256.hmac(&salted, b"Server Key"),
             salt,
             iterations: 4096,
         };
@@ -248,17 +259,17 @@ mod tests {
             let conversation = Conversation {
                 id: 1,
                 user: UserName::new("admin", "user"),
-                state: State::Proof {
+                state: State::ClientFinal {
                     hash: Hash::Sha256,
-                    stored: stored.clone(),
+                    credentials: credentials.clone(),
                     nonce: nonce.to_owned(),
-                    said: format!(
+                    first_messages: format!(
                         "n=user,r=rOprNGfwEbeRWgbNEkqO,r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
                     ),
                     skip_empty_exchange: true,
                 },
             };
-            conversation.go_on(format!("c=biws,r={nonce},p={proof}").as_bytes())
+            conversation.step(format!("c=biws,r={nonce},p={proof}").as_bytes())
         };
         let (message, next) = conversation("dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=").unwrap();
         assert_eq!(message, "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
@@ -268,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn first_messages_are_taken_apart() {
+    fn client_first_messages_are_parsed() {
         let first = ClientFirst::parse(b"n,,n=a=2Cb=3D2C,r=x").unwrap();
         assert_eq!((first.name.as_str(), first.nonce), ("a,b=2C", "x"));
         for message in ["", "n,,n=a", "y,,n=a,r=x", "n,,n=a,r=", "n,,n=a,r=x,m=y"] {
@@ -277,8 +288,8 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_prepared_for_the_newer_hash() {
-        assert!(Stored::new(Hash::Sha256, "u", "\u{7}", 1).is_none());
-        assert!(Stored::new(Hash::Sha1, "u", "\u{7}", 1).is_some());
+    fn saslprep_applies_to_sha_256_only() {
+        assert!(Credentials::new(Hash::Sha256, "u", "\u{7}", 1).is_none());
+        assert!(Credentials::new(Hash::Sha1, "u", "\u{7}", 1).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! What an update has changed: the `updateDescription` of its event.
+//! The `updateDescription` of update events: the difference between two documents.
 
 use crate::value::identical;
 use bson::{Bson, Document, doc};
@@ -11,14 +11,14 @@ struct Diff {
     ambiguous: Document,
 }
 
-/// One step of a path.
+/// A component of a path.
 #[derive(Clone)]
-enum Step {
+enum Component {
     Field(String),
     Index(usize),
 }
 
-/// Describes how one document became another.
+/// Returns the `updateDescription` of the change from `old` to `new`.
 pub(super) fn describe(old: &Document, new: &Document, truncations: bool, disambiguate: bool) -> Document {
     let mut diff = Diff::default();
     diff.documents(&mut Vec::new(), old, new);
@@ -33,15 +33,15 @@ pub(super) fn describe(old: &Document, new: &Document, truncations: bool, disamb
 }
 
 impl Diff {
-    fn documents(&mut self, path: &mut Vec<Step>, old: &Document, new: &Document) {
+    fn documents(&mut self, path: &mut Vec<Component>, old: &Document, new: &Document) {
         for name in old.keys().filter(|name| !new.contains_key(name.as_str())) {
-            path.push(Step::Field(name.clone()));
-            let text = self.note(path);
+            path.push(Component::Field(name.clone()));
+            let text = self.path_text(path);
             self.removed.push(text);
             path.pop();
         }
         for (name, value) in new {
-            path.push(Step::Field(name.clone()));
+            path.push(Component::Field(name.clone()));
             match old.get(name) {
                 None => self.set(path, value),
                 Some(before) => self.values(path, before, value),
@@ -50,7 +50,7 @@ impl Diff {
         }
     }
 
-    fn values(&mut self, path: &mut Vec<Step>, old: &Bson, new: &Bson) {
+    fn values(&mut self, path: &mut Vec<Component>, old: &Bson, new: &Bson) {
         if identical(old, new) {
             return;
         }
@@ -61,15 +61,15 @@ impl Diff {
         }
     }
 
-    fn arrays(&mut self, path: &mut Vec<Step>, old: &[Bson], new: &[Bson]) {
+    fn arrays(&mut self, path: &mut Vec<Component>, old: &[Bson], new: &[Bson]) {
         if new.len() < old.len() {
-            let field = self.note(path);
+            let field = self.path_text(path);
             self.truncated.push(Bson::Document(
                 doc! { "field": field, "newSize": new.len() as i32 },
             ));
         }
         for (index, value) in new.iter().enumerate() {
-            path.push(Step::Index(index));
+            path.push(Component::Index(index));
             match old.get(index) {
                 None => self.set(path, value),
                 Some(before) => self.values(path, before, value),
@@ -78,34 +78,35 @@ impl Diff {
         }
     }
 
-    fn set(&mut self, path: &[Step], value: &Bson) {
-        let text = self.note(path);
+    fn set(&mut self, path: &[Component], value: &Bson) {
+        let text = self.path_text(path);
         self.updated.insert(text, value.clone());
     }
 
-    /// The dotted path; remembers its steps if the text alone does not tell them.
-    fn note(&mut self, path: &[Step]) -> String {
+    /// Returns the dotted path; adds its components to `disambiguatedPaths` if the text is
+    /// ambiguous.
+    fn path_text(&mut self, path: &[Component]) -> String {
         let texts: Vec<String> = path
             .iter()
-            .map(|step| match step {
-                Step::Field(name) => name.clone(),
-                Step::Index(index) => index.to_string(),
+            .map(|component| match component {
+                Component::Field(name) => name.clone(),
+                Component::Index(index) => index.to_string(),
             })
             .collect();
         let text = texts.join(".");
         let numeric = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         let ambiguous = path
             .iter()
-            .any(|step| matches!(step, Step::Field(name) if name.contains('.') || (numeric(name) && path.len() > 1)));
+            .any(|component| matches!(component, Component::Field(name) if name.contains('.') || (numeric(name) && path.len() > 1)));
         if ambiguous {
-            let steps: Vec<Bson> = path
+            let components: Vec<Bson> = path
                 .iter()
-                .map(|step| match step {
-                    Step::Field(name) => Bson::String(name.clone()),
-                    Step::Index(index) => Bson::Int32(*index as i32),
+                .map(|component| match component {
+                    Component::Field(name) => Bson::String(name.clone()),
+                    Component::Index(index) => Bson::Int32(*index as i32),
                 })
                 .collect();
-            self.ambiguous.insert(text.clone(), steps);
+            self.ambiguous.insert(text.clone(), components);
         }
         text
     }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn ambiguous_paths_are_told_apart() {
+    fn ambiguous_paths_are_disambiguated() {
         let description = describe(
             &doc! {"a": {"1": 1}, "l": [{"1": 1}]},
             &doc! {"a": {"1": 2}, "l": [{"1": 2}]},

@@ -1,16 +1,17 @@
-//! From an oplog entry to the events that a stream shows.
+//! Change events made from oplog entries.
 
 use super::diff::describe;
 use super::options::{Image, Options, Scope};
-use super::token::{Place, Token};
+use super::token::{Position, Token};
 use crate::error::{Error, Result, code};
-use crate::storage::change::{Change, Definition, Entry, What};
+use crate::storage::change::{Change, ChangeOperation, Definition, Entry};
 use crate::storage::collection::RecordChange;
 use crate::storage::{Catalog, Namespace};
 use crate::version::Version;
 use bson::{Bson, Document, doc};
 
-/// The event of an entry, if the stream shows it, and the invalidation that may follow.
+/// Returns the event of an entry, if the stream returns it, followed by the invalidate event, if
+/// there is one.
 pub(super) fn events(
     entry: &Entry,
     options: &Options,
@@ -18,11 +19,14 @@ pub(super) fn events(
     catalog: &Catalog,
 ) -> Result<Vec<(Token, Document)>> {
     let change = &entry.change;
-    let renamed_to = match &change.what {
-        What::Definition(Definition::Rename { to, .. }) => Some(to),
+    let renamed_to = match &change.operation {
+        ChangeOperation::Definition(Definition::Rename { to, .. }) => Some(to),
         _ => None,
     };
-    let whole_database = matches!(change.what, What::Definition(Definition::DropDatabase));
+    let whole_database = matches!(
+        change.operation,
+        ChangeOperation::Definition(Definition::DropDatabase)
+    );
     let seen = match &options.scope {
         Scope::Collection(_) if whole_database => false,
         scope => scope.contains(&change.namespace) || renamed_to.is_some_and(|to| scope.contains(to)),
@@ -30,9 +34,9 @@ pub(super) fn events(
     if !seen {
         return Ok(Vec::new());
     }
-    let token = |place: Place| Token {
+    let token = |position: Position| Token {
         time: entry.time,
-        place,
+        position,
     };
     let head = |token: Token, name: &str| {
         let mut event = doc! { "_id": token.to_document(), "operationType": name, "clusterTime": entry.time };
@@ -43,26 +47,29 @@ pub(super) fn events(
     };
     let mut events = Vec::new();
     if let Some((name, rest)) = body(change, options, version, catalog)? {
-        let mut event = head(token(Place::Event), name);
+        let mut event = head(token(Position::Event), name);
         if options.expanded
             && let Some(uuid) = change.uuid
         {
             event.insert("collectionUUID", uuid);
         }
         event.extend(rest);
-        events.push((token(Place::Event), event));
+        events.push((token(Position::Event), event));
     }
     let ends = matches!(
-        (&options.scope, &change.what),
+        (&options.scope, &change.operation),
         (
             Scope::Collection(_),
-            What::Definition(Definition::Drop | Definition::Rename { .. })
-        ) | (Scope::Database(_), What::Definition(Definition::DropDatabase))
+            ChangeOperation::Definition(Definition::Drop | Definition::Rename { .. })
+        ) | (
+            Scope::Database(_),
+            ChangeOperation::Definition(Definition::DropDatabase)
+        )
     );
     if ends {
         events.push((
-            token(Place::Invalidate),
-            head(token(Place::Invalidate), "invalidate"),
+            token(Position::Invalidate),
+            head(token(Position::Invalidate), "invalidate"),
         ));
     }
     Ok(events)
@@ -72,7 +79,7 @@ fn names(namespace: &Namespace) -> Document {
     doc! { "db": &namespace.database, "coll": &namespace.collection }
 }
 
-/// The name of an event, and its fields beside those that every event has.
+/// Returns the `operationType` of an event, and the fields that depend on it.
 fn body(
     change: &Change,
     options: &Options,
@@ -82,14 +89,14 @@ fn body(
     let mut rest = Document::new();
     let ns = names(&change.namespace);
     let key = |document: &Document| doc! { "_id": document.get("_id").cloned().unwrap_or(Bson::Null) };
-    let name = match &change.what {
-        What::Record(RecordChange::Insert(_, document)) => {
+    let name = match &change.operation {
+        ChangeOperation::Record(RecordChange::Insert(_, document)) => {
             rest.extend(
                 doc! { "fullDocument": document.as_ref().clone(), "ns": ns, "documentKey": key(document) },
             );
             "insert"
         }
-        What::Record(RecordChange::Replace {
+        ChangeOperation::Record(RecordChange::Replace {
             old,
             new,
             whole: true,
@@ -99,7 +106,7 @@ fn body(
             before_change(&mut rest, change, options, old)?;
             "replace"
         }
-        What::Record(RecordChange::Replace { old, new, .. }) => {
+        ChangeOperation::Record(RecordChange::Replace { old, new, .. }) => {
             let description = describe(
                 old,
                 new,
@@ -111,20 +118,20 @@ fn body(
             before_change(&mut rest, change, options, old)?;
             "update"
         }
-        What::Record(RecordChange::Delete(_, old)) => {
+        ChangeOperation::Record(RecordChange::Delete(_, old)) => {
             rest.extend(doc! { "ns": ns, "documentKey": key(old) });
             before_change(&mut rest, change, options, old)?;
             "delete"
         }
-        What::Definition(Definition::Drop) => {
+        ChangeOperation::Definition(Definition::Drop) => {
             rest.insert("ns", ns);
             "drop"
         }
-        What::Definition(Definition::DropDatabase) => {
+        ChangeOperation::Definition(Definition::DropDatabase) => {
             rest.insert("ns", doc! { "db": &change.namespace.database });
             "dropDatabase"
         }
-        What::Definition(Definition::Rename { to, dropped }) => {
+        ChangeOperation::Definition(Definition::Rename { to, dropped }) => {
             rest.extend(doc! { "ns": ns, "to": names(to) });
             if options.expanded {
                 let mut description = doc! { "to": names(to) };
@@ -135,7 +142,7 @@ fn body(
             }
             "rename"
         }
-        What::Definition(Definition::Create) if options.expanded => {
+        ChangeOperation::Definition(Definition::Create) if options.expanded => {
             let collection = catalog.get(&change.namespace);
             let mut description = collection.map(|c| c.options.clone()).unwrap_or_default();
             if let Some(index) = collection.and_then(|collection| collection.indexes.first()) {
@@ -147,11 +154,11 @@ fn body(
             }
             "create"
         }
-        What::Definition(Definition::Other(name, description)) if options.expanded => {
+        ChangeOperation::Definition(Definition::Other(name, description)) if options.expanded => {
             rest.extend(doc! { "ns": ns, "operationDescription": description.clone() });
             name
         }
-        What::Definition(Definition::Create | Definition::Other(..)) => return Ok(None),
+        ChangeOperation::Definition(Definition::Create | Definition::Other(..)) => return Ok(None),
     };
     Ok(Some((name, rest)))
 }
@@ -195,7 +202,7 @@ fn before_change(rest: &mut Document, change: &Change, options: &Options, old: &
     Ok(())
 }
 
-/// The document as it is now, or null.
+/// The current version of the document, or null.
 fn current(change: &Change, document: &Document, catalog: &Catalog) -> Bson {
     let found = catalog.get(&change.namespace).and_then(|collection| {
         let id = document.get("_id")?.clone();

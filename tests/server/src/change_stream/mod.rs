@@ -1,4 +1,4 @@
-//! Change streams: a cursor over the oplog that shows what happened as events.
+//! Change streams: cursors over the oplog that return change events.
 
 mod diff;
 mod event;
@@ -13,7 +13,7 @@ use crate::storage::{Catalog, Namespace};
 use bson::{Bson, Document};
 use options::{Options, now};
 use std::collections::VecDeque;
-use token::{Place, Token};
+use token::{Position, Token};
 
 /// An open change stream.
 #[derive(Debug)]
@@ -21,25 +21,25 @@ pub(crate) struct ChangeStream {
     options: Options,
     pipeline: Pipeline,
     env: Env,
-    /// Everything up to here was looked at.
+    /// The oplog is processed up to this token.
     position: Token,
-    /// Events that no batch had room for.
+    /// Events not returned yet.
     pending: VecDeque<(Token, Document)>,
-    /// An invalidation was seen: nothing comes after it.
+    /// Whether the stream was invalidated; no event follows.
     ended: bool,
 }
 
 /// One batch of events.
 pub(crate) struct Batch {
     pub(crate) events: Vec<Document>,
-    /// From where to resume after this batch.
+    /// The `postBatchResumeToken`.
     pub(crate) token: Document,
-    /// The stream has ended with this batch.
+    /// Whether the stream ends with this batch.
     pub(crate) ended: bool,
 }
 
 impl ChangeStream {
-    /// Opens a stream with the stages of an aggregate that begins with `$changeStream`.
+    /// Opens a stream with the pipeline of an `aggregate` whose first stage is `$changeStream`.
     pub(crate) fn open(
         deployment: &Deployment,
         db: &str,
@@ -47,9 +47,12 @@ impl ChangeStream {
         stages: &[Bson],
         env: Env,
     ) -> Result<ChangeStream> {
-        let (first, rest) = stages
-            .split_first()
-            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, "a change stream has a first stage"))?;
+        let (first, rest) = stages.split_first().ok_or_else(|| {
+            Error::new(
+                code::INTERNAL_ERROR,
+                "the pipeline of a change stream has no first stage",
+            )
+        })?;
         let Some(Bson::Document(spec)) = first.as_document().and_then(|stage| stage.get("$changeStream"))
         else {
             return Err(Error::new(
@@ -89,15 +92,15 @@ impl ChangeStream {
             pending: VecDeque::new(),
             ended: false,
         };
-        // What the stream is to begin with must still be there.
+        // Fails if the start of the stream is no longer in the oplog.
         drop(stream.scan(deployment)?);
         Ok(stream)
     }
 
-    /// The next events, as many as a batch takes.
+    /// Returns the next batch: up to `limit` events that fit into a reply.
     pub(crate) fn next(&mut self, deployment: &Deployment, catalog: &Catalog, limit: usize) -> Result<Batch> {
         if self.pending.is_empty() && !self.ended {
-            self.look(deployment, catalog)?;
+            self.read_oplog(deployment, catalog)?;
         }
         let mut events = Vec::new();
         let mut last = None;
@@ -113,7 +116,7 @@ impl ChangeStream {
             events.extend(self.pending.pop_front().map(|(_, event)| event));
         }
         let token = match last {
-            // More is known to come: a later token would skip it.
+            // Resuming after a later token would skip the pending events.
             Some(token) if !self.pending.is_empty() || self.ended => token,
             _ => self.position,
         };
@@ -124,7 +127,7 @@ impl ChangeStream {
         })
     }
 
-    /// Oplog entries that may hold something new.
+    /// The oplog entries from the position on.
     fn scan(&self, deployment: &Deployment) -> Result<Vec<crate::storage::change::Entry>> {
         deployment
             .oplog()
@@ -139,15 +142,16 @@ impl ChangeStream {
             })
     }
 
-    fn look(&mut self, deployment: &Deployment, catalog: &Catalog) -> Result<()> {
-        // The catalog is locked, so nothing is added to the oplog meanwhile.
+    /// Appends the events of new oplog entries to `pending`.
+    fn read_oplog(&mut self, deployment: &Deployment, catalog: &Catalog) -> Result<()> {
+        // The catalog is locked, so the oplog does not change in the meantime.
         let until = now(deployment.operation_time());
         for entry in self.scan(deployment)? {
             for (token, event) in event::events(&entry, &self.options, deployment.version, catalog)? {
                 if token <= self.position {
                     continue;
                 }
-                if token.place == Place::Invalidate {
+                if token.position == Position::Invalidate {
                     self.ended = true;
                 }
                 if let Some(event) = self.transform(event, catalog)? {
@@ -163,7 +167,7 @@ impl ChangeStream {
         Ok(())
     }
 
-    /// Sends an event through the stages after `$changeStream`.
+    /// Runs the stages after `$changeStream` on an event.
     fn transform(&self, event: Document, catalog: &Catalog) -> Result<Option<Document>> {
         let id = event.get("_id").cloned();
         let source = Source {

@@ -1,12 +1,12 @@
-//! The `$changeStream` stage: its options and the namespaces it watches.
+//! The options of the `$changeStream` stage, and the namespaces it watches.
 
-use super::token::{Place, Token};
+use super::token::{Position, Token};
 use crate::command::args::Args;
 use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
 use bson::{Document, Timestamp};
 
-/// What is watched.
+/// The scope of a stream: a collection, a database or the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scope {
     Collection(Namespace),
@@ -14,23 +14,23 @@ pub(crate) enum Scope {
     Cluster,
 }
 
-/// When an event carries a whole document, and whether it must.
+/// `fullDocument` and `fullDocumentBeforeChange`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Image {
     Off,
-    /// The document as it is when the event is read.
+    /// The document as it is when the event is returned.
     Lookup,
     WhenAvailable,
     Required,
 }
 
-/// The options of one stream.
+/// The options of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(super) full_document: Image,
     pub(super) before_change: Image,
     pub(super) expanded: bool,
-    /// Only what comes after this is shown; `None` begins with now.
+    /// The token after which the stream starts; `None` for the time of opening.
     pub(super) start: Option<Token>,
     pub(super) scope: Scope,
 }
@@ -85,7 +85,7 @@ fn start(args: &Args<'_>) -> Result<Option<Token>> {
         (None, None, None) => Ok(None),
         (Some(token), None, None) => {
             let token = Token::parse(token)?;
-            if token.place == Place::Invalidate {
+            if token.position == Position::Invalidate {
                 return Err(Error::new(
                     code::INVALID_RESUME_TOKEN,
                     "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification.",
@@ -96,7 +96,7 @@ fn start(args: &Args<'_>) -> Result<Option<Token>> {
         (None, Some(token), None) => Token::parse(token).map(Some),
         (None, None, Some(bson::Bson::Timestamp(time))) => Ok(Some(Token {
             time: *time,
-            place: Place::Before,
+            position: Position::Before,
         })),
         (None, None, Some(_)) => Err(Error::type_mismatch(
             "BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'",
@@ -128,7 +128,7 @@ fn scope(cluster: bool, db: &str, collection: Option<&Namespace>) -> Result<Scop
 }
 
 impl Scope {
-    /// Whether something that happened in a namespace is watched.
+    /// Whether changes of the namespace are watched.
     pub(super) fn contains(&self, namespace: &Namespace) -> bool {
         match self {
             Scope::Collection(watched) => watched == namespace,
@@ -138,10 +138,10 @@ impl Scope {
     }
 }
 
-/// The token from which a stream begins that was opened at a time.
+/// The token after all events up to a time.
 pub(super) fn now(time: Timestamp) -> Token {
     Token {
         time,
-        place: Place::HighWater,
+        position: Position::HighWater,
     }
 }

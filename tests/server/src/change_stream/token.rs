@@ -1,18 +1,18 @@
-//! Resume tokens: a place in the oplog, written as text that sorts as the places do.
+//! Resume tokens: positions in the oplog, encoded as text with the same order.
 
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document, Timestamp, doc};
 
-/// What a token stands behind, among all that has the same time.
+/// The position of a token among the events of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
-    /// Before everything.
+pub(crate) enum Position {
+    /// Before all events.
     Before,
-    /// The event itself.
+    /// After the event.
     Event,
-    /// The invalidation that follows from it.
+    /// After the invalidate event that follows the event.
     Invalidate,
-    /// Everything: no event need exist at this time.
+    /// After all events; there need not be any.
     HighWater,
 }
 
@@ -20,17 +20,17 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Token {
     pub(crate) time: Timestamp,
-    pub(crate) place: Place,
+    pub(crate) position: Position,
 }
 
 impl Token {
-    /// The `_id` of an event.
+    /// The token as `_id` of an event.
     pub(crate) fn to_document(self) -> Document {
-        let place = self.place as u8;
-        doc! { "_data": format!("{:08X}{:08X}{place:02X}", self.time.time, self.time.increment) }
+        let position = self.position as u8;
+        doc! { "_data": format!("{:08X}{:08X}{position:02X}", self.time.time, self.time.increment) }
     }
 
-    /// Reads what [`Token::to_document`] wrote.
+    /// Parses the document that [`Token::to_document`] returns.
     pub(crate) fn parse(document: &Document) -> Result<Token> {
         let invalid = |what: &str| {
             Error::new(
@@ -50,11 +50,11 @@ impl Token {
         let number = |range: std::ops::Range<usize>| {
             u32::from_str_radix(&text[range], 16).map_err(|_| invalid("not hexadecimal"))
         };
-        let place = match number(16..18)? {
-            0 => Place::Before,
-            1 => Place::Event,
-            2 => Place::Invalidate,
-            3 => Place::HighWater,
+        let position = match number(16..18)? {
+            0 => Position::Before,
+            1 => Position::Event,
+            2 => Position::Invalidate,
+            3 => Position::HighWater,
             _ => return Err(invalid("its kind")),
         };
         Ok(Token {
@@ -62,7 +62,7 @@ impl Token {
                 time: number(0..8)?,
                 increment: number(8..16)?,
             },
-            place,
+            position,
         })
     }
 }
@@ -73,14 +73,14 @@ mod tests {
 
     #[test]
     fn tokens_round_trip_and_sort() {
-        let token = |increment: u32, place: Place| Token {
+        let token = |increment: u32, position: Position| Token {
             time: Timestamp { time: 7, increment },
-            place,
+            position,
         };
         let tokens = [
-            token(1, Place::Event),
-            token(1, Place::HighWater),
-            token(2, Place::Event),
+            token(1, Position::Event),
+            token(1, Position::HighWater),
+            token(2, Position::Event),
         ];
         let texts = tokens.map(|token| token.to_document().get_str("_data").unwrap().to_owned());
         assert!(texts.is_sorted());

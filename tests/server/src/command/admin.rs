@@ -28,12 +28,12 @@ pub(crate) fn get_parameter(call: &Call<'_>) -> Result<Document> {
     if matches!(call.body.get(call.key), Some(Bson::String(text)) if text == "*") {
         return Ok(all);
     }
-    let asked = call
+    let requested = call
         .body
         .iter()
         .skip(1)
         .filter(|(name, _)| all.contains_key(name.as_str()));
-    let found: Document = asked
+    let found: Document = requested
         .filter_map(|(name, _)| Some((name.clone(), all.get(name)?.clone())))
         .collect();
     if found.is_empty() {
@@ -67,12 +67,14 @@ pub(crate) fn set_parameter(call: &Call<'_>) -> Result<Document> {
             format!("not allowed to change [{name}] at runtime"),
         ));
     }
-    settings::check_parameter(&parameters, name, value).map_err(Error::type_mismatch)?;
-    let was = parameters.insert(name, value.clone());
-    Ok(doc! { "was": was })
+    settings::check_parameter(&parameters, name, value)
+        .map_err(|error| Error::type_mismatch(error.to_string()))?;
+    let previous = parameters.insert(name, value.clone());
+    Ok(doc! { "was": previous })
 }
 
-/// `endSessions` and `killSessions`: the first forgets the sessions, both abort their transactions.
+/// `endSessions` and `killSessions`. Both abort the transactions of the sessions; only
+/// `endSessions` removes the sessions.
 pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
     match call.body.get(call.key) {
         Some(Bson::Array(ids)) => {
@@ -86,12 +88,12 @@ pub(crate) fn end_sessions(call: &Call<'_>) -> Result<Document> {
     }
 }
 
-/// `refreshSessions`: sessions live as long as the server.
+/// `refreshSessions`. Does nothing, because sessions do not expire.
 pub(crate) fn sessions_ok(_: &Call<'_>) -> Result<Document> {
     Ok(Document::new())
 }
 
-/// `killAllSessions`: aborts all transactions.
+/// `killAllSessions`. Aborts all transactions.
 pub(crate) fn kill_all_sessions(call: &Call<'_>) -> Result<Document> {
     call.deployment.sessions.abort_all();
     Ok(Document::new())
@@ -163,7 +165,10 @@ pub(crate) fn get_log(call: &Call<'_>) -> Result<Document> {
         Some(Bson::String(name)) if name == "global" || name == "startupWarnings" => {
             Ok(doc! { "totalLinesWritten": 0, "log": [] })
         }
-        _ => Err(Error::new(code::INVALID_OPTIONS, "No log named as asked")),
+        _ => Err(Error::new(
+            code::INVALID_OPTIONS,
+            "getLog requires '*', 'global' or 'startupWarnings'",
+        )),
     }
 }
 

@@ -19,7 +19,7 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
-    run_pipeline(call).map_err(|error| super::executor::of_aggregate(call, error))
+    run_pipeline(call).map_err(|error| super::error_prefix::of_aggregate(call, error))
 }
 
 fn run_pipeline(call: &Call<'_>) -> Result<Document> {
@@ -63,7 +63,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
     let pipeline = Pipeline::parse(stages, &env)?;
     check_source(call, namespace.as_ref(), &pipeline)?;
     if let Some(output) = &pipeline.output {
-        // A secondary sends the writes on to its primary, since servers can do that.
+        // A secondary forwards the writes to the primary.
         let forwarded = call.deployment.version.at_least(4, 4)
             && call.deployment.topology(|topology| topology.primary.is_some());
         if !call.is_writable() && !forwarded {
@@ -105,7 +105,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         output: None,
     };
     let mut rows = rest.run(input, source, &env).map_err(Error::executing)?;
-    // Stages may build documents that no reply and no collection can hold.
+    // Stages can create documents over the size limit of replies and collections.
     if let Some(size) = rows
         .iter()
         .map(document_size)
@@ -128,9 +128,10 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
                 bypass,
             )
             .map_err(Error::executing)?;
-        call.wrote();
+        call.advance_clock();
     }
-    // A pipeline of these stages becomes a query, which ends as a find does, and with its collection.
+    // A pipeline of these stages is executed as a query: its cursor is exhausted as that of `find`,
+    // and closed with its collection.
     let is_query = pipeline.output.is_none()
         && pipeline.stages.iter().all(|stage| {
             matches!(
@@ -173,7 +174,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "cursor": cursor })
 }
 
-/// An aggregate that begins with `$changeStream`.
+/// Runs an `aggregate` whose first stage is `$changeStream`.
 fn change_stream(
     call: &Call<'_>,
     namespace: Option<&Namespace>,
@@ -213,7 +214,8 @@ fn change_stream(
     Ok(doc! { "cursor": cursor })
 }
 
-/// Some first stages make documents of their own, and want to be run on the database; the others want a collection.
+/// Fails if the first stage must run on a database and the command names a collection, or the
+/// reverse.
 fn check_source(call: &Call<'_>, namespace: Option<&Namespace>, pipeline: &Pipeline) -> Result<()> {
     match (pipeline.stages.first(), namespace) {
         (Some(Stage::CurrentOp(_)), None) if call.db == "admin" => Ok(()),
@@ -237,7 +239,7 @@ fn check_source(call: &Call<'_>, namespace: Option<&Namespace>, pipeline: &Pipel
     }
 }
 
-/// The documents that the pipeline begins with, and how many stages they have already passed.
+/// Returns the input documents of the pipeline, and the number of stages already applied to them.
 fn input(
     call: &Call<'_>,
     catalog: &Catalog,

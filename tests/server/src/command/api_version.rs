@@ -1,16 +1,17 @@
-//! The Stable API: the version that a command declares, and what that version has.
+//! The Stable API: `apiVersion`, `apiStrict` and `apiDeprecationErrors`, and the commands, stages
+//! and fields of each version.
 
 use super::table::Command;
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document};
 
-/// Commands that only version 2 has, and those that it has as deprecated.
+/// Commands of version 2 only, and commands deprecated in version 2.
 const ONLY_IN_2: [&str; 1] = ["testVersion2"];
 const DEPRECATED_IN_2: [&str; 1] = ["testDeprecationInVersion2"];
 const DEPRECATED_IN_1: [&str; 1] = ["testDeprecation"];
 
-/// Stages that version 1 does not have.
+/// Stages that are not in version 1.
 const UNSTABLE_STAGES: [&str; 8] = [
     "$currentOp",
     "$indexStats",
@@ -22,7 +23,7 @@ const UNSTABLE_STAGES: [&str; 8] = [
     "$listSearchIndexes",
 ];
 
-/// Fields of `find` that version 1 does not have.
+/// Fields of `find` that are not in version 1.
 const UNSTABLE_FIND: [&str; 8] = [
     "awaitData",
     "max",
@@ -34,7 +35,8 @@ const UNSTABLE_FIND: [&str; 8] = [
     "tailable",
 ];
 
-/// Fails if the declared version does not have the command, or a version must be declared and is not.
+/// Fails if the command is not in the declared version, or `requireApiVersion` is set and no
+/// version is declared.
 pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let on = |name: &str| body.get(name).is_some_and(crate::value::truthy);
     let version = match body.get("apiVersion") {
@@ -44,7 +46,7 @@ pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document)
                 "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion",
             ));
         }
-        // Commands in a transaction have the version of its first command.
+        // Commands of a transaction use the version of its first command.
         None if deployment.parameter_is_on("requireApiVersion")
             && (!body.contains_key("autocommit") || body.contains_key("startTransaction"))
             && command.name != "getMore" =>

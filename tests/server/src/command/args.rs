@@ -1,4 +1,4 @@
-//! Typed reading of command fields, with the server's errors for missing fields and wrong types.
+//! Typed access to command fields, with MongoDB's errors for missing fields and wrong types.
 
 use crate::error::{Error, Result, code};
 use crate::value::number::Number;
@@ -17,7 +17,7 @@ impl<'a> Args<'a> {
         Args { name, fields }
     }
 
-    /// Any value; an explicit null counts as absent, as it does for the server's optional fields.
+    /// A value of any type; null counts as absent, as for optional fields of MongoDB's commands.
     pub(crate) fn get(&self, field: &str) -> Option<&'a Bson> {
         self.fields
             .get(field)
@@ -95,7 +95,7 @@ impl<'a> Args<'a> {
         self.string(field)?.ok_or_else(|| self.missing(field))
     }
 
-    /// A boolean; numbers are taken as booleans, as the server does.
+    /// A boolean; numbers are converted, as MongoDB does.
     pub(crate) fn flag(&self, field: &str, default: bool) -> Result<bool> {
         match self.get(field) {
             None => Ok(default),
@@ -105,7 +105,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// An integer; doubles and decimals lose their fraction.
+    /// An integer; doubles and decimals are truncated.
     pub(crate) fn integer(&self, field: &str) -> Result<Option<i64>> {
         match self.get(field) {
             None => Ok(None),
@@ -120,7 +120,7 @@ impl<'a> Args<'a> {
         self.integer(field)?.ok_or_else(|| self.missing(field))
     }
 
-    /// An integer that must not be negative.
+    /// A non-negative integer.
     pub(crate) fn count(&self, field: &str) -> Result<Option<usize>> {
         match self.integer(field)? {
             None => Ok(None),
@@ -133,7 +133,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Fails with 40415 on a field outside the list.
+    /// Fails with 40415 on a field that is not in the list.
     pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
         match self.fields.keys().find(|field| !known.contains(&field.as_str())) {
             None => Ok(()),

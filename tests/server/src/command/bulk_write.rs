@@ -10,7 +10,8 @@ use crate::storage::{Catalog, Namespace};
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
-/// One operation: its kind, its namespace, and the statement of the kind's own command that does the same.
+/// One operation: its kind, its namespace, and the equivalent statement of `insert`, `update` or
+/// `delete`.
 struct Operation<'c> {
     kind: Kind,
     namespace: &'c Namespace,
@@ -214,7 +215,7 @@ fn parse<'c>(
     })
 }
 
-/// Runs an operation; gives its counts as the reply shows them.
+/// Runs an operation; returns its counts in the form of the reply.
 fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) -> Result<Document> {
     let Operation {
         kind,
@@ -231,7 +232,7 @@ fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) ->
             catalog
                 .get_or_create(namespace)?
                 .insert(document, &namespace.to_string(), bypass)?;
-            call.wrote();
+            call.advance_clock();
             Ok(doc! { "n": 1 })
         }
         Kind::Update => {

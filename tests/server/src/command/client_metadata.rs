@@ -1,4 +1,4 @@
-//! The `client` document of a hello: what it must hold, and when it may come.
+//! Validation of the client metadata: the `client` document of `hello`.
 
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
@@ -7,23 +7,23 @@ use crate::violation::ViolationKind;
 use crate::wire::connection::Client;
 use bson::{Bson, Document};
 
-/// The longest document that drivers may send, and that a mongos takes.
-const LONGEST: usize = 512;
-/// The longest document that a mongod takes, since a mongos adds to what it has received.
-const LONGEST_OF_MONGOD: usize = 1024;
-const LONGEST_APP_NAME: usize = 128;
+/// The maximum size for drivers and mongos, in bytes.
+const MAX_SIZE: usize = 512;
+/// The maximum size for mongod, in bytes: mongos forwards the metadata with additions.
+const MAX_MONGOD_SIZE: usize = 1024;
+const MAX_APP_NAME_SIZE: usize = 128;
 
-/// Fails on a document that the server refuses.
+/// Fails if the server rejects the document.
 pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -> Result<()> {
     let Some(metadata) = body.get("client") else {
         return Ok(());
     };
     let limit = if deployment.is_mongos() {
-        LONGEST
+        MAX_SIZE
     } else {
-        LONGEST_OF_MONGOD
+        MAX_MONGOD_SIZE
     };
-    if client.greeted {
+    if client.handshake_complete {
         return Err(Error::new(
             code::CLIENT_METADATA_CANNOT_BE_MUTATED,
             "The client metadata document may only be sent in the first hello",
@@ -33,9 +33,10 @@ pub(super) fn check(deployment: &Deployment, client: &Client, body: &Document) -
     check_document(metadata, limit).map_err(|error| error.violating(ViolationKind::ClientMetadata))
 }
 
-/// Whether the document is longer than drivers may make it, though the server accepts it.
+/// Whether the document is larger than the handshake specification allows, though the server may
+/// accept it.
 pub(super) fn is_too_long_for_drivers(body: &Document) -> bool {
-    matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > LONGEST)
+    matches!(body.get("client"), Some(Bson::Document(metadata)) if document_size(metadata) > MAX_SIZE)
 }
 
 fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
@@ -53,17 +54,17 @@ fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
     if let Some(application) = sub_document(metadata, "application")? {
         match application.get("name") {
             None => {}
-            Some(Bson::String(name)) if name.len() > LONGEST_APP_NAME => {
+            Some(Bson::String(name)) if name.len() > MAX_APP_NAME_SIZE => {
                 return Err(Error::new(
                     code::CLIENT_METADATA_APP_NAME_TOO_LARGE,
                     format!(
-                        "The 'application.name' field must be less then or equal to {LONGEST_APP_NAME} bytes in the client \
+                        "The 'application.name' field must be less then or equal to {MAX_APP_NAME_SIZE} bytes in the client \
                          metadata document"
                     ),
                 ));
             }
             Some(Bson::String(_)) => {}
-            Some(_) => return Err(no_string("application.name")),
+            Some(_) => return Err(not_a_string("application.name")),
         }
     }
     for (name, required) in [("driver", ["name", "version"].as_slice()), ("os", &["type"])] {
@@ -73,7 +74,7 @@ fn check_document(metadata: &Bson, limit: usize) -> Result<()> {
         for field in required {
             match part.get(field) {
                 Some(Bson::String(_)) => {}
-                Some(_) => return Err(no_string(&format!("{name}.{field}"))),
+                Some(_) => return Err(not_a_string(&format!("{name}.{field}"))),
                 None => return Err(missing(&format!("field '{name}.{field}'"))),
             }
         }
@@ -98,7 +99,7 @@ fn missing(what: &str) -> Error {
     )
 }
 
-fn no_string(field: &str) -> Error {
+fn not_a_string(field: &str) -> Error {
     Error::type_mismatch(format!(
         "The '{field}' field must be a string in the client metadata document"
     ))
@@ -128,7 +129,7 @@ mod tests {
             (with("application", doc! { "name": "x".repeat(128) }.into()), 0),
             (with("platform", "x".repeat(512).into()), 185),
         ] {
-            let code = check_document(&metadata.clone().into(), LONGEST)
+            let code = check_document(&metadata.clone().into(), MAX_SIZE)
                 .err()
                 .map_or(0, |e| e.code);
             assert_eq!(code, expected, "{metadata}");

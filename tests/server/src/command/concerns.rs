@@ -1,4 +1,4 @@
-//! Read concerns and write concerns: what they may say, and on which commands.
+//! Validation of read concerns and write concerns, and of the commands that they are sent with.
 
 use super::table::{Access, Command};
 use crate::deployment::Deployment;
@@ -12,7 +12,7 @@ fn is_snapshot(concern: &Document) -> bool {
     concern.get_str("level").is_ok_and(|level| level == "snapshot")
 }
 
-/// For a read with read concern `snapshot`: the time that it asks for, if it does.
+/// For a read with read concern `snapshot`: its `atClusterTime`, if there is one.
 pub(crate) fn snapshot_time(body: &Document) -> Option<Option<bson::Timestamp>> {
     match body.get("readConcern") {
         Some(Bson::Document(concern)) if is_snapshot(concern) => {
@@ -22,7 +22,7 @@ pub(crate) fn snapshot_time(body: &Document) -> Option<Option<bson::Timestamp>> 
     }
 }
 
-/// Whether a command can have a write concern, and waits for it.
+/// Whether a command supports a write concern.
 pub(crate) fn supports_write_concern(command: &Command, body: &Document) -> bool {
     match command.name {
         "aggregate" => body.get_array("pipeline").is_ok_and(|stages| {
@@ -38,7 +38,8 @@ pub(crate) fn supports_write_concern(command: &Command, body: &Document) -> bool
     }
 }
 
-/// Whether a command can have a read concern of this level. Each takes `local`, which is the default.
+/// Whether a command supports a read concern of this level. Every command accepts `local`, the
+/// default.
 fn supports_read_concern(command: &Command, level: &str, body: &Document) -> bool {
     match command.name {
         "find" | "aggregate" | "count" | "distinct" | "getMore" | "explain" => true,
@@ -50,9 +51,10 @@ fn supports_read_concern(command: &Command, level: &str, body: &Document) -> boo
     }
 }
 
-/// Whether drivers may give a command this read concern. This is stricter than the server, which accepts the default level
-/// anywhere. A time alone is right on a write, too: causally consistent sessions give it to all commands. That a snapshot session
-/// gives its level to a write is left to the server to refuse.
+/// Whether drivers may send this read concern with the command. This is stricter than MongoDB,
+/// which accepts the default level with every command. `afterClusterTime` without a level is also
+/// allowed with writes, because causally consistent sessions send it with every command. The level
+/// `snapshot` of a snapshot session with a write is not a violation; the server rejects it.
 fn may_have_read_concern(command: &Command, concern: &Document, body: &Document) -> bool {
     !concern.contains_key("level")
         || is_snapshot(concern)
@@ -63,17 +65,18 @@ fn may_have_read_concern(command: &Command, concern: &Document, body: &Document)
         )
 }
 
-/// What is wrong with a read concern that the server accepts where drivers must not send one.
+/// The detail of a violation: a read concern that the server accepts but drivers must not send with
+/// this command.
 pub(crate) fn misplaced_read_concern(command: &Command, body: &Document) -> Option<&'static str> {
     match body.get("readConcern") {
         Some(Bson::Document(concern)) if !may_have_read_concern(command, concern, body) => {
-            Some("the command does not take the level of a read concern")
+            Some("the command does not support a read concern level")
         }
         _ => None,
     }
 }
 
-/// The read concern and the write concern must be ones that the server can give, on a command that takes them.
+/// Fails if the read concern or write concern is invalid or not supported by the command.
 pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     match body.get("readConcern") {
         None => {}
@@ -82,7 +85,7 @@ pub(crate) fn check_concerns(command: &Command, deployment: &Deployment, body: &
     }
     match body.get("writeConcern") {
         None => Ok(()),
-        // Refused while the command is parsed, which comes first.
+        // Parse errors come first.
         Some(_) if command.name == "aggregate" && body.get_bool("explain").unwrap_or(false) => Ok(()),
         Some(_) if !supports_write_concern(command, body) => Err(Error::new(
             code::INVALID_OPTIONS,
@@ -196,14 +199,14 @@ fn check_read_concern(
     }
 }
 
-/// A concern as errors show it.
+/// A concern in the form of error messages.
 fn shown(concern: &Document) -> Document {
     let mut shown = concern.clone();
     shown.insert("provenance", "clientSupplied");
     shown
 }
 
-/// Nothing can be read as of a time that the cluster has not come to.
+/// Fails if the requested time is later than the cluster time.
 fn check_time(deployment: &Deployment, asked: Timestamp) -> Result<()> {
     let now = deployment.operation_time();
     if (asked.time, asked.increment) <= (now.time, now.increment) {
@@ -252,7 +255,7 @@ fn check_write_concern(deployment: &Deployment, concern: &Document) -> Result<()
     }
 }
 
-/// The `writeConcernError` of a write that was done but cannot be acknowledged as asked.
+/// The `writeConcernError` of a completed write whose write concern cannot be satisfied.
 pub(crate) fn unsatisfied_write_concern(deployment: &Deployment, body: &Document) -> Option<Document> {
     let Some(Bson::Document(concern)) = body.get("writeConcern") else {
         return None;
@@ -264,7 +267,7 @@ pub(crate) fn unsatisfied_write_concern(deployment: &Deployment, body: &Document
     let running = if deployment.is_replica_set() {
         deployment.topology(|t| t.members.iter().filter(|member| member.running).count() as i64)
     } else {
-        // The members of a shard, which run as long as the cluster does.
+        // The members of the shard are always running.
         deployment.data_members() as i64
     };
     let error = |code: i32, message: String, info: Document| {

@@ -19,7 +19,7 @@ pub(crate) fn count(call: &Call<'_>) -> Result<Document> {
     let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
-    // A negative limit means its absolute value, as it did for old cursors.
+    // A negative limit means its absolute value.
     let limit = args.integer("limit")?.unwrap_or(0).unsigned_abs();
     let skip = args.count("skip")?.unwrap_or(0) as u64;
     let found = match collection {
@@ -63,7 +63,7 @@ pub(crate) fn distinct(call: &Call<'_>) -> Result<Document> {
             }
         }
     }
-    // The first of equal values stays, in the order of values.
+    // Of equal values the first is returned, in ascending order.
     values.sort_by(|a, b| compare(a, b, env.collation.as_ref()));
     values.dedup_by(|later, kept| compare(later, kept, env.collation.as_ref()).is_eq());
     Ok(doc! { "values": values })

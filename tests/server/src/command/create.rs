@@ -14,7 +14,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let collection = with_options(call)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
-        // Creating the same again is no error outside of a transaction.
+        // Creating an identical collection again succeeds outside of a transaction.
         if !call.in_transaction() && crate::value::identical_documents(&existing.options, &collection.options)
         {
             return Ok(Document::new());
@@ -32,11 +32,11 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
         super::view::check_graph(&catalog, &namespace, view)?;
     }
     catalog.create(&namespace, collection);
-    call.wrote();
+    call.advance_clock();
     Ok(Document::new())
 }
 
-/// A new collection with the options of a `create` command.
+/// Returns a new collection with the options of a `create` command.
 fn with_options(call: &Call<'_>) -> Result<Collection> {
     let args = call.args();
     for refused in ["encryptedFields", "temp"] {
@@ -66,7 +66,7 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
                 .integer("max")?
                 .and_then(|max| usize::try_from(max).ok())
                 .filter(|max| *max > 0);
-            // The server rounds sizes up to a multiple of 256.
+            // MongoDB rounds sizes up to a multiple of 256.
             let size = (size as u64).div_ceil(256) * 256;
             options.insert("capped", true);
             options.insert("size", size as i64);
@@ -90,7 +90,7 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
     if let Some(spec) = timeseries {
         collection.time_field = Some(check_timeseries(spec)?);
         options.insert("timeseries", spec.clone());
-        // Measurements may share an _id.
+        // Measurements need not have unique `_id`s.
         if let Some(index) = collection.indexes.first_mut() {
             index.unique = false;
         }
@@ -131,7 +131,7 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
     Ok(collection)
 }
 
-/// Makes a view of the collection if the command says so.
+/// Makes the collection a view if the command has `viewOn`.
 fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document) -> Result<()> {
     let args = call.args();
     let pipeline = args.array("pipeline")?;
@@ -161,7 +161,7 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
     Ok(())
 }
 
-/// Sets validator, level and action from a `create` or `collMod` command.
+/// Sets `validator`, `validationLevel` and `validationAction` from a `create` or `collMod` command.
 pub(crate) fn set_validator(
     collection: &mut Collection,
     options: &mut Document,
@@ -276,10 +276,10 @@ pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
     let dropped = call.catalog().drop_collection(&namespace);
     match dropped {
         Some(collection) => {
-            call.wrote();
+            call.advance_clock();
             Ok(doc! { "nIndexesWas": collection.indexes.len() as i32, "ns": namespace.to_string() })
         }
-        // Since 7.0 dropping what does not exist is no error.
+        // Since 7.0, dropping a collection that does not exist succeeds.
         None if call.deployment.version.at_least(7, 0) => Ok(Document::new()),
         None => Err(Error::new(code::NAMESPACE_NOT_FOUND, "ns not found")),
     }
@@ -297,13 +297,13 @@ pub(crate) fn drop_database(call: &Call<'_>) -> Result<Document> {
         ));
     }
     if call.catalog().drop_database(call.db) {
-        call.wrote();
+        call.advance_clock();
         return Ok(doc! { "dropped": call.db });
     }
     Ok(Document::new())
 }
 
-/// The namespace of a collection that must exist.
+/// Returns the collection of the command; fails if it does not exist.
 pub(crate) fn existing<'c>(
     catalog: &'c mut crate::storage::Catalog,
     namespace: &Namespace,

@@ -10,17 +10,17 @@ use crate::value::number::Number;
 use bson::{Bson, DateTime, Document, doc};
 use std::time::SystemTime;
 
-/// Which operations are listed.
+/// The options of `$currentOp`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
-    /// Those of all users, not only one's own.
+    /// Whether to list the operations of all users.
     pub(crate) all_users: bool,
-    /// Connections without a command, too.
+    /// Whether to list idle connections.
     pub(crate) idle_connections: bool,
 }
 
 impl Listing {
-    /// The argument of `$currentOp`.
+    /// Parses the argument of `$currentOp`.
     pub(crate) fn parse(spec: &Document) -> Result<Listing> {
         let mut listing = Listing {
             all_users: false,
@@ -53,7 +53,7 @@ impl Listing {
     }
 }
 
-/// The operations of this process; the command itself is one of them.
+/// Returns the operations of this process, including the command itself.
 pub(crate) fn list(call: &Call<'_>, listing: Listing) -> Vec<Document> {
     let own = call.member.operations.next_id();
     let connections = call.member.operations.connections();
@@ -107,7 +107,7 @@ struct Lister<'l> {
 }
 
 impl Lister<'_> {
-    /// The fields that every connection has.
+    /// The fields of every connection.
     fn connection(&self, id: i32, connected: Option<&Connected>, active: bool) -> Document {
         let mut shown = doc! {
             "type": "op",
@@ -191,7 +191,7 @@ impl Lister<'_> {
     }
 }
 
-/// `currentOp`: all fields that are no options are a filter.
+/// `currentOp`. All fields that are not options are a filter.
 pub(crate) fn current_op(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let listing = Listing {
@@ -217,7 +217,8 @@ pub(crate) fn current_op(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "inprog": found })
 }
 
-/// `killOp`: the operation fails with 11601 if it still waits; whether it does is not said.
+/// `killOp`. A blocked operation fails with 11601 Interrupted. Succeeds whether or not there is
+/// such an operation.
 pub(crate) fn kill_op(call: &Call<'_>) -> Result<Document> {
     let missing = || {
         Error::new(

@@ -15,7 +15,7 @@ pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
                 crate::value::type_name(other)
             )));
         }
-        None => return Err(Error::type_mismatch("getMore needs a cursor id")),
+        None => return Err(Error::type_mismatch("getMore requires a cursor id")),
     };
     if call.body.contains_key("maxTimeMS") && call.member.cursors.awaits_data(id) == Some(false) {
         return Err(Error::bad_value(

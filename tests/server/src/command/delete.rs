@@ -61,7 +61,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     Ok(batch.reply(call))
 }
 
-/// Whether the statement deletes one document instead of all.
+/// Checks the fields of a statement; returns whether it deletes at most one document.
 pub(super) fn check_statement(call: &Call<'_>, statement: &Document) -> Result<bool> {
     let args = Args::new("delete.deletes", statement);
     args.only(&["q", "limit", "collation", "hint"])?;
@@ -112,7 +112,7 @@ pub(super) fn run_statement(
     for id in ids {
         if collection.remove(id).is_some() {
             deleted += 1;
-            call.wrote();
+            call.advance_clock();
         }
     }
     Ok(deleted)

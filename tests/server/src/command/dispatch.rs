@@ -1,9 +1,10 @@
-//! From a request's document to its reply: fail points, the command table, the checks that every command shares.
+//! Execution of a request: fail points, command lookup, the checks shared by all commands, and the
+//! reply.
 
 use super::waiting::{self, Ran};
 use super::{
-    Call, api_version, client_metadata, concerns, generic, hello, labels, older, read_preference, sasl,
-    table, transactional_write,
+    Call, api_version, client_metadata, concerns, generic, hello, labels, older_versions, read_preference,
+    sasl, table, transactional_write,
 };
 use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
@@ -20,14 +21,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use table::{Access, Command};
 
-/// What to do with the connection after a command.
+/// The result of a command for its connection: a reply, or closing it without one.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Reply(Document),
     Close,
 }
 
-/// Runs a command. One that waits is listed among the operations of the process meanwhile, and can be killed.
+/// Runs a command. While it is blocked it is listed in the operations of the process and can be
+/// killed.
 pub(crate) async fn dispatch(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
@@ -37,15 +39,14 @@ pub(crate) async fn dispatch(
     let started = SystemTime::now();
     let connection = client.id;
     let outcome = {
-        let answer = std::pin::pin!(answer(deployment, member, client, body));
-        let mut answer = answer;
+        let mut running = std::pin::pin!(run_command(deployment, member, client, body));
         tokio::select! {
             biased;
-            outcome = &mut answer => outcome,
+            outcome = &mut running => outcome,
             () = std::future::ready(()) => {
                 let listed = member.operations.list(connection, body, started);
                 tokio::select! {
-                    outcome = &mut answer => outcome,
+                    outcome = &mut running => outcome,
                     () = listed.killed() => {
                         let error = Error::new(code::INTERRUPTED, "operation was interrupted");
                         Outcome::Reply(finish(deployment, member, body, Err(error)))
@@ -54,7 +55,7 @@ pub(crate) async fn dispatch(
             }
         }
     };
-    if body.keys().next().is_some_and(|key| sasl::identifies(key)) {
+    if body.keys().next().is_some_and(|key| sasl::changes_identity(key)) {
         let user = lock(&client.session).user.clone();
         member
             .operations
@@ -63,19 +64,20 @@ pub(crate) async fn dispatch(
     outcome
 }
 
-/// Answers a command.
-async fn answer(
+/// Runs a command, without listing it.
+async fn run_command(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
     client: &mut Client,
     body: &Document,
 ) -> Outcome {
     let key = body.keys().next().map_or("", String::as_str);
-    // Before the command counts as seen, so that a test that waits for it finds its session in use.
+    // Before the command is counted, so that a test that waits for the command finds its session in
+    // use.
     let _session_use = deployment.violations.enter(body, client.id);
     deployment.events.command_seen(key);
     if hello::is_hello(key) {
-        hello::note_client(deployment, client, body);
+        hello::store_client(deployment, client, body);
     }
     let db = match body.get("$db") {
         Some(Bson::String(db)) => db.as_str(),
@@ -106,7 +108,7 @@ async fn answer(
             if error.labels.is_none() && key == "getMore" && !effect.in_cursor {
                 error.labels = labels::without_cursor(deployment, body, error.code);
             }
-            // What a fail point says of the topology is no news of it.
+            // State change errors of a fail point do not change the topology version.
             let mut reply = finish(deployment, member, body, Err(error));
             reply.remove("topologyVersion");
             let base = deployment.parameters().get_i32("externalClientBaseBackoffMS");
@@ -134,7 +136,7 @@ async fn answer(
             Err(error) => Err(error),
             Ok(()) if hello::is_hello(command.name) => {
                 let answered = hello::run(deployment, member, client, body, key).await;
-                client.greeted |= answered.is_ok();
+                client.handshake_complete |= answered.is_ok();
                 answered
             }
             Ok(()) => {
@@ -172,7 +174,7 @@ async fn answer(
             }
         },
     };
-    note_violations(deployment, client, command, body, &result);
+    record_violations(deployment, client, command, body, &result);
     let ran = result.is_ok();
     let writes = command.is_some_and(|command| concerns::supports_write_concern(command, body))
         && (!body.contains_key("autocommit") || labels::ends_transaction(body));
@@ -193,15 +195,15 @@ async fn answer(
     Outcome::Reply(reply)
 }
 
-/// Records what no driver may send: refused, or accepted by the server all the same.
-fn note_violations(
+/// Records a protocol violation, whether the server has rejected or accepted the command.
+fn record_violations(
     deployment: &Deployment,
     client: &Client,
     command: Option<&Command>,
     body: &Document,
     result: &Result<Document>,
 ) {
-    let note = |kind: ViolationKind, detail: &str| {
+    let record = |kind: ViolationKind, detail: &str| {
         deployment
             .violations
             .record_command(kind, body, client.id, detail);
@@ -209,22 +211,22 @@ fn note_violations(
     if let Err(error) = result
         && let Some(kind) = error.violation
     {
-        note(kind, &error.message);
+        record(kind, &error.message);
         return;
     }
     let Some(command) = command else { return };
     if let Some(detail) = concerns::misplaced_read_concern(command, body) {
-        note(ViolationKind::ReadConcern, detail);
+        record(ViolationKind::ReadConcern, detail);
     }
     if hello::is_hello(command.name) && client_metadata::is_too_long_for_drivers(body) {
-        note(
+        record(
             ViolationKind::ClientMetadata,
             "the client metadata document has more than 512 bytes",
         );
     }
 }
 
-/// A command and where it runs.
+/// A command, and the connection and process on which it runs.
 struct Target<'t> {
     command: &'static Command,
     deployment: &'t Arc<Deployment>,
@@ -233,12 +235,12 @@ struct Target<'t> {
 }
 
 impl Target<'_> {
-    /// Runs the command on the storage that it belongs to: that of its transaction, of a snapshot, or the shared one.
+    /// Runs the command on the catalog of its transaction, of a snapshot, or of the deployment.
     fn run(&self, key: &str, db: &str, body: &Document) -> Ran {
         if let Some(ran) = self.run_beside_transactions(key, db, body) {
             return ran;
         }
-        Ran::Done(self.run_at_once(key, db, body))
+        Ran::Done(self.run_unblocked(key, db, body))
     }
 
     fn call(
@@ -260,18 +262,20 @@ impl Target<'_> {
         })
     }
 
-    /// Runs a write outside of transactions while there are open ones, unless it has to wait for one of them. `None` if the command
-    /// is no such write.
+    /// Runs a write outside of transactions while transactions are open, or returns
+    /// [`Ran::Blocked`] if it conflicts with one of them. `None` if the command is not a write or
+    /// no transaction is open.
     fn run_beside_transactions(&self, key: &str, db: &str, body: &Document) -> Option<Ran> {
         let deployment = self.deployment;
-        let is_such = !body.contains_key("autocommit")
+        let is_write = !body.contains_key("autocommit")
             && !labels::ends_transaction(body)
             && (self.command.access == Access::Write || concerns::supports_write_concern(self.command, body));
-        if !is_such || deployment.sessions.open().is_empty() {
+        if !is_write || deployment.sessions.open().is_empty() {
             return None;
         }
         let mut shared = deployment.catalog();
-        // What the command would change is tried on a copy, without a trace in its session.
+        // The conflicting changes are determined on a copy of the catalog, without recording the
+        // statements in the session.
         let mut trial_body = body.clone();
         for field in ["lsid", "txnNumber"] {
             trial_body.remove(field);
@@ -288,7 +292,7 @@ impl Target<'_> {
         Some(Ran::Done(result))
     }
 
-    fn run_at_once(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
+    fn run_unblocked(&self, key: &str, db: &str, body: &Document) -> Result<Document> {
         let Target {
             deployment, member, ..
         } = *self;
@@ -316,7 +320,7 @@ impl Target<'_> {
                 let catalog = deployment.snapshot_at(time).ok_or_else(|| {
                     Error::new(
                         code::SNAPSHOT_UNAVAILABLE,
-                        "Unable to read from a snapshot at the asked time: it is too old or lies in the future",
+                        "Unable to read from a snapshot at the requested time: it is too old or in the future",
                     )
                 })?;
                 (time, catalog)
@@ -331,7 +335,7 @@ impl Target<'_> {
     }
 }
 
-/// The checks before a command runs.
+/// The checks before a command is executed.
 fn prepare(
     command: &Command,
     deployment: &Arc<Deployment>,
@@ -355,7 +359,7 @@ fn prepare(
     sasl::authorize(deployment, client, request)?;
     api_version::check(command, deployment, body)?;
     generic::check_fields(command, deployment, body)?;
-    older::check_options(command, deployment.version, body)?;
+    older_versions::check_options(command, deployment.version, body)?;
     if command.admin_only && db != "admin" {
         return Err(Error::new(
             code::UNAUTHORIZED,
@@ -391,7 +395,8 @@ fn prepare(
     }
 }
 
-/// Completes a reply: `ok`, the error's labels, the topology version of state changes, the cluster time.
+/// Completes a reply: `ok`, the error's labels, the topology version of state changes, the cluster
+/// time.
 fn finish(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,

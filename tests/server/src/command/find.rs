@@ -17,7 +17,7 @@ use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
-    query(call).map_err(|error| super::executor::of_find(call, error))
+    query(call).map_err(|error| super::error_prefix::of_find(call, error))
 }
 
 fn query(call: &Call<'_>) -> Result<Document> {
@@ -101,7 +101,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let end = match collection {
         _ if single_batch => End::SingleBatch,
         None => End::SingleBatch,
-        // A view is read by a pipeline.
+        // A view is read by its pipeline.
         Some(_) if is_view => End::PastLastRow,
         Some(_) if limit == Some(rows.len()) => End::WithLastRow,
         Some(collection) => end_of(call, collection, &filter, &env)?,
@@ -120,8 +120,8 @@ fn query(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "cursor": cursor })
 }
 
-/// When the server sees the end of a query without a limit: a lookup of one `_id` or unique key, and rows sorted in memory, end with
-/// the last row.
+/// When the server detects the end of a query without a limit: with the last document if it looks
+/// up one `_id` or unique key, or sorts in memory.
 fn end_of(call: &Call<'_>, collection: &Collection, filter: &Filter, env: &Env) -> Result<End> {
     let args = call.args();
     let fields = args.document("filter")?;
@@ -158,7 +158,7 @@ fn end_of(call: &Call<'_>, collection: &Collection, filter: &Filter, env: &Env) 
     })
 }
 
-/// Whether an index has its entries in the order of a sort, or in the opposite one.
+/// Whether the entries of an index are in the order of the sort or its reverse.
 fn provides(index: &Index, sort: &Document, env: &Env) -> bool {
     let usable = index.kind == Kind::Ordered
         && !index.hidden
@@ -180,7 +180,7 @@ fn provides(index: &Index, sort: &Document, env: &Env) -> bool {
     usable && (along(true) || along(false))
 }
 
-/// The collection that a cursor needs, and the index if it was named.
+/// The collection that a cursor reads, and the index if a hint names it.
 pub(crate) fn read_from(
     namespace: &Namespace,
     collection: &Collection,
@@ -197,7 +197,7 @@ pub(crate) fn read_from(
     })
 }
 
-/// A tailable cursor, which only capped collections have.
+/// Opens a tailable cursor; fails if the collection is not capped.
 fn open_tail(call: &Call<'_>, catalog: &Catalog, tail: Tail, await_data: bool) -> Result<Document> {
     let args = call.args();
     let natural = |sort: &Document| sort.keys().all(|field| field == "$natural");
@@ -236,7 +236,7 @@ fn open_tail(call: &Call<'_>, catalog: &Catalog, tail: Tail, await_data: bool) -
     Ok(doc! { "cursor": cursor })
 }
 
-/// Records with their ids, sorted.
+/// Returns the sorted records with their ids.
 fn order(
     collection: &Collection,
     ids: Vec<RecordId>,
@@ -250,7 +250,7 @@ fn order(
         .collect())
 }
 
-/// Record ids sorted by their documents.
+/// Returns the record ids in the sort order of their documents.
 pub(crate) fn sorted(
     collection: &Collection,
     ids: Vec<RecordId>,
@@ -272,7 +272,8 @@ pub(crate) fn sorted(
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// With `returnKey`: the fields of the index that was used, which is the hinted one, or one that serves the sort or the filter.
+/// For `returnKey`: the key pattern of the index that is used. That is the hinted one, or one that
+/// supports the sort or the filter.
 fn index_key(
     collection: &Collection,
     hint: Option<&Bson>,

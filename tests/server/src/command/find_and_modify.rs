@@ -100,7 +100,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
         let removed = id.and_then(|id| catalog.get_mut(namespace)?.remove(id));
         return Ok(match removed {
             Some(document) => {
-                call.wrote();
+                call.advance_clock();
                 doc! { "lastErrorObject": { "n": 1 }, "value": project(&document)? }
             }
             None => doc! { "lastErrorObject": { "n": 0 }, "value": null },

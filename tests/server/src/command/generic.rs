@@ -1,4 +1,4 @@
-//! The arguments that every command takes, and the checks of them.
+//! The generic command fields, the transaction fields, and their checks.
 
 use super::table::Command;
 use crate::deployment::Deployment;
@@ -9,7 +9,7 @@ use crate::value::number::Number;
 use crate::violation::ViolationKind;
 use bson::{Bson, Document};
 
-/// Fields that any command may have.
+/// Fields allowed in every command.
 const GENERIC_FIELDS: [&str; 26] = [
     "$db",
     "lsid",
@@ -39,12 +39,12 @@ const GENERIC_FIELDS: [&str; 26] = [
     "isImplicitDefault",
 ];
 
-/// Whether any command may have the field.
+/// Whether the field is allowed in every command.
 pub(super) fn is_generic_field(field: &str) -> bool {
     GENERIC_FIELDS.contains(&field)
 }
 
-/// Fails on a field that neither all commands nor this one has.
+/// Fails on a field that is neither generic nor one of this command.
 pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let Some(known) = command.fields else {
         return Ok(());
@@ -89,7 +89,7 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
     Ok(())
 }
 
-/// The fields that say that a command is part of a transaction.
+/// Checks the fields of a command of a transaction.
 pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     let invalid = |message: &str| Err(Error::new(code::INVALID_OPTIONS, message));
     let misplaced =
@@ -145,7 +145,7 @@ pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body
     }
 }
 
-/// Outside of transactions only writes that can be retried are numbered.
+/// Fails if a command outside of transactions has a `txnNumber` and is not a retryable write.
 fn check_transaction_number(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
     if transaction_number(body)?.is_none() || command.retryable_write {
         return Ok(());
@@ -173,7 +173,8 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
     Err(refused.violating(ViolationKind::SessionFields))
 }
 
-/// Transactions work on user databases only, and begin by an operation on data.
+/// Fails if the command of a transaction is on a system database, or is `killCursors` and the first
+/// of the transaction.
 fn check_transaction_target(command: &Command, starts: bool, body: &Document) -> Result<()> {
     let refused = |message: String| Err(Error::new(code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION, message));
     let db = body.get_str("$db").unwrap_or_default();
@@ -190,12 +191,13 @@ fn check_transaction_target(command: &Command, starts: bool, body: &Document) ->
     Ok(())
 }
 
-/// Whether a command is a retryable write by its fields: it has a transaction number and is not part of a transaction.
+/// Whether the fields of a command are those of a retryable write: a `txnNumber` without
+/// `autocommit`.
 pub(crate) fn is_retryable_write(body: &Document) -> bool {
     body.contains_key("txnNumber") && !body.contains_key("autocommit")
 }
 
-/// Whether the command allows to be read from a secondary.
+/// Whether the read preference of the command allows a secondary.
 pub(crate) fn may_read_secondary(body: &Document) -> bool {
     match body.get("$readPreference") {
         Some(Bson::Document(preference)) => preference.get_str("mode").is_ok_and(|mode| mode != "primary"),

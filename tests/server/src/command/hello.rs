@@ -1,4 +1,4 @@
-//! `hello` and its legacy names: the handshake, the topology's news, and waiting for them.
+//! `hello` and its legacy names: the handshake, and awaitable replies after topology changes.
 
 use super::{Call, sasl};
 use crate::deployment::Deployment;
@@ -11,18 +11,19 @@ use bson::{Bson, DateTime, Document, doc};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether a command's name is one of hello's.
+/// Whether the command name is `hello` or a legacy name of it.
 pub(crate) fn is_hello(name: &str) -> bool {
     matches!(name, "hello" | "isMaster" | "ismaster")
 }
 
-/// The table wants a function; hello waits, so it is run by [`run`].
+/// Not called: the command table requires a function, but `hello` is asynchronous and executed by
+/// [`run`].
 pub(crate) fn unreachable(_: &Call<'_>) -> Result<Document> {
     Err(Error::new(code::INTERNAL_ERROR, "hello is dispatched separately"))
 }
 
-/// Remembers the application's name, which fail points may ask for, and what can be compressed.
-pub(crate) fn note_client(deployment: &Deployment, client: &mut Client, body: &Document) {
+/// Stores the application name, which fail points can match, and negotiates the compressors.
+pub(crate) fn store_client(deployment: &Deployment, client: &mut Client, body: &Document) {
     if let Some(agreed) = compress::negotiate(&deployment.compressors, body) {
         client.compressors = agreed;
     }
@@ -34,7 +35,7 @@ pub(crate) fn note_client(deployment: &Deployment, client: &mut Client, body: &D
     }
 }
 
-/// Answers at once, or, for an awaitable hello, when the topology has changed or the time is up.
+/// Replies immediately; for an awaitable `hello` after a topology change or `maxAwaitTimeMS`.
 pub(crate) async fn run(
     deployment: &Arc<Deployment>,
     member: &Arc<Member>,
@@ -42,7 +43,10 @@ pub(crate) async fn run(
     body: &Document,
     key: &str,
 ) -> Result<Document> {
-    if client.balanced && !body.get("loadBalanced").is_some_and(crate::value::truthy) && !client.greeted {
+    if client.load_balanced
+        && !body.get("loadBalanced").is_some_and(crate::value::truthy)
+        && !client.handshake_complete
+    {
         return Err(Error::new(
             code::LOAD_BALANCER_SUPPORT_MISMATCH,
             "The server is being accessed through a load balancer, but this driver does not have load balancing enabled",
@@ -92,10 +96,10 @@ async fn await_change(
 ) -> Result<()> {
     let (Ok(process), Ok(counter)) = (seen.get_object_id("processId"), seen.get_i64("counter")) else {
         return Err(Error::type_mismatch(
-            "topologyVersion needs a processId and a counter",
+            "topologyVersion requires a processId and a counter",
         ));
     };
-    // Subscribed before looking, so that no change is missed.
+    // Subscribed before the check, so that no change is missed.
     let mut changes = deployment.topology_changes();
     let wait = async {
         loop {
@@ -127,7 +131,7 @@ fn current_version(deployment: &Deployment, member: &Member) -> (bson::oid::Obje
     })
 }
 
-/// The member's topology version.
+/// The `topologyVersion` of the member.
 pub(crate) fn topology_version(deployment: &Deployment, member: &Member) -> Document {
     let (process, counter) = current_version(deployment, member);
     doc! { "processId": process, "counter": counter }
@@ -139,7 +143,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
     } else {
         "ismaster"
     };
-    let topology = deployment.topology(|topology| topology.seen_by(member.index));
+    let topology = deployment.topology(|topology| topology.known_to(member.index));
     let primary = topology.primary == Some(member.index);
     let mut reply = Document::new();
     if key == "hello" || body.get("helloOk").is_some_and(crate::value::truthy) {
@@ -179,7 +183,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
             reply.insert("msg", "isdbgrid");
         }
     }
-    if client.balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
+    if client.load_balanced && body.get("loadBalanced").is_some_and(crate::value::truthy) {
         reply.insert("serviceId", topology.members[member.index].process_id);
     }
     reply.extend(doc! {

@@ -63,7 +63,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
             Relation::New => collection.add_index(index, &name),
         });
     if let Err(error) = built {
-        // All or nothing.
+        // All indexes are created, or none.
         collection.indexes.truncate(before);
         if created {
             catalog.undo_create(&namespace);
@@ -73,7 +73,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     let after = collection.indexes.len();
     if after != before {
         let made = specs_of(&collection.indexes[before..]);
-        note(
+        record_change(
             &mut catalog,
             &namespace,
             "createIndexes",
@@ -81,7 +81,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         );
     }
     if after != before || created {
-        call.wrote();
+        call.advance_clock();
     }
     let mut reply = doc! {
         "numIndexesBefore": before as i32,
@@ -137,14 +137,14 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     let dropped = old.iter().filter(|index| !kept.contains(&index.name.as_str()));
     let dropped = specs_of(dropped);
     if !dropped.is_empty() {
-        note(
+        record_change(
             &mut catalog,
             &namespace,
             "dropIndexes",
             doc! { "indexes": dropped },
         );
     }
-    call.wrote();
+    call.advance_clock();
     Ok(doc! { "nIndexesWas": before as i32 })
 }
 
@@ -153,14 +153,14 @@ fn specs_of<'i>(indexes: impl IntoIterator<Item = &'i Index>) -> Vec<Bson> {
     specs.map(Bson::Document).collect()
 }
 
-/// Notes a change of a collection's definition for change streams.
-fn note(catalog: &mut Catalog, namespace: &Namespace, event: &'static str, description: Document) {
+/// Records a change of the definition of a collection, for change streams.
+fn record_change(catalog: &mut Catalog, namespace: &Namespace, event: &'static str, description: Document) {
     if let Some(collection) = catalog.shared(namespace).cloned() {
         catalog.define(namespace, &collection, Definition::Other(event, description));
     }
 }
 
-/// The position of an index that may be dropped.
+/// Finds an index to drop; fails if it must not be dropped.
 fn find(collection: &Collection, selector: &Bson) -> Result<usize> {
     let position = match selector {
         Bson::String(name) => collection
@@ -263,8 +263,8 @@ pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), call.body.get(name)?.clone())))
         .collect();
-    note(&mut catalog, &namespace, "modify", description);
-    call.wrote();
+    record_change(&mut catalog, &namespace, "modify", description);
+    call.advance_clock();
     Ok(reply)
 }
 

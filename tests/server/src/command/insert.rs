@@ -1,4 +1,4 @@
-//! `insert`, and what a document must fulfil to be stored.
+//! `insert`, and the validation of documents before they are stored.
 
 use super::Call;
 use crate::error::{Error, Result, code};
@@ -41,7 +41,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             Ok(_) => {
                 batch.n += 1;
                 history.record(index, doc! { "n": 1 });
-                call.wrote();
+                call.advance_clock();
             }
             Err(error) => {
                 batch.errors.push(Bson::Document(error.to_write_error(index)));
@@ -54,7 +54,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     Ok(batch.reply(call))
 }
 
-/// The counts of a batch of write statements.
+/// The results of the statements of a write command.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) n: i32,
@@ -65,7 +65,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// The command's reply.
+    /// The reply to the command.
     pub(crate) fn reply(self, call: &Call<'_>) -> Document {
         let mut reply = doc! { "n": self.n };
         if let Some(modified) = self.n_modified {
@@ -92,7 +92,7 @@ impl Batch {
     }
 }
 
-/// A write command has 1 to 100,000 statements.
+/// Fails unless a write command has 1 to 100,000 statements (`maxWriteBatchSize`).
 pub(crate) fn check_batch_size(count: usize) -> Result<()> {
     if (1..=100_000).contains(&count) {
         return Ok(());
@@ -103,7 +103,8 @@ pub(crate) fn check_batch_size(count: usize) -> Result<()> {
     ))
 }
 
-/// Checks a new document and gives it its final form: `_id` first, made if missing; empty timestamps filled in.
+/// Validates a new document and returns its stored form: `_id` first, generated if missing, and
+/// empty timestamps set.
 pub(crate) fn prepare(
     document: &Document,
     dollars_allowed: bool,
@@ -137,7 +138,7 @@ pub(crate) fn prepare(
     Ok(prepared)
 }
 
-/// What may not be an `_id`.
+/// Fails if the value is not allowed as `_id`.
 pub(crate) fn check_id(id: &Bson) -> Result<()> {
     match id {
         Bson::Array(_) | Bson::RegularExpression(_) | Bson::Undefined => Err(Error::new(
@@ -155,7 +156,7 @@ pub(crate) fn check_id(id: &Bson) -> Result<()> {
     }
 }
 
-/// Servers before 5.0 refuse names that begin with a dollar sign.
+/// Servers before 5.0 reject field names that begin with a dollar sign.
 fn check_no_dollars(document: &Document) -> Result<()> {
     for name in document.keys() {
         if name.starts_with('$') {
@@ -179,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn id_comes_first_and_is_made_if_missing() {
+    fn id_comes_first_and_is_generated_if_missing() {
         let document = prepared(&doc! {"a": 1, "_id": 5}).unwrap();
         assert_eq!(document.keys().collect::<Vec<_>>(), ["_id", "a"]);
         assert!(prepared(&doc! {"a": 1}).unwrap().get_object_id("_id").is_ok());
     }
 
     #[test]
-    fn bad_ids() {
+    fn invalid_ids_are_rejected() {
         assert_eq!(prepared(&doc! {"_id": [1]}).unwrap_err().code, 53);
         assert_eq!(prepared(&doc! {"_id": {"$a": 1}}).unwrap_err().code, 52);
         assert_eq!(
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_timestamps_are_filled_in() {
+    fn empty_timestamps_are_set() {
         let document = prepared(&doc! {"t": Timestamp { time: 0, increment: 0 }}).unwrap();
         assert_eq!(document.get_timestamp("t").unwrap().time, 9);
     }

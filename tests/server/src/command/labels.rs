@@ -1,22 +1,22 @@
-//! The error labels that the server adds by itself, when no fail point has said which.
+//! The error labels that the server adds, unless a fail point specifies them.
 
 use crate::deployment::Deployment;
 use crate::member::Member;
 use bson::{Bson, Document};
 
-/// Codes after which a retryable write is worth another attempt.
+/// Codes with the label `RetryableWriteError`.
 const RETRYABLE_CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
-/// Codes after which a whole transaction is worth another attempt, beside the retryable ones.
+/// Codes with the label `TransientTransactionError`, besides the retryable ones.
 const TRANSIENT_CODES: [i32; 6] = [24, 112, 239, 246, 251, 267];
 
-/// Whether a command is the last one of its transaction.
+/// Whether a command is `commitTransaction` or `abortTransaction`.
 pub(super) fn ends_transaction(body: &Document) -> bool {
     body.keys()
         .next()
         .is_some_and(|name| matches!(name.as_str(), "commitTransaction" | "abortTransaction"))
 }
 
-/// Codes after which a change stream is worth resuming, beside the retryable ones.
+/// Codes with the label `ResumableChangeStreamError`, besides the retryable ones.
 const RESUMABLE_CODES: [i32; 5] = [63, 133, 150, 234, 13388];
 
 /// Whether a command reads from a change stream.
@@ -31,7 +31,7 @@ fn reads_stream(member: &Member, body: &Document) -> bool {
     }
 }
 
-/// The labels of a failed command's reply.
+/// The labels of the error of a command.
 pub(super) fn of_error(
     deployment: &Deployment,
     member: &Member,
@@ -45,7 +45,7 @@ pub(super) fn of_error(
     without_cursor(deployment, body, code)
 }
 
-/// The labels of a reply that failed before the server looked at the cursor.
+/// The labels of a `getMore` that failed before its cursor was found.
 pub(super) fn without_cursor(deployment: &Deployment, body: &Document, code: i32) -> Option<Vec<String>> {
     if !deployment.is_replicated() || !body.contains_key("txnNumber") {
         return Some(Vec::new());
@@ -64,7 +64,7 @@ pub(super) fn without_cursor(deployment: &Deployment, body: &Document, code: i32
     Some(labels)
 }
 
-/// Adds a write concern error to the reply of a command that was run.
+/// Adds a write concern error to the reply of an executed command.
 pub(super) fn add_write_concern_error(
     deployment: &Deployment,
     reply: &mut Document,

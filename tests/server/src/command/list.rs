@@ -40,7 +40,7 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "cursor": listed(call, &namespace, rows, batch_size)? })
 }
 
-/// The `cursor` field of a reply that lists rows.
+/// The `cursor` field of a reply with listed rows.
 pub(crate) fn listed(
     call: &Call<'_>,
     namespace: &str,
@@ -77,7 +77,7 @@ fn describe(name: &str, collection: &Collection) -> Document {
     document
 }
 
-/// The `cursor.batchSize` of a command that gives a cursor.
+/// Parses `cursor.batchSize`.
 pub(crate) fn cursor_batch_size(call: &Call<'_>) -> Result<Option<usize>> {
     match call.args().document("cursor")? {
         None => Ok(None),
@@ -110,7 +110,7 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let mut databases = Vec::new();
     let mut total = 0;
     for (name, collections) in call.catalog().databases() {
-        if authorized && !rights.reach(name) {
+        if authorized && !rights.has_access_to(name) {
             continue;
         }
         let taken = collections

@@ -1,4 +1,5 @@
-//! `mapReduce` with the one program that is understood, since there is no interpreter: one sum of `x + 1` over all documents.
+//! `mapReduce`. The server has no JavaScript interpreter; it recognizes a single program: the sum of
+//! `x + 1` over all documents.
 
 use super::Call;
 use super::plan::{Scan, select};
@@ -18,9 +19,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         match args.get(name) {
             Some(Bson::JavaScriptCode(text) | Bson::String(text)) if text == program => {}
             _ => {
-                return Err(Error::not_served(format!(
-                    "mapReduce with a {name} function of one's own"
-                )));
+                return Err(Error::not_served(format!("mapReduce with this {name} function")));
             }
         }
     }

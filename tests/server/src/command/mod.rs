@@ -1,4 +1,4 @@
-//! Commands: one file per command or family, and the table that finds them.
+//! The commands: one file for each command or group of related commands, and the command table.
 
 pub(crate) mod admin;
 pub(crate) mod aggregate;
@@ -13,7 +13,7 @@ pub(crate) mod current_op;
 pub(crate) mod cursors;
 pub(crate) mod delete;
 pub(crate) mod dispatch;
-pub(crate) mod executor;
+pub(crate) mod error_prefix;
 pub(crate) mod find;
 pub(crate) mod find_and_modify;
 pub(crate) mod generic;
@@ -23,7 +23,7 @@ pub(crate) mod insert;
 pub(crate) mod labels;
 pub(crate) mod list;
 pub(crate) mod map_reduce;
-pub(crate) mod older;
+pub(crate) mod older_versions;
 pub(crate) mod plan;
 pub(crate) mod read_preference;
 pub(crate) mod rename;
@@ -34,7 +34,7 @@ pub(crate) mod sharding;
 pub(crate) mod stats;
 pub(crate) mod system;
 pub(crate) mod table;
-pub(crate) mod table_more;
+pub(crate) mod table_admin;
 pub(crate) mod transactional_write;
 pub(crate) mod update;
 pub(crate) mod users;
@@ -55,29 +55,30 @@ use args::Args;
 use bson::Document;
 use std::sync::{Arc, Mutex};
 
-/// One command to run.
+/// A command to execute, and its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) deployment: &'c Arc<Deployment>,
     pub(crate) member: &'c Arc<Member>,
     pub(crate) client: &'c Client,
-    /// The command's name as the table spells it.
+    /// The name of the command in the table.
     pub(crate) name: &'static str,
-    /// The key of the command's first field, as the client spelled it.
+    /// The first key of the request: the name or an alias of the command.
     pub(crate) key: &'c str,
     pub(crate) db: &'c str,
     pub(crate) body: &'c Document,
-    /// The storage of the transaction or snapshot that the command belongs to, in place of the deployment's.
+    /// The catalog of the transaction or snapshot of the command; `None` for that of the
+    /// deployment.
     pub(crate) isolated: Option<&'c Mutex<Catalog>>,
 }
 
 impl<'c> Call<'c> {
-    /// The command's fields.
+    /// The fields of the command.
     pub(crate) fn args(&self) -> Args<'c> {
         Args::new(self.name, self.body)
     }
 
-    /// The collection that the command names.
+    /// The namespace of the command.
     pub(crate) fn namespace(&self) -> Result<Namespace> {
         Namespace::of_command(self.db, self.key, self.body)
     }
@@ -92,12 +93,13 @@ impl<'c> Call<'c> {
         self.body.contains_key("autocommit")
     }
 
-    /// The session and the transaction that the command's cursor belongs to.
+    /// The session and transaction of the cursors that the command opens or reads.
     pub(crate) fn owner(&self) -> Result<Owner> {
         Owner::of(self.body)
     }
 
-    /// The environment of the command's expressions: its `let`, its collation or that of the collection.
+    /// The environment of the command's expressions: `let`, and `collation` or the default
+    /// collation of the collection.
     pub(crate) fn env(&self, collection: Option<&Collection>) -> Result<Env> {
         let mut env = Env::with_collation(match self.body.get("collation") {
             Some(_) => Collation::parse_field(self.body)?,
@@ -111,7 +113,7 @@ impl<'c> Call<'c> {
         Ok(env)
     }
 
-    /// The storage that the command reads and writes, locked.
+    /// Locks the catalog that the command reads and writes.
     pub(crate) fn catalog(&self) -> CatalogGuard<'c> {
         match self.isolated {
             Some(catalog) => CatalogGuard::isolated(catalog),
@@ -119,7 +121,7 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// Whether this process takes writes: the primary, a standalone, any mongos.
+    /// Whether this process accepts writes: a primary, a standalone or a mongos.
     pub(crate) fn is_writable(&self) -> bool {
         self.deployment.is_mongos()
             || self
@@ -127,8 +129,8 @@ impl<'c> Call<'c> {
                 .topology(|topology| topology.primary == Some(self.member.index))
     }
 
-    /// Notes a write: moves the clock on.
-    pub(crate) fn wrote(&self) {
+    /// Advances the logical clock for a write.
+    pub(crate) fn advance_clock(&self) {
         self.deployment.tick();
     }
 }

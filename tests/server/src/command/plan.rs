@@ -1,4 +1,5 @@
-//! Which records a query looks at and in which order: by hint, by bounds, or as the collection chooses.
+//! The scan of a query: the records it examines and their order, by `hint`, by `min` and `max`, or
+//! in natural order.
 
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
@@ -10,7 +11,7 @@ use crate::value::number::Number;
 use bson::{Bson, Document};
 use std::cmp::Ordering;
 
-/// What restricts the scan beside the filter.
+/// The options that determine the scan, besides the filter.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Scan<'q> {
     pub(crate) hint: Option<&'q Bson>,
@@ -18,13 +19,13 @@ pub(crate) struct Scan<'q> {
     pub(crate) max: Option<&'q Document>,
 }
 
-/// A resolved hint.
+/// A hint resolved to an index or to a collection scan.
 pub(crate) enum Hint<'c> {
     Natural(bool),
     Index(&'c Index),
 }
 
-/// Finds the index that a hint names, or fails as the server does.
+/// Resolves a hint; fails if it names no index of the collection.
 pub(crate) fn resolve<'c>(collection: &'c Collection, hint: &Bson) -> Result<Hint<'c>> {
     let missing = || {
         Error::bad_value(
@@ -67,7 +68,8 @@ pub(crate) fn resolve<'c>(collection: &'c Collection, hint: &Bson) -> Result<Hin
     }
 }
 
-/// A key pattern with its directions as doubles, so that `1`, `1.0` and `1_i64` are the same.
+/// Converts the directions of a key pattern to doubles, so that `1`, `1.0` and `1_i64` compare
+/// equal.
 pub(crate) fn normalized(pattern: &Document) -> Document {
     let direction =
         |value: &Bson| Number::from_bson(value).map_or_else(|| value.clone(), |n| Bson::Double(n.to_f64()));
@@ -77,7 +79,7 @@ pub(crate) fn normalized(pattern: &Document) -> Document {
         .collect()
 }
 
-/// The matching records in scan order.
+/// Returns the matching records in scan order.
 pub(crate) fn select(
     collection: &Collection,
     filter: &Filter,
@@ -115,7 +117,7 @@ pub(crate) fn select(
     Ok(found)
 }
 
-/// The records of an index between `min` (inclusive) and `max` (exclusive).
+/// Returns the records of an index from `min` (inclusive) to `max` (exclusive).
 fn bounded(index: &Index, scan: Scan<'_>) -> Result<Vec<RecordId>> {
     let ids = index.scan();
     if scan.min.is_none() && scan.max.is_none() {

@@ -1,4 +1,4 @@
-//! `$readPreference`, which every command may have: what it must be.
+//! Validation of `$readPreference`, a generic field of all commands.
 
 use crate::error::{Error, Result, code};
 use crate::value::number::Number;
@@ -13,10 +13,10 @@ const MODES: [&str; 5] = [
     "secondaryPreferred",
     "nearest",
 ];
-/// The least `maxStalenessSeconds`.
-const LEAST_STALENESS: i64 = 90;
+/// The minimum of `maxStalenessSeconds`.
+const MIN_STALENESS_SECONDS: i64 = 90;
 
-/// Fails on a read preference that no client can mean.
+/// Fails if the read preference is invalid.
 pub(super) fn check(body: &Document) -> Result<()> {
     match body.get("$readPreference") {
         None => Ok(()),
@@ -73,9 +73,11 @@ fn check_document(preference: &Document) -> Result<()> {
             Some(_) if mode == "primary" => Err(Error::bad_value(
                 "maxStalenessSeconds can not be set for the primary mode",
             )),
-            Some(seconds) if seconds < LEAST_STALENESS => Err(Error::new(
+            Some(seconds) if seconds < MIN_STALENESS_SECONDS => Err(Error::new(
                 code::MAX_STALENESS_OUT_OF_RANGE,
-                format!("$readPreference.maxStalenessSeconds value can not be less than {LEAST_STALENESS}"),
+                format!(
+                    "$readPreference.maxStalenessSeconds value can not be less than {MIN_STALENESS_SECONDS}"
+                ),
             )),
             Some(_) => Ok(()),
             None => wrong_type(

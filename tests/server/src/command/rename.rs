@@ -12,7 +12,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let to = split(args.required_string("to")?)?;
     to.check_creatable()?;
     let drop_target = match args.get("dropTarget") {
-        // The server also takes the UUID of the collection to drop.
+        // MongoDB also accepts the UUID of the collection to drop.
         Some(Bson::Binary(_)) => {
             return Err(Error::not_served("renameCollection with the UUID of the target"));
         }
@@ -43,7 +43,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         };
         catalog.define(&from, &collection, renamed);
         catalog.put(&to, collection);
-        call.wrote();
+        call.advance_clock();
     }
     Ok(Document::new())
 }

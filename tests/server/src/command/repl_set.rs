@@ -1,4 +1,5 @@
-//! Commands of replica sets: `replSetGetStatus`, `replSetGetConfig`, `replSetStepDown`, `replSetFreeze`.
+//! Commands of replica sets: `replSetGetStatus`, `replSetGetConfig`, `replSetStepDown`,
+//! `replSetFreeze`.
 
 use super::Call;
 use crate::error::{Error, Result, code};

@@ -1,4 +1,5 @@
-//! Commands that log in and out, and the part of hello that does.
+//! Authentication commands, speculative authentication in `hello`, and the authorization of
+//! commands.
 
 use super::Call;
 use crate::auth::privileges::{self, Request, Rights};
@@ -13,8 +14,8 @@ use bson::spec::BinarySubtype;
 use bson::{Binary, Bson, Document, doc};
 use std::sync::MutexGuard;
 
-/// Commands that need no user.
-const OPEN: [&str; 13] = [
+/// Commands that do not require authentication.
+const UNAUTHENTICATED_COMMANDS: [&str; 13] = [
     "hello",
     "isMaster",
     "ping",
@@ -30,21 +31,21 @@ const OPEN: [&str; 13] = [
     "endSessions",
 ];
 
-/// Whether a command needs no user.
-pub(super) fn is_open(command: &str) -> bool {
-    OPEN.contains(&command)
+/// Whether a command does not require authentication.
+pub(super) fn allows_unauthenticated(command: &str) -> bool {
+    UNAUTHENTICATED_COMMANDS.contains(&command)
 }
 
-/// Whether a command may change who a connection is known to be.
-pub(super) fn identifies(command: &str) -> bool {
+/// Whether a command can change the user or the application name of a connection.
+pub(super) fn changes_identity(command: &str) -> bool {
     super::hello::is_hello(command)
         || matches!(command, "saslStart" | "saslContinue" | "authenticate" | "logout")
 }
 
-/// 13 if the user's roles do not allow the command.
+/// Fails with 13 Unauthorized if the user's roles do not grant the privileges of the command.
 pub(super) fn authorize(deployment: &Deployment, client: &Client, request: Request<'_>) -> Result<()> {
     check_user(deployment, client, request.name)?;
-    if !deployment.users.required || OPEN.contains(&request.name) {
+    if !deployment.users.required || UNAUTHENTICATED_COMMANDS.contains(&request.name) {
         return Ok(());
     }
     match lock(&client.session).user.clone() {
@@ -53,7 +54,7 @@ pub(super) fn authorize(deployment: &Deployment, client: &Client, request: Reque
     }
 }
 
-/// What the user of a connection may do.
+/// The rights of the user of a connection.
 pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
     match lock(&client.session).user.as_ref() {
         Some(user) if deployment.users.required => Rights::of(deployment, user),
@@ -61,9 +62,13 @@ pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
     }
 }
 
-/// 13 if the command needs a user and the connection has none.
+/// Fails with 13 Unauthorized if the command requires authentication and the connection is not
+/// authenticated.
 pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
-    if !deployment.users.required || OPEN.contains(&command) || lock(&client.session).user.is_some() {
+    if !deployment.users.required
+        || UNAUTHENTICATED_COMMANDS.contains(&command)
+        || lock(&client.session).user.is_some()
+    {
         return Ok(());
     }
     Err(Error::new(
@@ -91,21 +96,21 @@ fn payload(body: &Document) -> Result<Vec<u8>> {
             .map_err(|_| failed()),
         _ => Err(Error::new(
             code::AUTHENTICATION_FAILED,
-            "saslStart needs a payload",
+            "saslStart requires a payload",
         )),
     }
 }
 
-/// A login under way on a connection.
-struct Login<'l> {
+/// The context of an authentication command.
+struct Authentication<'l> {
     deployment: &'l Deployment,
     session: MutexGuard<'l, Session>,
-    /// Whom the client's certificate names.
+    /// The subject of the client certificate.
     certificate: Option<&'l str>,
     db: &'l str,
 }
 
-impl Login<'_> {
+impl Authentication<'_> {
     fn start(mut self, body: &Document) -> Result<Document> {
         let mechanism = match body.get("mechanism") {
             Some(Bson::String(mechanism)) => mechanism.as_str(),
@@ -128,12 +133,12 @@ impl Login<'_> {
         let first = ClientFirst::parse(&payload).ok_or_else(failed)?;
         let name = UserName::new(self.db, &first.name);
         let user = self.deployment.users.find(&name).ok_or_else(failed)?;
-        let stored = user.stored(hash).ok_or_else(failed)?.clone();
+        let credentials = user.credentials_for(hash).ok_or_else(failed)?.clone();
         let skip = self.deployment.version.at_least(4, 4)
             && body
                 .get_document("options")
                 .is_ok_and(|options| options.get("skipEmptyExchange").is_some_and(truthy));
-        let (conversation, message) = Conversation::begin(id, name, (hash, stored), &first, skip);
+        let (conversation, message) = Conversation::start(id, name, (hash, credentials), &first, skip);
         self.session.conversation = Some(conversation);
         Ok(doc! { "conversationId": id, "done": false, "payload": binary(&message) })
     }
@@ -144,7 +149,7 @@ impl Login<'_> {
         enabled.is_ok_and(|names| names.iter().any(|name| name.as_str() == Some(mechanism)))
     }
 
-    /// Who acts, who logs in, and the password, with zero bytes between them.
+    /// `PLAIN` (RFC 4616): authzid, authcid and password, separated by NUL.
     fn plain(mut self, id: i32, payload: &[u8]) -> Result<Document> {
         let text = std::str::from_utf8(payload).map_err(|_| failed())?;
         let parts: Vec<&str> = text.split('\0').collect();
@@ -161,13 +166,13 @@ impl Login<'_> {
         }
     }
 
-    fn go_on(mut self, body: &Document, id: i64) -> Result<Document> {
+    fn step(mut self, body: &Document, id: i64) -> Result<Document> {
         let conversation = self.session.conversation.take();
         let conversation = conversation
             .filter(|conversation| i64::from(conversation.id) == id)
             .ok_or_else(|| Error::new(code::PROTOCOL_ERROR, "No SASL session state found"))?;
         let user = conversation.user.clone();
-        let (message, next) = conversation.go_on(&payload(body)?).ok_or_else(failed)?;
+        let (message, next) = conversation.step(&payload(body)?).ok_or_else(failed)?;
         let done = next.is_none();
         if done {
             self.session.user = Some(user);
@@ -179,7 +184,7 @@ impl Login<'_> {
     fn certificate(mut self, body: &Document) -> Result<Document> {
         let refused = |why: &str| Error::new(code::AUTHENTICATION_FAILED, why);
         let users = &self.deployment.users;
-        let configured = users.settings.certificate_subject.as_deref();
+        let configured = users.settings.x509_user.as_deref();
         let subject = match self.deployment.tls {
             Some(_) => self.certificate,
             None => configured,
@@ -200,8 +205,8 @@ impl Login<'_> {
     }
 }
 
-fn login<'c>(call: &Call<'c>) -> Login<'c> {
-    Login {
+fn authentication<'c>(call: &Call<'c>) -> Authentication<'c> {
+    Authentication {
         deployment: call.deployment,
         session: lock(&call.client.session),
         certificate: call.client.certificate_subject.as_deref(),
@@ -211,7 +216,7 @@ fn login<'c>(call: &Call<'c>) -> Login<'c> {
 
 pub(crate) fn authenticate(call: &Call<'_>) -> Result<Document> {
     match call.args().required_string("mechanism")? {
-        "MONGODB-X509" => login(call).certificate(call.body),
+        "MONGODB-X509" => authentication(call).certificate(call.body),
         _ => Err(failed()),
     }
 }
@@ -219,12 +224,12 @@ pub(crate) fn authenticate(call: &Call<'_>) -> Result<Document> {
 pub(crate) fn sasl_start(call: &Call<'_>) -> Result<Document> {
     call.args().required_string("mechanism")?;
     payload(call.body)?;
-    login(call).start(call.body)
+    authentication(call).start(call.body)
 }
 
 pub(crate) fn sasl_continue(call: &Call<'_>) -> Result<Document> {
     let id = call.args().required_integer("conversationId")?;
-    login(call).go_on(call.body, id)
+    authentication(call).step(call.body, id)
 }
 
 pub(crate) fn logout(call: &Call<'_>) -> Result<Document> {
@@ -249,7 +254,8 @@ pub(crate) fn connection_status(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "authInfo": { "authenticatedUsers": users, "authenticatedUserRoles": roles } })
 }
 
-/// Adds to the reply to a hello what it asked about logging in. A login in it that fails leaves no trace.
+/// Adds `saslSupportedMechs` and `speculativeAuthenticate` to the reply to `hello`. Failed
+/// speculative authentication is ignored.
 pub(super) fn answer_hello(deployment: &Deployment, client: &Client, body: &Document, reply: &mut Document) {
     if let Some(Bson::String(name)) = body.get("saslSupportedMechs")
         && let Some((db, name)) = name.split_once('.')
@@ -268,7 +274,7 @@ pub(super) fn answer_hello(deployment: &Deployment, client: &Client, body: &Docu
     if !deployment.version.at_least(4, 4) {
         return;
     }
-    let login = Login {
+    let login = Authentication {
         deployment,
         session: lock(&client.session),
         certificate: client.certificate_subject.as_deref(),

@@ -1,10 +1,10 @@
-//! Commands of search indexes, which only Atlas has.
+//! Commands of search indexes. They fail as on a deployment without Atlas Search.
 
 use super::Call;
 use crate::error::{Error, Result};
 use bson::Document;
 
-/// The error of a server that is not connected to Atlas.
+/// The error of a deployment without Atlas Search.
 pub(crate) fn atlas_only() -> Error {
     Error::new(
         31082,

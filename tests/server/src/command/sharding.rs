@@ -1,4 +1,4 @@
-//! Commands that only mongos have. The storage is the same whether a collection is sharded or not.
+//! Commands of mongos only. Sharding a collection does not change how it is stored.
 
 use super::Call;
 use super::list::cursor_batch_size;
@@ -49,7 +49,7 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "collectionsharded": name })
 }
 
-/// `checkMetadataConsistency`: a cursor without inconsistencies.
+/// `checkMetadataConsistency`. Returns an empty cursor.
 pub(crate) fn check_metadata(call: &Call<'_>) -> Result<Document> {
     let namespace = match call.body.get(call.key) {
         Some(Bson::String(collection)) => Namespace::new(call.db, collection)?.to_string(),

@@ -10,7 +10,7 @@ use crate::storage::index::{Index, Kind};
 use crate::storage::namespace::check_database;
 use bson::{Bson, Document, doc};
 
-/// The unit in which sizes are asked for, in bytes.
+/// Parses `scale`: the unit of sizes, in bytes.
 pub(crate) fn scale(args: Args<'_>) -> Result<i64> {
     match args.integer("scale")? {
         None => Ok(1),
@@ -58,7 +58,7 @@ pub(crate) fn db_stats(call: &Call<'_>) -> Result<Document> {
         "indexSize": scaled(index_storage),
         "totalSize": scaled(storage + index_storage),
         "scaleFactor": scale,
-        // Nothing lies on a file system: the server says so by this number, too.
+        // MongoDB also reports -1 if the data is not on a file system.
         "fsUsedSize": -1.0,
         "fsTotalSize": -1.0,
     };
@@ -141,7 +141,7 @@ pub(crate) fn validate(call: &Call<'_>) -> Result<Document> {
     Ok(reply)
 }
 
-/// What validation finds: whether every document has its keys in every index and every key a document.
+/// The result of `validate`: whether every index contains exactly the keys of all documents.
 struct Validation {
     not_compliant: i64,
     missing: Vec<Document>,

@@ -1,5 +1,5 @@
-//! The databases of the server itself: what `admin`, `config` and `local` hold from the start, and which of their collections cannot
-//! be read here. And commands that describe the server.
+//! The system databases: the initial contents of `admin`, `config` and `local`, and their
+//! collections that cannot be read. Also commands that describe the server.
 
 use super::Call;
 use super::table::{self, Access};
@@ -12,12 +12,12 @@ use crate::storage::{Catalog, Collection, Namespace};
 use crate::version::Version;
 use bson::{Bson, DateTime, Document, doc};
 
-/// The shard of every cluster.
+/// The only shard of a cluster.
 pub(crate) fn shard() -> Document {
     doc! { "_id": "shard01", "host": "shard01/localhost:27217", "state": 1 }
 }
 
-/// The storage as it is when the server starts.
+/// The catalog of a new server.
 pub(crate) fn catalog(kind: Kind, version: Version, hosts: &[String]) -> Catalog {
     let mut catalog = Catalog::default();
     let compatible = doc! {
@@ -59,7 +59,7 @@ fn put(catalog: &mut Catalog, database: &str, name: &str, documents: Vec<Documen
         collection.capped = Some(Capped { size, max: None });
     }
     for document in documents {
-        // The documents are made here, each with an `_id` of its own.
+        // Insertion cannot fail: the documents are fixed and have distinct `_id`s.
         let _ = collection.insert(document, &namespace.to_string(), true);
     }
     collection.take_changes();
@@ -67,7 +67,8 @@ fn put(catalog: &mut Catalog, database: &str, name: &str, documents: Vec<Documen
     catalog.take_changes();
 }
 
-/// 238 for a collection that a real server fills by itself, and this one does not: it would seem to be empty.
+/// Fails with 238 NotImplemented for a collection that MongoDB maintains and this server does not,
+/// instead of returning no documents.
 pub(crate) fn check_readable(deployment: &Deployment, namespace: &Namespace) -> Result<()> {
     let name = namespace.collection.as_str();
     let filled = match namespace.database.as_str() {
@@ -105,13 +106,13 @@ pub(crate) fn check_readable(deployment: &Deployment, namespace: &Namespace) -> 
     Ok(())
 }
 
-/// `system.views` as it is listed, if the database has views.
+/// `system.views` for `listCollections`, if the database has views.
 pub(super) fn views_entry(catalog: &Catalog, database: &str) -> Option<Collection> {
     if definitions(catalog, database).is_empty() {
         return None;
     }
     let mut collection = Collection::new(None);
-    // The same from list to list.
+    // A constant UUID, so that every `listCollections` returns the same one.
     let mut bytes = [0; 16];
     for (position, byte) in format!("{database}.{SYSTEM_VIEWS}").bytes().enumerate() {
         bytes[position % 16] ^= byte.rotate_left(position as u32 / 16);
@@ -127,7 +128,7 @@ pub(crate) fn list_commands(call: &Call<'_>) -> Result<Document> {
             let versions: &[&str] = if command.api_v1 { &["1"] } else { &[] };
             let described = doc! {
                 "help": "",
-                "requiresAuth": !super::sasl::is_open(command.name),
+                "requiresAuth": !super::sasl::allows_unauthenticated(command.name),
                 "secondaryOk": command.access == Access::Always,
                 "adminOnly": command.admin_only,
                 "apiVersions": versions,
@@ -139,7 +140,7 @@ pub(crate) fn list_commands(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "commands": commands })
 }
 
-/// `getDefaultRWConcern`: nothing was set, so that the implicit ones hold.
+/// `getDefaultRWConcern`. Returns the implicit defaults, because they cannot be set.
 pub(crate) fn default_concerns(call: &Call<'_>) -> Result<Document> {
     if !call.deployment.is_replicated() {
         return Err(Error::new(
@@ -160,7 +161,7 @@ pub(crate) fn default_concerns(call: &Call<'_>) -> Result<Document> {
     Ok(reply)
 }
 
-/// `profile`: its state can be asked for; it is off.
+/// `profile`. Returns that profiling is off.
 pub(crate) fn profile(call: &Call<'_>) -> Result<Document> {
     match call.args().required_integer(call.key)? {
         -1 | 0

@@ -1,4 +1,5 @@
-//! The table of commands: what each takes, where it runs, and the ones of data, sessions and replica sets.
+//! The command table: fields, access and availability of each command. Commands of data, sessions
+//! and replica sets.
 
 use super::{
     Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
@@ -8,18 +9,18 @@ use crate::deployment::Deployment;
 use crate::error::Result;
 use bson::Document;
 
-/// Which members run a command.
+/// The replica set members on which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Any.
+    /// Any member.
     Always,
-    /// The primary, or a secondary if the read preference allows.
+    /// The primary, or a secondary if the read preference allows it.
     Read,
-    /// The primary.
+    /// The primary only.
     Write,
 }
 
-/// Which processes have a command.
+/// The processes that have a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Process {
     Any,
@@ -27,27 +28,26 @@ pub(crate) enum Process {
     Mongos,
 }
 
-/// A command.
+/// An entry of the command table.
 pub(crate) struct Command {
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
-    /// The fields that it has beside the generic ones; `None` accepts any.
+    /// The fields besides the generic ones; `None` accepts any field.
     pub(crate) fields: Option<&'static [&'static str]>,
     pub(crate) access: Access,
-    /// Part of API version 1.
+    /// Whether the command is in version 1 of the Stable API.
     pub(crate) api_v1: bool,
     pub(crate) admin_only: bool,
     pub(crate) retryable_write: bool,
-    /// May be part of a transaction.
+    /// Whether the command is allowed in a transaction.
     pub(crate) in_transaction: bool,
-    /// Which processes have it.
     pub(crate) on: Process,
-    /// The first server version that has it.
+    /// The first server version that has the command.
     pub(crate) since: (u32, u32),
     pub(crate) run: fn(&Call<'_>) -> Result<Document>,
 }
 
-/// What a command is unless said otherwise.
+/// The defaults of an entry.
 pub(super) const COMMAND: Command = Command {
     name: "",
     aliases: &[],
@@ -77,7 +77,7 @@ const HELLO_FIELDS: Option<&[&str]> = Some(&[
     "backpressure",
 ]);
 
-const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "hello",
         api_v1: true,
@@ -466,15 +466,16 @@ const COMMANDS: &[Command] = &[
         ..COMMAND
     },
 ];
-/// All commands that this deployment's processes have at this version.
+
+/// All commands of this deployment and version.
 pub(super) fn all(deployment: &Deployment) -> impl Iterator<Item = &'static Command> {
     COMMANDS
         .iter()
-        .chain(super::table_more::COMMANDS)
+        .chain(super::table_admin::COMMANDS)
         .filter(|command| find(command.name, deployment).is_some())
 }
 
-/// The command with this name or alias, if this deployment's processes have it at this version.
+/// The command of this deployment and version with this name or alias.
 pub(crate) fn find(name: &str, deployment: &Deployment) -> Option<&'static Command> {
     let process = if deployment.is_mongos() {
         Process::Mongos
@@ -483,7 +484,7 @@ pub(crate) fn find(name: &str, deployment: &Deployment) -> Option<&'static Comma
     };
     COMMANDS
         .iter()
-        .chain(super::table_more::COMMANDS)
+        .chain(super::table_admin::COMMANDS)
         .find(|command| command.name == name || command.aliases.contains(&name))
         .filter(|command| command.on == Process::Any || command.on == process)
         .filter(|command| deployment.version.at_least(command.since.0, command.since.1))

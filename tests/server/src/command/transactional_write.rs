@@ -1,5 +1,6 @@
-//! The fail point `onPrimaryTransactionalWrite`, which fails one of the storage transactions of a retryable write: each statement
-//! is one, except that inserts share some.
+//! The fail point `onPrimaryTransactionalWrite`, which fails one of the storage transactions of a
+//! retryable write. Each statement is one storage transaction, except that several inserts share
+//! one.
 
 use super::generic;
 use crate::deployment::Deployment;
@@ -8,20 +9,22 @@ use crate::member::Member;
 use crate::value::document_size;
 use bson::{Bson, Document};
 
-/// How many inserts share a storage transaction at most, and how many bytes are enough for one.
-const INSERTS: usize = 500;
-const INSERT_BYTES: usize = 256 * 1024;
+/// The maximum number of inserts in a storage transaction, and the number of bytes that completes
+/// one.
+const MAX_GROUP_INSERTS: usize = 500;
+const FULL_GROUP_BYTES: usize = 256 * 1024;
 
-/// What the fail point does to a write.
+/// The effect of the fail point on a write.
 pub(super) struct Failure {
     pub(super) point: TransactionalWrite,
-    /// The command cut to the statements that are done; `None` if none is.
+    /// The command with only the statements to execute; `None` if there are none.
     pub(super) body: Option<Document>,
 }
 
-/// Counts the statements of a retryable write against the fail point, until it fires.
+/// Counts the storage transactions of a retryable write until the fail point triggers; `None` if it
+/// does not.
 pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) -> Option<Failure> {
-    if !generic::is_retryable_write(body) || !member.fail_points.watches_writes() {
+    if !generic::is_retryable_write(body) || !member.fail_points.has_transactional_write() {
         return None;
     }
     let history = deployment
@@ -48,7 +51,7 @@ pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) ->
             at += 1;
             continue;
         }
-        let end = at + together(name, &statements[at..]);
+        let end = at + group_size(name, &statements[at..]);
         if let Some(point) = member.fail_points.on_transactional_write() {
             let done = match point.before_commit {
                 Some(_) => at,
@@ -70,8 +73,8 @@ pub(super) fn plan(deployment: &Deployment, member: &Member, body: &Document) ->
     None
 }
 
-/// How many statements, from the first on, share a storage transaction.
-fn together(list: &str, statements: &[Bson]) -> usize {
+/// The number of statements, from the first on, that share a storage transaction.
+fn group_size(list: &str, statements: &[Bson]) -> usize {
     let is_insert = |statement: &&Document| match list {
         "documents" => true,
         _ => statement
@@ -85,7 +88,7 @@ fn together(list: &str, statements: &[Bson]) -> usize {
             return index.max(1);
         };
         bytes += document_size(document);
-        if bytes >= INSERT_BYTES || index + 1 == INSERTS {
+        if bytes >= FULL_GROUP_BYTES || index + 1 == MAX_GROUP_INSERTS {
             return index + 1;
         }
     }
@@ -99,16 +102,16 @@ mod tests {
 
     #[test]
     fn inserts_share_a_storage_transaction() {
-        let big = Bson::from(doc! { "text": "x".repeat(INSERT_BYTES) });
+        let big = Bson::from(doc! { "text": "x".repeat(FULL_GROUP_BYTES) });
         let small = Bson::from(doc! { "a": 1 });
-        assert_eq!(together("documents", &vec![small.clone(); 3]), 3);
-        assert_eq!(together("documents", &vec![small.clone(); 600]), 500);
-        assert_eq!(together("documents", &[small.clone(), big.clone(), small]), 2);
-        assert_eq!(together("documents", &[big.clone(), big]), 1);
+        assert_eq!(group_size("documents", &vec![small.clone(); 3]), 3);
+        assert_eq!(group_size("documents", &vec![small.clone(); 600]), 500);
+        assert_eq!(group_size("documents", &[small.clone(), big.clone(), small]), 2);
+        assert_eq!(group_size("documents", &[big.clone(), big]), 1);
         let insert = Bson::from(doc! { "insert": 0, "document": {} });
         let delete = Bson::from(doc! { "delete": 0, "filter": {} });
-        assert_eq!(together("ops", &[insert.clone(), insert, delete]), 2);
+        assert_eq!(group_size("ops", &[insert.clone(), insert, delete]), 2);
         let update = Bson::from(doc! { "q": {}, "u": { "$set": { "a": 1 } } });
-        assert_eq!(together("updates", &[update.clone(), update]), 1);
+        assert_eq!(group_size("updates", &[update.clone(), update]), 1);
     }
 }

@@ -4,7 +4,7 @@ use super::Call;
 use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
-use super::older::check_replacement;
+use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
 use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
@@ -19,7 +19,7 @@ use crate::value::identical_documents;
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
-/// What one statement did.
+/// The result of one statement.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) matched: i32,
@@ -99,7 +99,7 @@ impl Done {
     }
 }
 
-/// Errors in the shape of a statement fail the whole command.
+/// Checks the fields of a statement; an error fails the whole command.
 pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &History<'_>) -> Result<()> {
     let args = Args::new("update.updates", statement);
     args.only(&[
@@ -145,7 +145,8 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
     Ok(())
 }
 
-/// The environment of a write statement: the command's variables with the statement's or the collection's collation.
+/// The environment of a write statement: the variables of the command, and the collation of the
+/// statement or collection.
 pub(crate) fn statement_env(
     call: &Call<'_>,
     statement: &Document,
@@ -226,7 +227,7 @@ pub(super) fn run_statement(
     Ok(done)
 }
 
-/// One parsed update with all it needs to be applied.
+/// A parsed update with its environment.
 pub(crate) struct Write<'w> {
     pub(crate) call: &'w Call<'w>,
     pub(crate) namespace: &'w Namespace,
@@ -246,7 +247,7 @@ impl Write<'_> {
         }
     }
 
-    /// Updates a record; gives the documents before and after, and whether anything changed.
+    /// Updates a record; returns the documents before and after, and whether they differ.
     pub(crate) fn update_one(
         &self,
         collection: &mut Collection,
@@ -255,7 +256,7 @@ impl Write<'_> {
         let old = collection
             .record(id)
             .cloned()
-            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")))?;
+            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} does not exist")))?;
         let (_, position) = self.filter.matches_with_position(&old, self.env)?;
         let new = self.update.apply(&old, self.target(position))?;
         if self.update.is_replacement() {
@@ -270,11 +271,11 @@ impl Write<'_> {
             whole: self.update.is_replacement(),
         };
         collection.replace(id, Arc::clone(&new), &self.namespace.to_string(), how)?;
-        self.call.wrote();
+        self.call.advance_clock();
         Ok((old, new, true))
     }
 
-    /// Inserts what the update makes of the filter's equalities.
+    /// Inserts the document that the update creates from the equality conditions of the filter.
     pub(crate) fn upsert(&self, catalog: &mut Catalog) -> Result<Document> {
         let document = self.update.upsert(self.filter, self.target(None))?;
         if self.update.is_replacement() {
@@ -282,7 +283,7 @@ impl Write<'_> {
         }
         let collection = catalog.get_or_create(self.namespace)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
-        self.call.wrote();
+        self.call.advance_clock();
         Ok(document)
     }
 }

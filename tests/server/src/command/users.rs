@@ -1,15 +1,15 @@
-//! Commands that make, change, list and drop users.
+//! Commands that create, update, list and drop users, and grant and revoke roles.
 
 use super::Call;
 use crate::auth::roles::RoleName;
-use crate::auth::scram::{Hash, Stored};
+use crate::auth::scram::{Credentials, Hash};
 use crate::auth::{EXTERNAL, User, UserName};
 use crate::error::{Error, Result, code};
 use crate::value::number::Number;
 use bson::{Bson, Document, Uuid, doc};
 
 pub(crate) fn get_nonce(call: &Call<'_>) -> Result<Document> {
-    // Removed with the mechanism that used it.
+    // Removed together with the mechanism MONGODB-CR.
     if call.deployment.version.at_least(6, 2) {
         return Err(Error::new(code::COMMAND_NOT_FOUND, "no such command: 'getnonce'"));
     }
@@ -18,7 +18,7 @@ pub(crate) fn get_nonce(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "nonce": nonce })
 }
 
-/// The user that the command is about.
+/// The user that the command names.
 fn target(call: &Call<'_>) -> Result<UserName> {
     match call.args().required_string(call.key)? {
         "" => Err(Error::bad_value(
@@ -28,7 +28,7 @@ fn target(call: &Call<'_>) -> Result<UserName> {
     }
 }
 
-/// The hashes that the command names, or all.
+/// The hash functions of `mechanisms`; all by default.
 fn hashes(call: &Call<'_>) -> Result<Vec<Hash>> {
     let Some(names) = call.args().array("mechanisms")? else {
         return Ok(Hash::ALL.to_vec());
@@ -44,14 +44,15 @@ fn hashes(call: &Call<'_>) -> Result<Vec<Hash>> {
     names.iter().map(hash).collect()
 }
 
-fn credentials(call: &Call<'_>, name: &UserName, password: &str) -> Result<Vec<(Hash, Stored)>> {
+fn credentials(call: &Call<'_>, name: &UserName, password: &str) -> Result<Vec<(Hash, Credentials)>> {
     let named = call.body.contains_key("mechanisms");
     let mut credentials = Vec::new();
     for hash in hashes(call)? {
         let iterations = iterations(&call.deployment.parameters(), hash);
-        match Stored::new(hash, &name.name, password, iterations) {
+        match Credentials::new(hash, &name.name, password, iterations) {
             Some(stored) => credentials.push((hash, stored)),
-            // Such a password is no obstacle for a user that may do without the mechanism.
+            // Without explicit `mechanisms`, a password that SASLprep prohibits only excludes
+            // SCRAM-SHA-256.
             None if !named => {}
             None => {
                 return Err(Error::bad_value(
@@ -63,7 +64,7 @@ fn credentials(call: &Call<'_>, name: &UserName, password: &str) -> Result<Vec<(
     Ok(credentials)
 }
 
-/// How many iterations the server asks clients for.
+/// The SCRAM iteration count of a hash function.
 pub(crate) fn iterations(parameters: &Document, hash: Hash) -> u32 {
     let name = match hash {
         Hash::Sha1 => "scramIterationCount",
@@ -81,7 +82,7 @@ pub(crate) fn create_user(call: &Call<'_>) -> Result<Document> {
     let name = target(call)?;
     let password = args.string("pwd")?;
     let roles = RoleName::parse_all(args.required_array("roles")?, call.db)?;
-    refuse_restrictions(call)?;
+    reject_restrictions(call)?;
     let credentials = match password {
         Some(_) if name.db == EXTERNAL => {
             return Err(Error::bad_value(
@@ -115,7 +116,7 @@ pub(crate) fn update_user(call: &Call<'_>) -> Result<Document> {
         None => None,
     };
     let custom_data = args.document("customData")?.cloned();
-    refuse_restrictions(call)?;
+    reject_restrictions(call)?;
     let credentials = match password {
         Some(password) => Some(credentials(call, &name, password)?),
         None => None,
@@ -151,7 +152,7 @@ pub(crate) fn drop_all_users(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "n": removed as i32 })
 }
 
-/// `grantRolesToUser`: a role that the user has already stays as it is.
+/// `grantRolesToUser`. Roles that the user already has are ignored.
 pub(crate) fn grant_roles(call: &Call<'_>) -> Result<Document> {
     let roles = RoleName::parse_all(call.args().required_array("roles")?, call.db)?;
     call.deployment.users.update(&target(call)?, |user| {
@@ -164,7 +165,7 @@ pub(crate) fn grant_roles(call: &Call<'_>) -> Result<Document> {
     Ok(Document::new())
 }
 
-/// `revokeRolesFromUser`: a role that the user does not have is no error.
+/// `revokeRolesFromUser`. Roles that the user does not have are ignored.
 pub(crate) fn revoke_roles(call: &Call<'_>) -> Result<Document> {
     let roles = RoleName::parse_all(call.args().required_array("roles")?, call.db)?;
     call.deployment.users.update(&target(call)?, |user| {
@@ -173,7 +174,7 @@ pub(crate) fn revoke_roles(call: &Call<'_>) -> Result<Document> {
     Ok(Document::new())
 }
 
-/// `rolesInfo`: there are only the built-in roles.
+/// `rolesInfo`. There are only built-in roles.
 pub(crate) fn roles_info(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     if args.get("showPrivileges").is_some_and(crate::value::truthy) {
@@ -200,7 +201,7 @@ pub(crate) fn roles_info(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "roles": shown })
 }
 
-fn refuse_restrictions(call: &Call<'_>) -> Result<()> {
+fn reject_restrictions(call: &Call<'_>) -> Result<()> {
     match call.args().array("authenticationRestrictions")? {
         Some(restrictions) if !restrictions.is_empty() => Err(Error::not_served(format!(
             "{} with authenticationRestrictions",
@@ -223,9 +224,11 @@ pub(crate) fn users_info(call: &Call<'_>) -> Result<Document> {
             Bson::String(name) => Ok(UserName::new(db, name)),
             Bson::Document(spec) => match (spec.get_str("user"), spec.get_str("db")) {
                 (Ok(user), Ok(db)) => Ok(UserName::new(db, user)),
-                _ => Err(Error::bad_value("usersInfo needs the fields 'user' and 'db'")),
+                _ => Err(Error::bad_value("usersInfo requires the fields 'user' and 'db'")),
             },
-            _ => Err(Error::type_mismatch("usersInfo needs names, or documents")),
+            _ => Err(Error::type_mismatch(
+                "usersInfo requires a name, a document or an array of them",
+            )),
         }
     };
     let users = &call.deployment.users;

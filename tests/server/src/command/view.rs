@@ -1,4 +1,4 @@
-//! Views: what a read of one sees, and the refusal of writes to it.
+//! Views: their definitions, reading them, and rejecting writes to them.
 
 use super::{Call, system};
 use crate::aggregate::{Pipeline, Source};
@@ -10,10 +10,10 @@ use crate::value::collation::Collation;
 use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
-/// How deep views may be defined on views.
-const DEEPEST: usize = 20;
+/// The maximum depth of views on views.
+const MAX_VIEW_DEPTH: usize = 20;
 
-/// The collection of a database that lists its views.
+/// The collection with the view definitions of a database.
 pub(crate) const SYSTEM_VIEWS: &str = "system.views";
 
 /// The documents of `system.views`.
@@ -33,7 +33,7 @@ pub(crate) fn definitions(catalog: &Catalog, database: &str) -> Vec<Document> {
     views.collect()
 }
 
-/// The collections that a view reads.
+/// The collections and views that a view reads.
 fn sources(view: &View) -> Vec<String> {
     let mut found = vec![view.on.clone()];
     of_stages(&view.pipeline, &mut found);
@@ -59,14 +59,15 @@ fn of_stages(stages: &[Bson], found: &mut Vec<String>) {
     }
 }
 
-/// Fails if a view would read itself, through other views (5), or through too many of them (165).
+/// Fails if a view reads itself through other views (5 GraphContainsCycle), or the depth of views
+/// exceeds the maximum (165 ViewDepthLimitExceeded).
 pub(crate) fn check_graph(catalog: &Catalog, namespace: &Namespace, view: &View) -> Result<()> {
     let mut path = vec![namespace.collection.clone()];
     follow(catalog, namespace, view, &mut path)
 }
 
 fn follow(catalog: &Catalog, namespace: &Namespace, view: &View, path: &mut Vec<String>) -> Result<()> {
-    if path.len() > DEEPEST {
+    if path.len() > MAX_VIEW_DEPTH {
         return Err(too_deep());
     }
     for source in sources(view) {
@@ -121,11 +122,11 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
         collection.options.insert("pipeline", view.pipeline.clone());
         collection.view = Some(view);
     }
-    call.wrote();
+    call.advance_clock();
     Ok(Document::new())
 }
 
-/// Fails if the definition of a view is not a valid one by itself.
+/// Fails if the definition of a view is invalid.
 pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Collation>) -> Result<()> {
     Namespace::new(database, &view.on)?;
     let parsed = Pipeline::parse(&view.pipeline, &Env::with_collation(collation))?;
@@ -138,7 +139,7 @@ pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Co
     Ok(())
 }
 
-/// Fails on options of `find` that an aggregation, which a read of a view is, does not have.
+/// Fails on options of `find` that are not supported on views, which are read by aggregation.
 pub(crate) fn check_find(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace) -> Result<()> {
     if catalog
         .get(namespace)
@@ -183,7 +184,7 @@ pub(crate) fn check_find(call: &Call<'_>, catalog: &Catalog, namespace: &Namespa
     Ok(())
 }
 
-/// Fails if the command may not write to the namespace: it is a view, or a capped collection in a transaction.
+/// Fails if the namespace is a view, or a capped collection and the command is in a transaction.
 pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace) -> Result<()> {
     refuse(catalog, namespace)?;
     let capped = catalog
@@ -211,7 +212,7 @@ pub(crate) fn refuse(catalog: &Catalog, namespace: &Namespace) -> Result<()> {
     }
 }
 
-/// The collection that a read sees: itself, or the rows that a view gives.
+/// The collection to read: a stored one, or the materialized view.
 pub(crate) fn readable<'c>(
     call: &Call<'_>,
     catalog: &'c Catalog,
@@ -223,7 +224,7 @@ pub(crate) fn readable<'c>(
 fn too_deep() -> Error {
     Error::new(
         code::VIEW_DEPTH_LIMIT_EXCEEDED,
-        format!("View depth is limited to {DEEPEST}"),
+        format!("View depth is limited to {MAX_VIEW_DEPTH}"),
     )
 }
 
@@ -244,7 +245,7 @@ fn rows<'c>(
     let Some(view) = &collection.view else {
         return Ok(Some(Cow::Borrowed(collection)));
     };
-    if depth >= DEEPEST {
+    if depth >= MAX_VIEW_DEPTH {
         return Err(too_deep());
     }
     let on = Namespace::new(&namespace.database, &view.on)?;

@@ -1,5 +1,5 @@
-//! Commands that wait: `getMore` on a cursor that awaits data, a write of what an open transaction has written, and a filter that
-//! sleeps. Nothing is locked meanwhile.
+//! Commands that wait: `getMore` with `awaitData`, writes that conflict with an open transaction,
+//! and filters with `sleep`. No lock is held while waiting.
 
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
@@ -9,22 +9,24 @@ use bson::{Bson, Document};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// How long a getMore waits for data unless it says how long.
+/// The time that a `getMore` with `awaitData` waits for data by default.
 const DEFAULT_AWAIT: Duration = Duration::from_secs(1);
-/// What a filter's program takes beside its sleep: a server starts a JavaScript scope for it, so that it never answers in exactly
-/// the time of the sleep. Clients that look for a cancellation at fixed intervals (pymongo: every 500 ms) rely on that.
+/// The time that a filter with `sleep` takes in addition: MongoDB starts a JavaScript scope for it,
+/// so it never replies after exactly the time of the sleep. Clients that check for cancellation at
+/// fixed intervals (PyMongo: 500 ms) rely on that.
 const SCOPE_START: Duration = Duration::from_millis(50);
-/// The longest sleep that a filter may ask for.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The maximum `sleep` of a filter.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 
-/// What running a command gave.
+/// The result of trying to run a command.
 pub(super) enum Ran {
     Done(Result<Document>),
-    /// It would write what an open transaction has written; nothing was done.
+    /// The command conflicts with an open transaction and was not executed.
     Blocked,
 }
 
-/// Runs a command, again and again as long as it awaits data and there is none, or waits for a transaction.
+/// Runs a command; repeatedly while it awaits data and there is none, or conflicts with an open
+/// transaction.
 pub(super) async fn run(
     body: &Document,
     run: impl Fn(&Document) -> Ran,
@@ -32,7 +34,7 @@ pub(super) async fn run(
     member: &Member,
 ) -> Result<Document> {
     if let Some(time) = sleep_in_filter(body) {
-        tokio::time::sleep(time.min(LONGEST_SLEEP) + SCOPE_START).await;
+        tokio::time::sleep(time.min(MAX_SLEEP) + SCOPE_START).await;
     }
     let awaits = match body.iter().next() {
         Some((name, Bson::Int64(id))) if name == "getMore" => member.cursors.awaits_data(*id) == Some(true),
@@ -43,7 +45,7 @@ pub(super) async fn run(
         return run_unblocked(body, run, deployment, limit).await;
     }
     let deadline = Instant::now() + limit.unwrap_or(DEFAULT_AWAIT);
-    // Subscribed before looking, so that no change is missed.
+    // Subscribed before the check, so that no change is missed.
     let mut changes = deployment.data_changes();
     loop {
         let reply = run_unblocked(body, &run, deployment, None).await?;
@@ -57,7 +59,7 @@ pub(super) async fn run(
     }
 }
 
-/// Runs a command when no open transaction is in its way.
+/// Runs a command once it does not conflict with an open transaction.
 async fn run_unblocked(
     body: &Document,
     run: impl Fn(&Document) -> Ran,
@@ -68,7 +70,7 @@ async fn run_unblocked(
         .filter(|limit| !limit.is_zero())
         .map(|limit| Instant::now() + limit);
     loop {
-        // Subscribed before looking, so that no end is missed.
+        // Subscribed before the check, so that no end of a transaction is missed.
         let mut ends = deployment.sessions.transaction_ends();
         if let Ran::Done(result) = run(body) {
             return result;
@@ -88,7 +90,7 @@ async fn run_unblocked(
     }
 }
 
-/// The command's `maxTimeMS`.
+/// Parses `maxTimeMS`.
 fn time_limit(body: &Document) -> Option<Duration> {
     let limit = Number::from_bson(body.get("maxTimeMS")?)?;
     Some(Duration::from_millis(
@@ -103,8 +105,8 @@ fn is_empty_batch(reply: &Document) -> bool {
     cursor.get_array("nextBatch").is_ok_and(Vec::is_empty) && cursor.get_i64("id").is_ok_and(|id| id != 0)
 }
 
-/// The time that the `$where: "sleep(N) || true"` of a filter, or of the first write of the command, sleeps: the only program
-/// that is understood.
+/// The time that `$where: "sleep(N) || true"` in the filter of the command or of its first
+/// statement sleeps. It is the only JavaScript that is recognized.
 fn sleep_in_filter(body: &Document) -> Option<Duration> {
     let of_write = |list: &str| {
         let first = body.get_array(list).ok()?.first()?;
@@ -118,7 +120,8 @@ fn sleep_in_filter(body: &Document) -> Option<Duration> {
     sleep_time(filter.get("$where")?)
 }
 
-/// See [`sleep_in_filter`].
+/// The time of the program `sleep(N) || true`, where `N` is in milliseconds; `None` for other
+/// programs.
 pub(crate) fn sleep_time(program: &Bson) -> Option<Duration> {
     let (Bson::String(text) | Bson::JavaScriptCode(text)) = program else {
         return None;
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_program_is_understood() {
+    fn only_one_program_is_recognized() {
         assert_eq!(
             sleep_time(&Bson::from("sleep(2000) || true")),
             Some(Duration::from_secs(2))

@@ -1,4 +1,5 @@
-//! `explain` of `aggregate`: the stages at the beginning that are a query are planned as one, the others are listed.
+//! `explain` of `aggregate`. The leading stages that form a query are planned as one query; the
+//! remaining stages are listed in order.
 
 use super::planner::Query;
 use super::reply::{self, Verbosity, explained};
@@ -10,39 +11,39 @@ use crate::storage::{Catalog, Namespace};
 use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 
-/// How deep views may be defined on views.
-const DEEPEST: usize = 20;
+/// The maximum depth of views defined on views.
+const MAX_VIEW_DEPTH: usize = 20;
 
-/// What the first stages of a pipeline ask the collection for.
+/// The query that the leading stages of a pipeline form.
 #[derive(Default)]
-struct Front {
+struct LeadingQuery {
     filter: Document,
     sort: Option<Document>,
     skip: usize,
     limit: Option<usize>,
     projection: Option<Document>,
-    /// How many stages these are.
+    /// The number of leading stages.
     stages: usize,
 }
 
-impl Front {
-    fn of(stages: &[Bson]) -> Front {
-        let mut front = Front::default();
+impl LeadingQuery {
+    fn of(stages: &[Bson]) -> LeadingQuery {
+        let mut leading = LeadingQuery::default();
         for (position, stage) in stages.iter().enumerate() {
             let Some((name, argument)) = stage.as_document().and_then(|stage| stage.iter().next()) else {
                 break;
             };
             let last = position + 1 == stages.len();
-            if !front.take(name, argument, last) {
+            if !leading.add(name, argument, last) {
                 break;
             }
-            front.stages += 1;
+            leading.stages += 1;
         }
-        front
+        leading
     }
 
-    /// Takes a stage in; whether it can be.
-    fn take(&mut self, name: &str, argument: &Bson, last: bool) -> bool {
+    /// Adds a stage to the query. Returns false if the stage cannot be part of it.
+    fn add(&mut self, name: &str, argument: &Bson, last: bool) -> bool {
         let amount = || {
             let amount = Number::from_bson(argument).and_then(Number::to_exact_i64);
             amount.and_then(|amount| usize::try_from(amount).ok())
@@ -75,13 +76,12 @@ impl Front {
     }
 }
 
-/// The `aggregate` command with `explain`, or within it.
+/// Explains the `aggregate` command.
 pub(crate) fn explain(call: &Call<'_>, verbosity: Verbosity) -> Result<Document> {
     let catalog = call.catalog();
     on_catalog(call, verbosity, &catalog)
 }
 
-/// See [`explain`].
 pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalog) -> Result<Document> {
     let args = call.args();
     if call.body.contains_key("writeConcern") {
@@ -89,7 +89,7 @@ pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalo
             "Aggregation explain does not support the 'writeConcern' option",
         ));
     }
-    let asked = match call.body.get(call.key) {
+    let requested = match call.body.get(call.key) {
         Some(Bson::String(_)) => Some(call.namespace()?),
         _ => None,
     };
@@ -97,36 +97,36 @@ pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalo
     if matches!(own.first(), Some(Bson::Document(first)) if first.contains_key("$changeStream")) {
         return Err(Error::not_served("explain of a change stream"));
     }
-    let env = call.env(asked.as_ref().and_then(|namespace| catalog.get(namespace)))?;
+    let env = call.env(requested.as_ref().and_then(|namespace| catalog.get(namespace)))?;
     Pipeline::parse(own, &env)?;
-    let (namespace, stages) = match asked {
-        Some(asked) => resolve(catalog, asked, own)?,
+    let (namespace, stages) = match requested {
+        Some(requested) => resolve(catalog, requested, own)?,
         None => {
             let rest = rest(call, catalog, None, (own, Vec::new()), verbosity, &env)?;
             return Ok(of_stages(call, rest));
         }
     };
     let collection = catalog.get(&namespace);
-    let front = Front::of(&stages);
+    let leading = LeadingQuery::of(&stages);
     let name = namespace.to_string();
     let query = Query {
         collection,
-        filter: &front.filter,
-        parsed: &Filter::parse(&front.filter, &env)?,
-        sort: front.sort.as_ref(),
-        projection: front.projection.as_ref(),
-        skip: front.skip,
-        limit: front.limit,
+        filter: &leading.filter,
+        parsed: &Filter::parse(&leading.filter, &env)?,
+        sort: leading.sort.as_ref(),
+        projection: leading.projection.as_ref(),
+        skip: leading.skip,
+        limit: leading.limit,
         hint: args.get("hint"),
         env: &env,
         express: call.deployment.version.at_least(8, 0),
     };
     let choice = query.choose()?;
     let (planner, stats) = explained(call, verbosity, &name, &query, &choice, &|stage, _| Ok(stage))?;
-    if front.stages == stages.len() && !call.deployment.is_mongos() {
+    if leading.stages == stages.len() && !call.deployment.is_mongos() {
         return Ok(reply::of_query(call, verbosity, planner, stats));
     }
-    if front.stages == stages.len() {
+    if leading.stages == stages.len() {
         let mut shown = doc! { "explainVersion": "1", "queryPlanner": planner };
         if let Some(stats) = stats {
             shown.insert("executionStats", stats);
@@ -162,7 +162,7 @@ pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalo
         call,
         catalog,
         Some(&namespace),
-        (&stages[front.stages..], input),
+        (&stages[leading.stages..], input),
         verbosity,
         &env,
     )?;
@@ -170,10 +170,11 @@ pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalo
     Ok(of_stages(call, shown))
 }
 
-/// The collection below views, and the pipeline on it.
+/// Returns the collection that the view is defined on, through nested views, and the whole pipeline
+/// on that collection.
 fn resolve(catalog: &Catalog, mut namespace: Namespace, own: &[Bson]) -> Result<(Namespace, Vec<Bson>)> {
     let mut stages = own.to_vec();
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_VIEW_DEPTH {
         let Some(view) = catalog
             .get(&namespace)
             .and_then(|collection| collection.view.as_ref())
@@ -185,11 +186,11 @@ fn resolve(catalog: &Catalog, mut namespace: Namespace, own: &[Bson]) -> Result<
     }
     Err(Error::new(
         code::VIEW_DEPTH_LIMIT_EXCEEDED,
-        format!("View depth is limited to {DEEPEST}"),
+        format!("View depth is limited to {MAX_VIEW_DEPTH}"),
     ))
 }
 
-/// The stages that no query does, each with how many documents it gives.
+/// Describes the stages after the leading query, each with the number of documents it returns.
 fn rest(
     call: &Call<'_>,
     catalog: &Catalog,
@@ -233,7 +234,7 @@ fn of_stages(call: &Call<'_>, stages: Vec<Document>) -> Document {
     shown
 }
 
-/// What a mongos passes on from its shard.
+/// Wraps the explanation of the only shard as a mongos returns it.
 fn of_shards(call: &Call<'_>, shown: Document) -> Document {
     let mut shard = doc! { "host": &call.deployment.hosts[call.member.index] };
     shard.extend(shown);

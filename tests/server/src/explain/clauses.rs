@@ -1,9 +1,9 @@
-//! Filters as the planner sees them: a conjunction of predicates on one path each, normalised as `parsedQuery` shows them.
+//! Normalises a filter to a conjunction of predicates on one path each, as `parsedQuery` shows it.
 
 use crate::value::compare::compare;
 use bson::{Bson, Document, doc};
 
-/// One predicate on one path.
+/// A test of one path with one operator.
 #[derive(Debug, Clone)]
 pub(super) struct Predicate {
     pub(super) path: String,
@@ -11,7 +11,7 @@ pub(super) struct Predicate {
     pub(super) value: Bson,
     /// The `$options` of a `$regex`.
     options: String,
-    /// Below `$not`.
+    /// The predicate is within `$not`.
     pub(super) negated: bool,
 }
 
@@ -21,11 +21,11 @@ pub(super) enum Clause {
     Predicate(Predicate),
     /// The branches of an `$or`, each a conjunction.
     Or(Vec<Vec<Clause>>),
-    /// What no index can serve, as it was written.
+    /// An operator that no index supports, in its original form.
     Other(Document),
 }
 
-/// The server orders the members of a conjunction by the kind of the operator, then by path.
+/// The order of the members of a conjunction: by operator, then by path.
 const ORDER: [&str; 13] = [
     "$elemMatch",
     "$size",
@@ -55,7 +55,7 @@ impl Predicate {
             .unwrap_or(ORDER.len())
     }
 
-    fn show(&self) -> Document {
+    fn to_document(&self) -> Document {
         let mut test = doc! { &self.operator: self.value.clone() };
         if !self.options.is_empty() {
             test.insert("$options", &self.options);
@@ -66,7 +66,7 @@ impl Predicate {
         doc! { &self.path: test }
     }
 
-    /// The pattern and the options of a `$regex`.
+    /// The pattern and options of a `$regex`.
     pub(super) fn regex(&self) -> Option<(&str, &str)> {
         match &self.value {
             Bson::String(pattern) if self.operator == "$regex" => Some((pattern, &self.options)),
@@ -76,15 +76,15 @@ impl Predicate {
 }
 
 impl Clause {
-    /// The clause as a filter.
-    fn show(&self) -> Document {
+    /// The clause as a filter document.
+    fn to_document(&self) -> Document {
         match self {
-            Clause::Predicate(predicate) => predicate.show(),
+            Clause::Predicate(predicate) => predicate.to_document(),
             Clause::Or(branches) => {
-                let branches: Vec<Document> = branches.iter().map(|branch| show(branch)).collect();
+                let branches: Vec<Document> = branches.iter().map(|branch| to_document(branch)).collect();
                 doc! { "$or": branches }
             }
-            Clause::Other(shown) => shown.clone(),
+            Clause::Other(filter) => filter.clone(),
         }
     }
 
@@ -104,16 +104,16 @@ impl Clause {
     }
 }
 
-/// A conjunction as a filter.
-pub(super) fn show(clauses: &[Clause]) -> Document {
+/// A conjunction as a filter document.
+pub(super) fn to_document(clauses: &[Clause]) -> Document {
     match clauses {
         [] => Document::new(),
-        [one] => one.show(),
-        several => doc! { "$and": several.iter().map(Clause::show).collect::<Vec<_>>() },
+        [one] => one.to_document(),
+        several => doc! { "$and": several.iter().map(Clause::to_document).collect::<Vec<_>>() },
     }
 }
 
-/// The conjunction that a valid filter is.
+/// Returns the clauses of a valid filter, in the order of [`ORDER`].
 pub(super) fn clauses(filter: &Document) -> Vec<Clause> {
     let mut found = Vec::new();
     collect(filter, &mut found);
@@ -146,7 +146,8 @@ fn collect(filter: &Document, found: &mut Vec<Clause>) {
     }
 }
 
-/// An `$or`: of one branch it is that branch, of equalities on one path it is an `$in`.
+/// Adds an `$or`. With one branch it becomes that branch; with equalities on one path only it
+/// becomes an `$in`.
 fn alternatives(mut branches: Vec<Vec<Clause>>, found: &mut Vec<Clause>) {
     if branches.len() == 1 {
         found.extend(branches.remove(0));
@@ -249,16 +250,16 @@ fn operator(path: &str, name: &str, value: &Bson, options: &str, negated: bool, 
 mod tests {
     use super::*;
 
-    fn shown(filter: &Document) -> Document {
-        show(&clauses(filter))
+    fn normalised(filter: &Document) -> Document {
+        to_document(&clauses(filter))
     }
 
     #[test]
     fn conjunctions_are_flat_and_ordered() {
-        assert_eq!(shown(&doc! {}), doc! {});
-        assert_eq!(shown(&doc! { "a": 1 }), doc! { "a": { "$eq": 1 } });
+        assert_eq!(normalised(&doc! {}), doc! {});
+        assert_eq!(normalised(&doc! { "a": 1 }), doc! { "a": { "$eq": 1 } });
         assert_eq!(
-            shown(&doc! { "b": { "$gte": 1, "$lt": 5 }, "$and": [{ "a": 1 }] }),
+            normalised(&doc! { "b": { "$gte": 1, "$lt": 5 }, "$and": [{ "a": 1 }] }),
             doc! { "$and": [{ "a": { "$eq": 1 } }, { "b": { "$lt": 5 } }, { "b": { "$gte": 1 } }] }
         );
     }
@@ -266,20 +267,23 @@ mod tests {
     #[test]
     fn operators_are_normalised() {
         assert_eq!(
-            shown(&doc! { "a": { "$ne": 1 } }),
+            normalised(&doc! { "a": { "$ne": 1 } }),
             doc! { "a": { "$not": { "$eq": 1 } } }
         );
         assert_eq!(
-            shown(&doc! { "a": { "$exists": false } }),
+            normalised(&doc! { "a": { "$exists": false } }),
             doc! { "a": { "$not": { "$exists": true } } }
         );
-        assert_eq!(shown(&doc! { "a": { "$in": [3] } }), doc! { "a": { "$eq": 3 } });
         assert_eq!(
-            shown(&doc! { "$or": [{ "a": 2 }, { "a": 1 }] }),
+            normalised(&doc! { "a": { "$in": [3] } }),
+            doc! { "a": { "$eq": 3 } }
+        );
+        assert_eq!(
+            normalised(&doc! { "$or": [{ "a": 2 }, { "a": 1 }] }),
             doc! { "a": { "$in": [1, 2] } }
         );
         assert_eq!(
-            shown(&doc! { "$or": [{ "a": 2 }, { "b": 1 }] }),
+            normalised(&doc! { "$or": [{ "a": 2 }, { "b": 1 }] }),
             doc! { "$or": [{ "a": { "$eq": 2 } }, { "b": { "$eq": 1 } }] }
         );
     }

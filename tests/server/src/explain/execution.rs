@@ -1,6 +1,6 @@
-//! Runs a plan without changing anything, and builds the tree of its stages with what they counted.
+//! Executes a plan without writes and builds the tree of its stages with their counters.
 
-use super::clauses::show;
+use super::clauses::to_document;
 use super::planner::{Access, Plan, Query};
 use super::scan::{IndexScan, Scanned};
 use super::stages::{Stage, count};
@@ -13,23 +13,23 @@ use crate::value::document_size;
 use bson::{Document, doc};
 use std::collections::BTreeSet;
 
-/// What the run of a plan found and counted.
+/// The result of a plan and its counters.
 #[derive(Debug, Default)]
 pub(super) struct Executed {
     pub(super) ids: Vec<RecordId>,
     pub(super) keys_examined: u64,
     pub(super) documents_examined: u64,
-    /// The work at which each result came.
+    /// The number of works at which each result was produced.
     pub(super) result_works: Vec<u64>,
     pub(super) works: u64,
     pub(super) stage: Stage,
 }
 
-/// What has been read for a plan so far.
+/// The progress of the execution of a plan.
 struct Reader<'r> {
     query: &'r Query<'r>,
     collection: &'r Collection,
-    /// How many matches end the reading.
+    /// The number of matches after which reading stops.
     enough: usize,
     seen: BTreeSet<RecordId>,
     found: Vec<RecordId>,
@@ -43,7 +43,7 @@ impl Reader<'_> {
         self.found.len() >= self.enough
     }
 
-    /// Reads a document and keeps it if it matches; whether it does.
+    /// Reads a document and records it if it matches the filter. Returns whether it matches.
     fn read(&mut self, id: RecordId, fetch: bool) -> Result<bool> {
         let Some(document) = self.collection.record(id) else {
             return Ok(false);
@@ -58,9 +58,9 @@ impl Reader<'_> {
     }
 }
 
-/// What a scan of an index counted.
+/// The counters of an index scan.
 #[derive(Default)]
-struct Counted {
+struct ScanCounters {
     keys: u64,
     passed: u64,
     dropped: u64,
@@ -68,7 +68,7 @@ struct Counted {
     ended: bool,
 }
 
-/// Runs a plan.
+/// Executes a plan.
 pub(super) fn execute(query: &Query<'_>, plan: &Plan<'_>) -> Result<Executed> {
     let Some(collection) = query.collection else {
         let stage = Stage {
@@ -98,11 +98,11 @@ pub(super) fn execute(query: &Query<'_>, plan: &Plan<'_>) -> Result<Executed> {
         examined: 0,
     };
     let (mut stage, keys_examined) = match &plan.access {
-        Access::Nothing => (Stage::default(), 0),
+        Access::Missing => (Stage::default(), 0),
         Access::Records { forward } => (records(&mut reader, *forward)?, 0),
         Access::Id(scan) => by_id(&mut reader, scan)?,
         Access::Index(scan) => index(&mut reader, scan, plan.covered)?,
-        Access::Union(scans, rest) => union(&mut reader, scans, &show(rest))?,
+        Access::Union(scans, rest) => union(&mut reader, scans, &to_document(rest))?,
     };
     let mut executed = Executed {
         keys_examined,
@@ -150,7 +150,7 @@ fn filtered(filter: &Document) -> Document {
     }
 }
 
-/// All records, in their order.
+/// Scans the collection in record order.
 fn records(reader: &mut Reader<'_>, forward: bool) -> Result<Stage> {
     let mut ids: Vec<RecordId> = reader.collection.records().map(|(id, _)| id).collect();
     if !forward {
@@ -166,7 +166,7 @@ fn records(reader: &mut Reader<'_>, forward: bool) -> Result<Stage> {
         reader.read(id, true)?;
     }
     reader.works += u64::from(ended);
-    let filter = show(&super::clauses::clauses(reader.query.filter));
+    let filter = to_document(&super::clauses::clauses(reader.query.filter));
     let mut parameters = filtered(&filter);
     parameters.insert("direction", if forward { "forward" } else { "backward" });
     Ok(Stage {
@@ -180,7 +180,7 @@ fn records(reader: &mut Reader<'_>, forward: bool) -> Result<Stage> {
     })
 }
 
-/// One record, by a point of the `_id` index.
+/// Reads one record through a point of the `_id` index.
 fn by_id(reader: &mut Reader<'_>, scan: &IndexScan<'_>) -> Result<(Stage, u64)> {
     let scanned = scan.run();
     for step in &scanned.steps {
@@ -211,13 +211,17 @@ fn by_id(reader: &mut Reader<'_>, scan: &IndexScan<'_>) -> Result<(Stage, u64)> 
     Ok((stage, keys))
 }
 
-/// Reads what a scan finds until there is enough.
-fn read_index(reader: &mut Reader<'_>, scan: &IndexScan<'_>, covered: bool) -> Result<(Counted, Scanned)> {
+/// Reads the records of an index scan until enough of them match.
+fn read_index(
+    reader: &mut Reader<'_>,
+    scan: &IndexScan<'_>,
+    covered: bool,
+) -> Result<(ScanCounters, Scanned)> {
     let scanned = scan.run();
-    let on_key = Filter::parse(&show(&scan.on_key), reader.query.env)?;
-    let mut counted = Counted {
+    let on_key = Filter::parse(&to_document(&scan.on_key), reader.query.env)?;
+    let mut counted = ScanCounters {
         ended: true,
-        ..Counted::default()
+        ..ScanCounters::default()
     };
     for step in &scanned.steps {
         if reader.is_done() {
@@ -247,8 +251,8 @@ fn read_index(reader: &mut Reader<'_>, scan: &IndexScan<'_>, covered: bool) -> R
     Ok((counted, scanned))
 }
 
-fn scan_stage(scan: &IndexScan<'_>, counted: &Counted, scanned: &Scanned) -> Stage {
-    let mut parameters = filtered(&show(&scan.on_key));
+fn scan_stage(scan: &IndexScan<'_>, counted: &ScanCounters, scanned: &Scanned) -> Stage {
+    let mut parameters = filtered(&to_document(&scan.on_key));
     parameters.extend(scan.describe(true));
     Stage {
         name: "IXSCAN",
@@ -280,7 +284,7 @@ fn index(reader: &mut Reader<'_>, scan: &IndexScan<'_>, covered: bool) -> Result
         return Ok((stage, counted.keys));
     }
     let returned = reader.found.len() as u64;
-    let stage = fetch(&show(&scan.on_document), stage, reader.examined, returned);
+    let stage = fetch(&to_document(&scan.on_document), stage, reader.examined, returned);
     Ok((stage, counted.keys))
 }
 
@@ -297,7 +301,7 @@ fn union(reader: &mut Reader<'_>, scans: &[IndexScan<'_>], rest: &Document) -> R
             stage
         } else {
             let (examined, found) = (reader.examined - before.0, reader.found.len() as u64 - before.1);
-            fetch(&show(&scan.on_document), stage, examined, found)
+            fetch(&to_document(&scan.on_document), stage, examined, found)
         });
     }
     let passed = stages.iter().map(|stage| stage.returned).sum();
@@ -318,7 +322,7 @@ fn union(reader: &mut Reader<'_>, scans: &[IndexScan<'_>], rest: &Document) -> R
     Ok((stage, keys))
 }
 
-/// Sorts what was found, all of it before the first result.
+/// Sorts the results in memory. The input is read completely before the first result.
 fn sort(
     query: &Query<'_>,
     collection: &Collection,

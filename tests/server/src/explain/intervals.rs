@@ -1,4 +1,4 @@
-//! Intervals of index values: what a predicate allows, and how `indexBounds` shows it.
+//! Intervals of index keys: the bounds of a predicate, and their text in `indexBounds`.
 
 use super::clauses::Predicate;
 use crate::value::collation::Collation;
@@ -8,7 +8,7 @@ use bson::oid::ObjectId;
 use bson::spec::BinarySubtype;
 use bson::{Binary, Bson, DateTime, Document, Timestamp};
 
-/// Values from `low` to `high`.
+/// The values from `low` to `high`.
 #[derive(Debug, Clone)]
 pub(super) struct Interval {
     pub(super) low: Bson,
@@ -39,13 +39,13 @@ impl Interval {
         Interval::new(value.clone(), true, value.clone(), true)
     }
 
-    /// Takes the ends to what an index with the collation files them under.
+    /// Replaces both ends with their collation keys.
     pub(super) fn fold(&mut self, collation: &Collation) {
         self.low = collation.fold(&self.low);
         self.high = collation.fold(&self.high);
     }
 
-    pub(super) fn everything() -> Interval {
+    pub(super) fn full_range() -> Interval {
         Interval::new(Bson::MinKey, true, Bson::MaxKey, true)
     }
 
@@ -53,8 +53,8 @@ impl Interval {
         self.low_inclusive && self.high_inclusive && compare(&self.low, &self.high, None).is_eq()
     }
 
-    pub(super) fn is_everything(&self) -> bool {
-        *self == Interval::everything()
+    pub(super) fn is_full_range(&self) -> bool {
+        *self == Interval::full_range()
     }
 
     fn is_empty(&self) -> bool {
@@ -76,8 +76,8 @@ impl Interval {
         Interval::new(low.clone(), low_inclusive, high.clone(), high_inclusive)
     }
 
-    /// The interval in the server's notation, read in the direction of the scan.
-    pub(super) fn show(&self, forward: bool) -> String {
+    /// The interval in the server's notation. The ends are exchanged for a backward scan.
+    pub(super) fn describe(&self, forward: bool) -> String {
         let (open, close) = (
             if self.low_inclusive { '[' } else { '(' },
             if self.high_inclusive { ']' } else { ')' },
@@ -104,7 +104,7 @@ fn end(value: &Bson) -> String {
     }
 }
 
-/// What both lists allow.
+/// The intersection of two lists of intervals.
 pub(super) fn intersect(left: &[Interval], right: &[Interval]) -> Vec<Interval> {
     let mut both: Vec<Interval> = left
         .iter()
@@ -115,7 +115,7 @@ pub(super) fn intersect(left: &[Interval], right: &[Interval]) -> Vec<Interval> 
     both
 }
 
-/// What a sorted list does not allow.
+/// The values outside a sorted list of intervals.
 fn complement(list: &[Interval]) -> Vec<Interval> {
     let mut rest = Vec::new();
     let (mut low, mut inclusive) = (Bson::MinKey, true);
@@ -133,7 +133,7 @@ fn complement(list: &[Interval]) -> Vec<Interval> {
     rest
 }
 
-/// Whether every value of `inner` lies in `outer`.
+/// Returns whether every interval of `inner` lies within one of `outer`.
 pub(super) fn is_subset(inner: &[Interval], outer: &[Interval]) -> bool {
     inner.iter().all(|interval| {
         outer
@@ -142,18 +142,18 @@ pub(super) fn is_subset(inner: &[Interval], outer: &[Interval]) -> bool {
     })
 }
 
-/// How far the bounds of a predicate stand in for it.
+/// How precisely the bounds represent a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tightness {
-    /// A key within the bounds matches.
+    /// Every key within the bounds matches.
     Exact,
-    /// The key must still be tested.
+    /// The predicate must be tested on the key.
     Key,
-    /// The document must still be tested.
+    /// The predicate must be tested on the document.
     Document,
 }
 
-/// The bounds that a predicate gives an index on its path; `None` if an index does not help.
+/// Returns the index bounds of a predicate on its path, or `None` if an index does not support it.
 pub(super) fn bounds(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tightness)> {
     let (list, tightness) = positive(predicate, multikey)?;
     if !predicate.negated {
@@ -193,9 +193,9 @@ fn positive(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tig
             Some(all)
         }
         "$gt" | "$gte" | "$lt" | "$lte" => comparison(&predicate.operator, value),
-        "$exists" => Some((vec![Interval::everything()], Tightness::Document)),
+        "$exists" => Some((vec![Interval::full_range()], Tightness::Document)),
         "$mod" => {
-            let (low, high, _) = bracket(&Bson::Double(0.0))?;
+            let (low, high, _) = type_bounds(&Bson::Double(0.0))?;
             Some((vec![Interval::new(low, true, high, true)], Tightness::Key))
         }
         "$regex" => {
@@ -206,9 +206,13 @@ fn positive(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tig
                 None
             };
             let (strings, tightness) = match prefix {
-                Some((prefix, whole)) => (
+                Some((prefix, is_literal)) => (
                     Interval::new(Bson::from(&prefix), true, Bson::from(successor(&prefix)?), false),
-                    if whole { Tightness::Exact } else { Tightness::Key },
+                    if is_literal {
+                        Tightness::Exact
+                    } else {
+                        Tightness::Key
+                    },
                 ),
                 None => (
                     Interval::new(Bson::from(""), true, Bson::Document(Document::new()), false),
@@ -227,7 +231,7 @@ fn positive(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tig
             if !crate::query::parse::is_operators(inner) {
                 return None;
             }
-            let mut list = vec![Interval::everything()];
+            let mut list = vec![Interval::full_range()];
             let mut helped = false;
             for clause in super::clauses::clauses(&bson::doc! { &predicate.path: inner.clone() }) {
                 if let Some(found) = clause.predicate().and_then(|inner| bounds(inner, multikey)) {
@@ -244,7 +248,7 @@ fn positive(predicate: &Predicate, multikey: bool) -> Option<(Vec<Interval>, Tig
 fn equality(value: &Bson) -> (Vec<Interval>, Tightness) {
     match value {
         Bson::Null => (vec![Interval::point(value)], Tightness::Document),
-        // An array is found by its first element, or as an element itself.
+        // An array matches by its first element, or as an element of another array.
         Bson::Array(items) => {
             let first = items.first().unwrap_or(&Bson::Undefined);
             let mut list = vec![Interval::point(first), Interval::point(value)];
@@ -265,7 +269,7 @@ fn comparison(operator: &str, value: &Bson) -> Option<(Vec<Interval>, Tightness)
         Bson::Null if inclusive => return Some((vec![Interval::point(value)], Tightness::Document)),
         Bson::Null => return Some((Vec::new(), Tightness::Exact)),
         value => {
-            let (low, high, high_inclusive) = bracket(value)?;
+            let (low, high, high_inclusive) = type_bounds(value)?;
             if above {
                 Interval::new(value.clone(), inclusive, high, high_inclusive)
             } else {
@@ -290,8 +294,8 @@ fn comparison(operator: &str, value: &Bson) -> Option<(Vec<Interval>, Tightness)
     Some((list, tightness))
 }
 
-/// The least and the greatest value of a value's type, and whether the greatest is of the type.
-fn bracket(value: &Bson) -> Option<(Bson, Bson, bool)> {
+/// The minimum and maximum of the type of `value`, and whether the maximum is inclusive.
+fn type_bounds(value: &Bson) -> Option<(Bson, Bson, bool)> {
     let no_bytes = || {
         Bson::Binary(Binary {
             subtype: BinarySubtype::Generic,
@@ -324,7 +328,8 @@ fn bracket(value: &Bson) -> Option<(Bson, Bson, bool)> {
     })
 }
 
-/// What every match of the pattern begins with, and whether beginning with it is all that the pattern asks.
+/// Returns the literal prefix of an anchored pattern, and whether the pattern consists of the
+/// prefix only.
 fn literal_prefix(pattern: &str) -> Option<(String, bool)> {
     let rest = pattern.strip_prefix('^')?;
     if rest.contains('|') {
@@ -333,15 +338,15 @@ fn literal_prefix(pattern: &str) -> Option<(String, bool)> {
     let special = |c: char| "\\^$.[]()?*+{}".contains(c);
     let mut prefix: String = rest.chars().take_while(|c| !special(*c)).collect();
     let after = &rest[prefix.len()..];
-    // A quantifier belongs to the character before it.
+    // A quantifier applies to the preceding character.
     if after.starts_with(['?', '*', '{']) {
         prefix.pop();
     }
-    let whole = after.is_empty();
-    (!prefix.is_empty()).then_some((prefix, whole))
+    let is_literal = after.is_empty();
+    (!prefix.is_empty()).then_some((prefix, is_literal))
 }
 
-/// The least string above all that begin with a prefix.
+/// The least string greater than every string with the prefix.
 fn successor(prefix: &str) -> Option<String> {
     let mut kept = prefix.to_owned();
     while let Some(last) = kept.pop() {
@@ -360,39 +365,42 @@ mod tests {
     use crate::explain::clauses::clauses;
     use bson::doc;
 
-    fn shown(test: Bson) -> Vec<String> {
+    fn described(test: Bson) -> Vec<String> {
         let filter = doc! { "a": test };
-        let mut list = vec![Interval::everything()];
+        let mut list = vec![Interval::full_range()];
         for clause in clauses(&filter) {
             list = intersect(&list, &bounds(clause.predicate().unwrap(), false).unwrap().0);
         }
-        list.iter().map(|interval| interval.show(true)).collect()
+        list.iter().map(|interval| interval.describe(true)).collect()
     }
 
     #[test]
     fn predicates_give_intervals() {
-        assert_eq!(shown(5.into()), ["[5, 5]"]);
-        assert_eq!(shown(doc! { "$gt": 5, "$lte": 9.5 }.into()), ["(5, 9.5]"]);
-        assert_eq!(shown(doc! { "$gt": 5 }.into()), ["(5, inf]"]);
-        assert_eq!(shown(doc! { "$lt": 5 }.into()), ["[-inf, 5)"]);
-        assert_eq!(shown(doc! { "$gte": "x" }.into()), ["[\"x\", {})"]);
-        assert_eq!(shown(doc! { "$in": [3, 1] }.into()), ["[1, 1]", "[3, 3]"]);
-        assert_eq!(shown(doc! { "$ne": 3 }.into()), ["[MinKey, 3)", "(3, MaxKey]"]);
+        assert_eq!(described(5.into()), ["[5, 5]"]);
+        assert_eq!(described(doc! { "$gt": 5, "$lte": 9.5 }.into()), ["(5, 9.5]"]);
+        assert_eq!(described(doc! { "$gt": 5 }.into()), ["(5, inf]"]);
+        assert_eq!(described(doc! { "$lt": 5 }.into()), ["[-inf, 5)"]);
+        assert_eq!(described(doc! { "$gte": "x" }.into()), ["[\"x\", {})"]);
+        assert_eq!(described(doc! { "$in": [3, 1] }.into()), ["[1, 1]", "[3, 3]"]);
         assert_eq!(
-            shown(doc! { "$regex": "^ab" }.into()),
+            described(doc! { "$ne": 3 }.into()),
+            ["[MinKey, 3)", "(3, MaxKey]"]
+        );
+        assert_eq!(
+            described(doc! { "$regex": "^ab" }.into()),
             ["[\"ab\", \"ac\")", "[/^ab/, /^ab/]"]
         );
-        assert_eq!(shown(doc! { "$exists": true }.into()), ["[MinKey, MaxKey]"]);
+        assert_eq!(described(doc! { "$exists": true }.into()), ["[MinKey, MaxKey]"]);
     }
 
     #[test]
-    fn intervals_are_read_in_the_direction_of_the_scan() {
+    fn intervals_are_described_in_the_direction_of_the_scan() {
         let interval = Interval::new(Bson::Int32(1), true, Bson::Int32(5), false);
-        assert_eq!(interval.show(false), "(5, 1]");
+        assert_eq!(interval.describe(false), "(5, 1]");
     }
 
     #[test]
-    fn prefixes_of_patterns() {
+    fn literal_prefixes_of_patterns() {
         assert_eq!(literal_prefix("^abc"), Some(("abc".to_owned(), true)));
         assert_eq!(literal_prefix("^abc?d"), Some(("ab".to_owned(), false)));
         assert_eq!(literal_prefix("^a|b"), None);

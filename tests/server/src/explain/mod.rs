@@ -1,5 +1,5 @@
-//! `explain`: how the server would run a command, and what that examines. The plans are made from the indexes and the data that
-//! there are, the figures counted by running the plan without its writes.
+//! The `explain` command. Plans are made from the existing indexes and data; the statistics come
+//! from executing the plan without its writes.
 
 mod aggregate;
 mod clauses;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result, code};
 use bson::{Bson, Document};
 use reply::Explained;
 
-/// The `explain` command.
+/// Runs the `explain` command.
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let Some(Bson::Document(body)) = call.body.get(call.key) else {
         return Err(Error::failed_to_parse("explain command requires a nested object"));
@@ -77,7 +77,7 @@ fn explain(call: &Call<'_>, verbosity: Verbosity) -> Result<Document> {
     })
 }
 
-/// The fields that a projection keeps, if it is no more than a list of them.
+/// Returns the fields of a simple inclusion projection, or `None` for any other projection.
 fn projected_fields(projection: &Document) -> Option<Vec<String>> {
     if !is_simple(projection) {
         return None;
@@ -96,7 +96,7 @@ fn projected_fields(projection: &Document) -> Option<Vec<String>> {
     Some(fields)
 }
 
-/// Whether a projection only keeps or only leaves out fields of the top level.
+/// Returns whether a projection only includes or excludes top-level fields.
 fn is_simple(projection: &Document) -> bool {
     projection.iter().all(|(field, value)| {
         let plain = matches!(value, Bson::Boolean(_)) || crate::value::is_number(value);

@@ -1,5 +1,5 @@
-//! Chooses the plan of a query among those that its indexes allow, by the server's trial: the plan that gives more results for its
-//! work.
+//! The query planner. As on the server, candidate plans are executed for a trial period, and the
+//! plan with the most results per work wins.
 
 use super::clauses::{Clause, clauses};
 use super::execution::{Executed, execute};
@@ -12,14 +12,13 @@ use crate::storage::index::Kind;
 use crate::value::number::Number;
 use bson::{Bson, Document};
 
-/// Results after which a trial ends.
+/// The number of results after which the trial period ends.
 const TRIAL_RESULTS: usize = 101;
-/// Works after which a trial ends.
+/// The number of works after which the trial period ends.
 const TRIAL_WORKS: u64 = 10_000;
 
-/// A query to plan.
 pub(crate) struct Query<'q> {
-    /// `None` if it does not exist.
+    /// `None` if the collection does not exist.
     pub(crate) collection: Option<&'q Collection>,
     pub(crate) filter: &'q Document,
     pub(crate) parsed: &'q Filter,
@@ -29,36 +28,35 @@ pub(crate) struct Query<'q> {
     pub(crate) limit: Option<usize>,
     pub(crate) hint: Option<&'q Bson>,
     pub(crate) env: &'q Env,
-    /// The server has the EXPRESS stages (8.0).
+    /// The server supports EXPRESS stages (8.0+).
     pub(crate) express: bool,
 }
 
-/// How the records are reached.
+/// The access path to the records.
 #[derive(Debug, Clone)]
 pub(super) enum Access<'c> {
-    /// There is no collection.
-    Nothing,
+    /// The collection does not exist.
+    Missing,
     Records {
         forward: bool,
     },
-    /// One record by its `_id`.
+    /// A point lookup on `_id`.
     Id(IndexScan<'c>),
     Index(IndexScan<'c>),
-    /// One scan for each branch of an `$or`, and what else the documents must match.
+    /// One scan per branch of an `$or`, and the clauses outside the `$or`.
     Union(Vec<IndexScan<'c>>, Vec<Clause>),
 }
 
-/// A plan.
 #[derive(Debug, Clone)]
 pub(super) struct Plan<'c> {
     pub(super) access: Access<'c>,
-    /// The records do not come in the order that the query wants.
+    /// A SORT stage is required.
     pub(super) sorts: bool,
-    /// The keys hold all that the query wants of a document.
+    /// The index keys contain all fields that the query needs.
     pub(super) covered: bool,
 }
 
-/// The plan that is run, and those that lost to it.
+/// The winning plan and the rejected plans.
 pub(super) struct Choice<'c> {
     pub(super) clauses: Vec<Clause>,
     pub(super) winner: (Plan<'c>, Executed),
@@ -66,7 +64,7 @@ pub(super) struct Choice<'c> {
 }
 
 impl<'q> Query<'q> {
-    /// The sort, unless it is by the order of the records.
+    /// The sort pattern, or `None` for no sort or a `$natural` sort.
     pub(super) fn key_sort(&self) -> Option<&'q Document> {
         self.sort
             .filter(|sort| !sort.is_empty() && !sort.contains_key("$natural"))
@@ -77,7 +75,7 @@ impl<'q> Query<'q> {
         Number::from_bson(direction).map(|direction| direction.to_f64() >= 0.0)
     }
 
-    /// Whether the filter is one equality on `_id`, which needs no planning.
+    /// Returns whether the filter is a single equality on `_id`, which bypasses the planner.
     fn id_lookup(&self, clauses: &[Clause]) -> bool {
         let [Clause::Predicate(predicate)] = clauses else {
             return false;
@@ -98,7 +96,7 @@ impl<'q> Query<'q> {
     fn plan(&self, collection: &'q Collection, mut access: Access<'q>) -> Plan<'q> {
         let sorts = match (&mut access, self.key_sort()) {
             (_, None) => false,
-            (Access::Id(_) | Access::Nothing, _) => false,
+            (Access::Id(_) | Access::Missing, _) => false,
             (Access::Index(scan), Some(sort)) => !scan.orient(sort),
             (_, Some(_)) => true,
         };
@@ -115,20 +113,20 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Whether the projection, and the sort if there is one, need no more than the keys.
+    /// Returns whether the index keys contain every field of the projection and the sort.
     fn is_covered_by(&self, scan: &IndexScan<'_>) -> bool {
         let Some(fields) = self.projection.and_then(super::projected_fields) else {
             return false;
         };
         let sorted = self.key_sort().into_iter().flat_map(Document::keys).cloned();
-        scan.holds(fields.into_iter().chain(sorted))
+        scan.contains(fields.into_iter().chain(sorted))
     }
 
-    /// All plans that the server would try.
+    /// Returns all candidate plans.
     fn plans(&self, clauses: &[Clause]) -> Result<Vec<Plan<'q>>> {
         let Some(collection) = self.collection else {
             return Ok(vec![Plan {
-                access: Access::Nothing,
+                access: Access::Missing,
                 sorts: false,
                 covered: false,
             }]);
@@ -163,7 +161,7 @@ impl<'q> Query<'q> {
             plans.push(self.plan(collection, access));
         }
         if self.key_sort().is_some() && plans.iter().all(|plan| plan.sorts) {
-            let taken: Vec<String> = plans
+            let used: Vec<String> = plans
                 .iter()
                 .filter_map(|plan| match &plan.access {
                     Access::Index(scan) => Some(scan.index.name.clone()),
@@ -172,8 +170,8 @@ impl<'q> Query<'q> {
                 .collect();
             plans.extend(
                 indexes()
-                    .filter(|index| !taken.contains(&index.name))
-                    .filter_map(|index| IndexScan::of_everything(collection, index, clauses, self.env))
+                    .filter(|index| !used.contains(&index.name))
+                    .filter_map(|index| IndexScan::of_full_range(collection, index, clauses, self.env))
                     .map(|scan| self.plan(collection, Access::Index(scan)))
                     .filter(|plan| !plan.sorts),
             );
@@ -184,7 +182,7 @@ impl<'q> Query<'q> {
         Ok(plans)
     }
 
-    /// The scans of an `$or` whose every branch has an index.
+    /// Plans an `$or` with one scan per branch. Returns `None` if a branch has no usable index.
     fn union(&self, collection: &'q Collection, all: &[Clause]) -> Option<Access<'q>> {
         let (position, branches) = all
             .iter()
@@ -210,7 +208,7 @@ impl<'q> Query<'q> {
         Some(Access::Union(scans, rest))
     }
 
-    /// Plans the query, and runs the plan.
+    /// Executes all candidate plans and selects the winner.
     pub(super) fn choose(&self) -> Result<Choice<'q>> {
         let clauses = clauses(self.filter);
         let plans = self.plans(&clauses)?;
@@ -229,7 +227,7 @@ impl<'q> Query<'q> {
     }
 }
 
-/// The position of the plan that wins the trial.
+/// Returns the position of the plan that wins the trial.
 fn best(tried: &[(Plan<'_>, Executed)]) -> usize {
     let ends = |executed: &Executed| {
         let enough = executed.result_works.get(TRIAL_RESULTS - 1);

@@ -16,7 +16,8 @@ use crate::storage::{Catalog, Namespace};
 use bson::{Bson, Document, doc};
 use std::collections::BTreeSet;
 
-/// The pipeline that a read of a view becomes.
+/// Explains a read of a view as the equivalent aggregation. Returns `None` if the namespace is not
+/// a view.
 fn on_view(
     call: &Call<'_>,
     catalog: &Catalog,
@@ -135,7 +136,7 @@ pub(super) fn count(call: &Call<'_>, verbosity: Verbosity) -> Result<Explained> 
         choice.rejected.clear();
     }
     if scan.is_some() {
-        // The scan that counts looks at the end of its range, too.
+        // COUNT_SCAN also examines the key at the end of its range.
         choice.winner.1.keys_examined = found as u64 + 1;
     }
     let wrap = |stage: Stage, _: &_| {
@@ -178,7 +179,7 @@ pub(super) fn count(call: &Call<'_>, verbosity: Verbosity) -> Result<Explained> 
     Ok(Explained::Query { planner, stats })
 }
 
-/// Whether the keys within the bounds are just those of the matching documents.
+/// Returns whether the keys within the bounds are exactly those of the matching documents.
 fn is_exact(scan: &IndexScan<'_>) -> bool {
     scan.on_document.is_empty() && scan.on_key.is_empty() && scan.is_single_range() && !scan.is_multikey()
 }
@@ -228,7 +229,7 @@ pub(super) fn distinct(call: &Call<'_>, verbosity: Verbosity) -> Result<Explaine
         (Access::Records { .. }, Some(collection)) if filter.is_empty() && query.hint.is_none() => collection
             .indexes
             .iter()
-            .filter_map(|index| IndexScan::of_everything(collection, index, &clauses, &env))
+            .filter_map(|index| IndexScan::of_full_range(collection, index, &clauses, &env))
             .find(starts_with_key),
         _ => None,
     };

@@ -1,6 +1,6 @@
-//! The replies to `explain`.
+//! Builds the replies to `explain`.
 
-use super::clauses::show;
+use super::clauses::to_document;
 use super::execution::Executed;
 use super::planner::{Choice, Query};
 use super::stages::{Stage, count};
@@ -18,7 +18,6 @@ pub(crate) enum Verbosity {
 }
 
 impl Verbosity {
-    /// By the value of `verbosity`.
     pub(super) fn parse(name: Option<&str>) -> Result<Verbosity> {
         match name {
             None | Some("allPlansExecution") => Ok(Verbosity::AllPlansExecution),
@@ -31,21 +30,21 @@ impl Verbosity {
     }
 }
 
-/// An explanation.
+/// The result of an explanation.
 pub(super) enum Explained {
-    /// Of one query.
+    /// `queryPlanner` and `executionStats` of one query.
     Query {
         planner: Document,
         stats: Option<Document>,
     },
-    /// The whole reply.
+    /// A complete reply.
     Reply(Document),
 }
 
-/// What becomes of the stages of a plan: its tree is wrapped by what the command does with the results.
+/// Adds the stages of the command above the stages of a plan.
 pub(super) type Wrap<'w> = &'w dyn Fn(Stage, &Executed) -> Result<Stage>;
 
-/// The explanation of a query whose plan was chosen.
+/// Explains a query with its chosen plans.
 pub(super) fn explained(
     call: &Call<'_>,
     verbosity: Verbosity,
@@ -96,7 +95,7 @@ pub(super) fn explained(
     Ok((planner, Some(stats)))
 }
 
-/// A plan; since 8.0 it says whether it comes from the cache.
+/// Shows a plan, with `isCached` since 8.0.
 fn plan(call: &Call<'_>, stage: &Stage) -> Document {
     let mut shown = Document::new();
     if call.deployment.version.at_least(8, 0) {
@@ -106,10 +105,10 @@ fn plan(call: &Call<'_>, stage: &Stage) -> Document {
     shown
 }
 
-/// `queryPlanner` without the plans.
+/// Builds `queryPlanner` without the plans.
 fn planner(call: &Call<'_>, namespace: &str, query: &Query<'_>, choice: &Choice<'_>) -> Document {
     let version = call.deployment.version;
-    let parsed = show(&choice.clauses);
+    let parsed = to_document(&choice.clauses);
     let shape = doc! {
         "query": shape(&parsed),
         "sort": query.sort.cloned().unwrap_or_default(),
@@ -146,7 +145,7 @@ fn planner(call: &Call<'_>, namespace: &str, query: &Query<'_>, choice: &Choice<
     planner
 }
 
-/// A filter without its values.
+/// Replaces the values of a filter with `?`.
 fn shape(filter: &Document) -> Document {
     let member = |value: &Bson| match value {
         Bson::Document(inner) => Bson::Document(shape(inner)),
@@ -167,7 +166,7 @@ fn shape(filter: &Document) -> Document {
         .collect()
 }
 
-/// Which server explained.
+/// Builds `serverInfo`.
 pub(super) fn server_info(call: &Call<'_>) -> Document {
     let address = &call.deployment.hosts[call.member.index];
     let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
@@ -179,14 +178,14 @@ pub(super) fn server_info(call: &Call<'_>) -> Document {
     }
 }
 
-/// The command that is explained, with its database.
+/// The explained command, with `$db`.
 pub(super) fn command(call: &Call<'_>) -> Document {
     let mut command = call.body.clone();
     command.insert("$db", call.db);
     command
 }
 
-/// What one shard of a cluster says, as the mongos passes it on.
+/// Wraps the explanation of one shard as a mongos returns it.
 pub(super) fn shard(call: &Call<'_>, shown: Document) -> Document {
     let mut shard = doc! {
         "shardName": "shard01",
@@ -197,7 +196,7 @@ pub(super) fn shard(call: &Call<'_>, shown: Document) -> Document {
     shard
 }
 
-/// The reply for one query.
+/// Builds the reply for one query.
 pub(super) fn of_query(
     call: &Call<'_>,
     verbosity: Verbosity,
@@ -250,7 +249,7 @@ pub(super) fn of_query(
     reply
 }
 
-/// The end of every reply.
+/// Appends the fields that end every reply.
 pub(super) fn close(call: &Call<'_>, reply: &mut Document) {
     reply.insert("command", command(call));
     reply.insert("serverInfo", server_info(call));

@@ -1,4 +1,5 @@
-//! How an index is scanned within bounds: which keys are looked at, in which order, and which of them are within the bounds.
+//! Index scans within bounds: which keys are examined, in which order, and which of them lie within
+//! the bounds.
 
 use super::clauses::{Clause, Predicate, clauses};
 use super::intervals::Tightness;
@@ -11,28 +12,29 @@ use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 use std::cmp::Ordering;
 
-/// The bounds of a scan of one index for one conjunction.
+/// A scan of one index with the bounds of one conjunction.
 #[derive(Debug, Clone)]
 pub(super) struct IndexScan<'c> {
     pub(super) index: &'c Index,
-    /// For each field of the index, ascending.
+    /// One list per field of the index, ascending.
     pub(super) intervals: Vec<Vec<Interval>>,
     pub(super) forward: bool,
-    /// Clauses to test on the key, and on the document.
+    /// Clauses to test on the key.
     pub(super) on_key: Vec<Clause>,
+    /// Clauses to test on the document.
     pub(super) on_document: Vec<Clause>,
-    /// For each field, the components of its path that are arrays in some document.
+    /// Per field, the components of its path that hold an array in at least one document.
     multikey_paths: Vec<Vec<String>>,
 }
 
-/// One key within the bounds, and how many keys had been looked at by then.
+/// A key within the bounds, and the number of keys examined up to and including it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) examined: u64,
     pub(super) id: RecordId,
 }
 
-/// A finished scan.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) steps: Vec<Step>,
@@ -40,7 +42,7 @@ pub(super) struct Scanned {
     pub(super) seeks: u64,
 }
 
-/// Whether the planner may use an index at all.
+/// Returns whether the planner may use the index.
 fn is_usable(index: &Index, clauses: &[Clause], env: &Env) -> bool {
     index.kind == Kind::Ordered
         && !index.hidden
@@ -48,7 +50,7 @@ fn is_usable(index: &Index, clauses: &[Clause], env: &Env) -> bool {
         && is_implied(index, clauses)
 }
 
-/// Whether the conjunction matches only documents that a partial index holds.
+/// Returns whether the conjunction matches only documents that a partial index contains.
 fn is_implied(index: &Index, all: &[Clause]) -> bool {
     let Ok(expression) = index.spec.get_document("partialFilterExpression") else {
         return true;
@@ -63,7 +65,7 @@ fn is_implied(index: &Index, all: &[Clause]) -> bool {
                 .filter(|predicate| predicate.path == wanted.path)
         };
         if wanted.operator == "$exists" && !wanted.negated {
-            return same_path().any(finds_only_present);
+            return same_path().any(requires_presence);
         }
         let Some((outer, _)) = bounds(wanted, true) else {
             return false;
@@ -74,8 +76,8 @@ fn is_implied(index: &Index, all: &[Clause]) -> bool {
     })
 }
 
-/// Whether a predicate leaves out documents without its path, as a sparse index does.
-fn finds_only_present(predicate: &Predicate) -> bool {
+/// Returns whether the predicate excludes documents that lack the path, as a sparse index does.
+fn requires_presence(predicate: &Predicate) -> bool {
     let null = |value: &Bson| matches!(value, Bson::Null | Bson::Undefined);
     match (predicate.operator.as_str(), &predicate.value) {
         ("$exists", _) => !predicate.negated,
@@ -86,7 +88,7 @@ fn finds_only_present(predicate: &Predicate) -> bool {
     }
 }
 
-/// The components of a path that are arrays in some document of the collection.
+/// Returns the components of a path that hold an array in at least one document of the collection.
 fn array_components(collection: &Collection, path: &str) -> Vec<String> {
     let parts: Vec<&str> = path.split('.').collect();
     (1..=parts.len())
@@ -116,7 +118,8 @@ fn passes_array(document: &Document, path: &str) -> bool {
 }
 
 impl<'c> IndexScan<'c> {
-    /// The scan of an index for a conjunction; `None` if the index does not help it.
+    /// Returns the scan of an index for a conjunction, or `None` if the index does not support the
+    /// conjunction.
     pub(super) fn of_clauses(
         collection: &Collection,
         index: &'c Index,
@@ -130,14 +133,14 @@ impl<'c> IndexScan<'c> {
             let on_first = clause
                 .predicate()
                 .filter(|predicate| predicate.path == *first)
-                .filter(|predicate| !index.sparse || finds_only_present(predicate));
+                .filter(|predicate| !index.sparse || requires_presence(predicate));
             on_first.is_some_and(|predicate| bounds(predicate, scan.is_multikey_field(0)).is_some())
         };
         clauses.iter().any(helped).then_some(scan)
     }
 
-    /// A scan of a whole index, for its order; `None` if the index may leave documents out.
-    pub(super) fn of_everything(
+    /// Returns a scan of a whole index for its order, or `None` if the index may omit documents.
+    pub(super) fn of_full_range(
         collection: &Collection,
         index: &'c Index,
         clauses: &[Clause],
@@ -147,7 +150,7 @@ impl<'c> IndexScan<'c> {
             .then(|| IndexScan::build(collection, index, clauses))
     }
 
-    /// The scan of an index that a hint names.
+    /// Returns the scan of an index given as a hint.
     pub(super) fn of_hint(collection: &Collection, index: &'c Index, clauses: &[Clause]) -> IndexScan<'c> {
         IndexScan::build(collection, index, clauses)
     }
@@ -168,7 +171,7 @@ impl<'c> IndexScan<'c> {
         let mut covered = vec![None; clauses.len()];
         for (position, field) in pattern.keys().enumerate() {
             let multikey = scan.is_multikey_field(position);
-            let mut list = vec![Interval::everything()];
+            let mut list = vec![Interval::full_range()];
             let mut used = false;
             for (clause, covered) in clauses.iter().zip(&mut covered) {
                 let found = clause
@@ -176,7 +179,8 @@ impl<'c> IndexScan<'c> {
                     .filter(|predicate| predicate.path == *field)
                     .filter(|predicate| index.collation.is_none() || predicate.regex().is_none())
                     .and_then(|predicate| bounds(predicate, multikey));
-                // Two predicates may hold for different elements of an array.
+                // On a multikey field, two predicates may match different elements, so bounds are
+                // not intersected.
                 if let Some((other, tightness)) = found.filter(|_| !multikey || !used) {
                     list = intersect(&list, &other);
                     *covered = Some(tightness);
@@ -212,13 +216,14 @@ impl<'c> IndexScan<'c> {
         self.multikey_paths.iter().any(|paths| !paths.is_empty())
     }
 
-    /// Whether the bounds of a field are one value.
+    /// Returns whether the bounds of a field are a single value.
     pub(super) fn is_fixed(&self, position: usize) -> bool {
         matches!(self.intervals.get(position).map(Vec::as_slice), Some([only]) if only.is_point())
             && !self.is_multikey_field(position)
     }
 
-    /// Turns the scan so that its order is that of a sort; whether it can be.
+    /// Sets the direction in which the scan provides the sort order. Returns false if neither
+    /// direction does.
     pub(super) fn orient(&mut self, sort: &Document) -> bool {
         let pattern = self.index.key_pattern();
         let mut fields = pattern.iter().enumerate();
@@ -226,7 +231,7 @@ impl<'c> IndexScan<'c> {
         'sort: for (path, direction) in sort {
             for (position, (field, own)) in fields.by_ref() {
                 if field == path {
-                    let narrowed = !self.intervals[position].iter().all(Interval::is_everything);
+                    let narrowed = !self.intervals[position].iter().all(Interval::is_full_range);
                     if self.is_multikey_field(position) && narrowed {
                         return false;
                     }
@@ -246,18 +251,19 @@ impl<'c> IndexScan<'c> {
         true
     }
 
-    /// Whether each field of a document can be read from the key.
-    pub(super) fn holds(&self, mut paths: impl Iterator<Item = String>) -> bool {
+    /// Returns whether the key contains every path.
+    pub(super) fn contains(&self, mut paths: impl Iterator<Item = String>) -> bool {
         let pattern = self.index.key_pattern();
         !self.is_multikey() && self.index.collation.is_none() && paths.all(|path| pattern.contains_key(&path))
     }
 
-    /// Whether the bounds are one range of keys without gaps: fixed values, then one interval, then anything.
+    /// Returns whether the bounds are one contiguous key range: points, then one interval, then
+    /// full ranges.
     pub(super) fn is_single_range(&self) -> bool {
         let fixed = |list: &Vec<Interval>| matches!(list.as_slice(), [one] if one.is_point());
         let mut rest = self.intervals.iter().skip_while(|list| fixed(list));
         rest.next().is_none_or(|list| list.len() == 1)
-            && rest.all(|list| matches!(list.as_slice(), [one] if one.is_everything()))
+            && rest.all(|list| matches!(list.as_slice(), [one] if one.is_full_range()))
     }
 
     /// Runs the scan.
@@ -285,7 +291,8 @@ impl<'c> IndexScan<'c> {
         scanned.seeks = 1;
         while let Some((key, id)) = keys.get(position) {
             let place = self.place(key, &up);
-            // The storage knows where a range ends; elsewhere the key after the last one is looked at, too.
+            // A contiguous range ends without examining another key. Other scans examine the key
+            // after the last one.
             if range && place != Place::Within {
                 break;
             }
@@ -306,7 +313,7 @@ impl<'c> IndexScan<'c> {
         scanned
     }
 
-    /// For each field, whether the scan goes through its values in ascending order.
+    /// Per field, whether the scan visits its values in ascending order.
     fn directions(&self) -> Vec<bool> {
         let pattern = self.index.key_pattern();
         let directions = pattern.values();
@@ -315,14 +322,14 @@ impl<'c> IndexScan<'c> {
             .collect()
     }
 
-    /// The position of the first key, from one that is out of bounds, that the scan goes on with.
+    /// Returns the position of the next key to examine, from a key outside the bounds.
     fn seek(&self, keys: &[(&[Bson], RecordId)], from: usize, place: Place, up: &[bool]) -> usize {
         let Some((current, _)) = keys.get(from) else {
             return from;
         };
         let field = match place {
             Place::Within => return from,
-            // On to the next value of the fields before the one whose intervals are over.
+            // Skip to the next value of the fields before the one whose intervals are exhausted.
             Place::Past(field) => {
                 let same = |key: &[Bson]| {
                     let mut fields = key.iter().zip(*current).take(field);
@@ -332,7 +339,8 @@ impl<'c> IndexScan<'c> {
             }
             Place::Before(field) => field,
         };
-        // Where the scan goes on: the same values, then the next interval, then the first ones.
+        // The seek target: the same values, then the next interval, then the first interval of each
+        // remaining field.
         let fields = self.intervals.iter().zip(current.iter().zip(up)).enumerate();
         let target: Vec<(&Bson, bool)> = fields
             .filter_map(|(position, (list, (value, up)))| {
@@ -369,7 +377,7 @@ impl<'c> IndexScan<'c> {
         from + keys[from..].iter().take_while(|(key, _)| precedes(key)).count()
     }
 
-    /// Where a key lies.
+    /// Locates a key relative to the bounds.
     fn place(&self, key: &[Bson], up: &[bool]) -> Place {
         for (field, ((value, list), up)) in key.iter().zip(&self.intervals).zip(up).enumerate() {
             let mut later = false;
@@ -393,7 +401,7 @@ impl<'c> IndexScan<'c> {
         Place::Within
     }
 
-    /// The fields of an `IXSCAN` that describe the index and the bounds.
+    /// The index and bounds fields of an `IXSCAN`.
     pub(super) fn describe(&self, with_direction: bool) -> Document {
         let pattern = self.index.key_pattern();
         let mut shown = doc! {
@@ -424,7 +432,7 @@ impl<'c> IndexScan<'c> {
             .zip(&self.intervals)
             .map(|((field, direction), list)| {
                 let up = is_ascending(direction) == self.forward;
-                let mut texts: Vec<String> = list.iter().map(|interval| interval.show(up)).collect();
+                let mut texts: Vec<String> = list.iter().map(|interval| interval.describe(up)).collect();
                 if !up {
                     texts.reverse();
                 }
@@ -436,17 +444,17 @@ impl<'c> IndexScan<'c> {
     }
 }
 
-/// Where a key lies relative to the bounds, by the first field that is outside of them.
+/// The position of a key relative to the bounds, by the first field outside of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Within,
-    /// An interval of the field is still to come.
+    /// The next interval of this field is ahead.
     Before(usize),
-    /// No interval of the field is left.
+    /// All intervals of this field are behind.
     Past(usize),
 }
 
-/// Whether a scan that is at a value has the interval still before it.
+/// Returns whether the interval starts after `value` in the direction of the scan.
 fn is_later(interval: &Interval, value: &Bson, up: bool) -> bool {
     let (start, inclusive) = if up {
         (&interval.low, interval.low_inclusive)

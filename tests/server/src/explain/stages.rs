@@ -1,24 +1,22 @@
-//! The tree of stages of a plan, and how explain shows it: as a plan, and with what its execution counted.
+//! The tree of plan stages, shown as a plan or with execution statistics.
 
 use bson::{Bson, Document, doc};
 
-/// One stage.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
     pub(super) name: &'static str,
-    /// The stage's parameters.
     pub(super) parameters: Document,
-    /// What its execution counted, beside what every stage counts.
+    /// Stage-specific execution statistics.
     pub(super) counted: Document,
     pub(super) returned: u64,
     pub(super) works: u64,
-    /// Not ended by a limit above it.
+    /// False if a LIMIT stage above stopped the stage early.
     pub(super) is_eof: bool,
     pub(super) inputs: Vec<Stage>,
 }
 
 impl Stage {
-    /// A stage over another one, which passes on what it gets.
+    /// Creates a stage that passes on every result of `input`.
     pub(super) fn over(name: &'static str, parameters: Document, input: Stage) -> Stage {
         Stage {
             name,
@@ -31,12 +29,12 @@ impl Stage {
         }
     }
 
-    /// As a member of `winningPlan` or `rejectedPlans`.
+    /// The form in `winningPlan` and `rejectedPlans`.
     pub(super) fn plan(&self) -> Document {
         self.show(false)
     }
 
-    /// As `executionStages`.
+    /// The form in `executionStages`.
     pub(super) fn executed(&self) -> Document {
         self.show(true)
     }
@@ -78,7 +76,7 @@ impl Stage {
     }
 }
 
-/// A counter, as an int where it fits.
+/// A counter as an int32 if it fits, otherwise an int64.
 pub(super) fn count(value: u64) -> Bson {
     i32::try_from(value).map_or(Bson::Int64(value as i64), Bson::Int32)
 }

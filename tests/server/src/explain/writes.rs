@@ -1,4 +1,4 @@
-//! `explain` of `update`, `delete` and `findAndModify`: nothing is written.
+//! `explain` of `update`, `delete` and `findAndModify`. Nothing is written.
 
 use super::execution::Executed;
 use super::planner::{Access, Query};
@@ -16,7 +16,7 @@ use crate::update::{Target, Update};
 use crate::value::identical_documents;
 use bson::{Bson, Document, doc};
 
-/// The only statement of a write that is explained.
+/// Returns the statement of a write. `explain` requires exactly one.
 fn only_statement<'c>(call: &Call<'c>, field: &str) -> Result<&'c Document> {
     let statements = call.args().documents(field)?.unwrap_or_default();
     match statements.as_slice() {
@@ -25,17 +25,17 @@ fn only_statement<'c>(call: &Call<'c>, field: &str) -> Result<&'c Document> {
     }
 }
 
-/// What a write would do with what it finds.
+/// The write to explain.
 struct Write<'w> {
     call: &'w Call<'w>,
     filter: &'w Document,
     sort: Option<&'w Document>,
     hint: Option<&'w Bson>,
-    /// `None` deletes.
+    /// `None` for a delete.
     update: Option<Update>,
     multi: bool,
     upsert: bool,
-    /// The document is given back, as the projection makes it.
+    /// The projection of the returned document; `None` if no document is returned.
     returned: Option<Option<&'w Document>>,
 }
 
@@ -75,7 +75,7 @@ impl Write<'_> {
         Ok(Explained::Query { planner, stats })
     }
 
-    /// The stage that writes, over the one that finds.
+    /// Adds the write stage above the stages of the query.
     fn over(&self, input: Stage, executed: &Executed, query: &Query<'_>, express: bool) -> Result<Stage> {
         if input.name == "EOF" && !self.upsert {
             return Ok(input);
@@ -128,7 +128,7 @@ impl Write<'_> {
         Ok(stage)
     }
 
-    /// How many documents the update would change.
+    /// Counts the documents that the update would change.
     fn would_modify(&self, update: &Update, executed: &Executed, query: &Query<'_>) -> Result<u64> {
         let mut modified = 0;
         for id in &executed.ids {

@@ -1,9 +1,9 @@
-//! The errors of operators that are called with other arguments than they take.
+//! Errors of operators with a wrong number of arguments or with malformed named arguments.
 
 use super::Function;
 use crate::error::{Error, code};
 
-/// Fails if an operator takes another number of arguments.
+/// Returns an error if the number of arguments is not one that the operator accepts.
 pub(super) fn check_arity(function: &Function, given: usize) -> crate::error::Result<()> {
     if (function.min..=function.max).contains(&given) {
         return Ok(());
@@ -27,11 +27,11 @@ pub(super) fn check_arity(function: &Function, given: usize) -> crate::error::Re
     })
 }
 
-/// The error codes of malformed arguments of a [`super::NamedFunction`].
+/// Error codes of the malformed arguments of a [`super::NamedFunction`].
 pub(super) struct ArgumentCodes {
     pub(super) not_an_object: i32,
     pub(super) unknown: i32,
-    /// By argument.
+    /// One code per required argument.
     pub(super) missing: &'static [(&'static str, i32)],
 }
 

@@ -1,4 +1,4 @@
-//! Arithmetic and rounding, and the accumulators that also work as expressions.
+//! Arithmetic and rounding operators, and the accumulators that are also expressions.
 
 use super::math::one_number;
 use super::{Function, Scope};
@@ -108,7 +108,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// A single array argument is taken apart; several arguments are taken as they are.
+/// Evaluates an accumulator. A single array argument is replaced with its elements.
 fn accumulate(kind: Kind, arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
     let items = match arguments {
         [Bson::Array(items)] => items,
@@ -300,7 +300,7 @@ fn abs(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     })
 }
 
-/// Rounds to an integer, a decimal with a fraction in the direction of the sign of `direction`.
+/// Rounds to an integer. The sign of `direction` selects the rounding direction of decimals.
 fn rounded(operator: &str, value: &Bson, double: fn(f64) -> f64, direction: i64) -> Result<Bson> {
     let Some(number) = one_number(operator, 28765, value)? else {
         return Ok(Bson::Null);
@@ -317,11 +317,11 @@ fn rounded(operator: &str, value: &Bson, double: fn(f64) -> f64, direction: i64)
             };
             Number::Decimal(moved).to_bson()
         }
-        whole => whole.to_bson(),
+        number => number.to_bson(),
     })
 }
 
-/// The second argument of `$round` and `$trunc`; `None` if it is null.
+/// The second argument of `$round` and `$trunc`, or `None` if it is null.
 fn places(operator: &str, value: &Bson) -> Result<Option<i32>> {
     if is_nullish(value) {
         return Ok(None);
@@ -345,7 +345,7 @@ fn places(operator: &str, value: &Bson) -> Result<Option<i32>> {
         .to_exact_i64()
         .and_then(|places| i32::try_from(places).ok())
         .ok_or_else(|| {
-            // The two spaces are the server's.
+            // The two spaces are in the server's message.
             Error::new(
                 51082,
                 format!("precision argument to  {operator} must be a integral value"),
@@ -374,24 +374,24 @@ fn round(arguments: &[Bson], truncate: bool) -> Result<Bson> {
     };
     Ok(match number {
         Number::Double(number) if !number.is_finite() => Bson::Double(number),
-        // Through the exact decimal digits of the double, as the server rounds it.
+        // Rounds the exact decimal digits of the double, as the server does.
         Number::Double(number) => {
             Bson::Double(Decimal::from_f64(number, 34).quantize(places, truncate).to_f64())
         }
         Number::Decimal(number) => Number::Decimal(number.quantize(places, truncate)).to_bson(),
-        whole if places >= 0 => whole.to_bson(),
-        whole => {
-            let kept = whole.to_decimal().quantize(places, truncate).truncate_to_i64();
+        number if places >= 0 => number.to_bson(),
+        number => {
+            let kept = number.to_decimal().quantize(places, truncate).truncate_to_i64();
             let kept = kept.ok_or_else(|| {
                 Error::new(
                     51080,
                     format!(
                         "invalid conversion from Decimal128 result in {operator} resulting from arguments: [{}, {places}]",
-                        whole.to_saturated_i64()
+                        number.to_saturated_i64()
                     ),
                 )
             })?;
-            match whole {
+            match number {
                 Number::Int(_) => i32::try_from(kept).map_or(Bson::Int64(kept), Bson::Int32),
                 _ => Bson::Int64(kept),
             }

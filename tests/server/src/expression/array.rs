@@ -1,4 +1,5 @@
-//! Arrays: element access, slices, ranges, concatenation, and conversion from and to objects.
+//! Array operators: element access, slices, ranges, concatenation, and conversion from and to
+//! objects.
 
 use super::string_search::search_bound;
 use super::{Function, Scope};
@@ -83,10 +84,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// The most elements that `$range` makes, far below the 100 MB that the server allows.
+/// The maximum number of elements of `$range`, well below the server's limit of 100 MB.
 const MAX_RANGE: i64 = 2_000_000;
 
-/// The `limit` of `$filter`.
+/// Parses the `limit` of `$filter`.
 pub(super) fn filter_limit(value: &Bson) -> Result<usize> {
     if is_nullish(value) {
         return Ok(usize::MAX);
@@ -106,7 +107,8 @@ pub(super) fn filter_limit(value: &Bson) -> Result<usize> {
         })
 }
 
-/// A 32-bit integer; one code for what is no number, another for a number that is none.
+/// Parses a 32-bit integer. The codes are for a value that is not numeric and for one that is not a
+/// 32-bit integer.
 fn index(operator: &str, [numeric_code, integral_code]: [i32; 2], value: &Bson) -> Result<i64> {
     let Some(number) = Number::from_bson(value) else {
         return Err(Error::new(

@@ -1,4 +1,4 @@
-//! `$zip`, `$sortArray`, and the first and greatest few of an array.
+//! `$zip`, `$sortArray`, `$firstN`, `$lastN`, `$minN` and `$maxN`.
 
 use super::{Named, NamedFunction, Scope};
 use crate::aggregate::choice::{Choice, Chosen};
@@ -139,7 +139,7 @@ fn sort(named: &Named, scope: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::Array(items))
 }
 
-/// `$firstN` and its relatives over the elements of an array.
+/// Evaluates `$firstN`, `$lastN`, `$minN` or `$maxN` over an array.
 fn choose(named: &Named, scope: &Scope<'_>, choice: Choice) -> Result<Bson> {
     let mut chosen = Chosen::new(choice, named.required("n"))?;
     let Bson::Array(items) = named.required("input") else {

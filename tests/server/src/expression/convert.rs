@@ -96,7 +96,7 @@ fn convert_named(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     }
 }
 
-/// What ends every message of a failed conversion, and its code.
+/// The error of a failed conversion; every message ends in the same way.
 fn failure(what: &str, detail: &str) -> Error {
     Error::new(
         code::CONVERSION_FAILURE,
@@ -111,7 +111,7 @@ fn unsupported(value: &Bson, to: &str) -> Error {
     )
 }
 
-/// A text that is not such a number.
+/// The error of a string that is not a number of the target type.
 fn not_a_number(text: &str, why: &str) -> Error {
     failure(&format!("Failed to parse number '{text}'"), &format!(": {why}"))
 }
@@ -120,7 +120,7 @@ fn overflow(value: &str) -> Error {
     failure("Conversion would overflow target type", &format!(": {value}"))
 }
 
-/// Converts a value that is not null.
+/// Converts a value other than null.
 fn convert(value: &Bson, to: &str) -> Result<Bson> {
     match to {
         "string" => format::to_text(value)
@@ -157,7 +157,7 @@ fn not_an_object_id(text: &str) -> Error {
     failure(&format!("Failed to parse objectId '{text}'"), &format!(": {why}"))
 }
 
-/// A decimal integer with an optional sign.
+/// Parses a decimal integer with an optional sign.
 fn parse_integer(text: &str) -> Result<i64> {
     if text.starts_with("0x") {
         return Err(failure("Illegal hexadecimal input", &format!(": {text}")));
@@ -220,7 +220,7 @@ fn to_long(value: &Bson, to: &str) -> Result<i64> {
     }
 }
 
-/// The double in a text, as C's `strtod` reads it.
+/// Parses a double as C's `strtod` does.
 fn parse_double(text: &str) -> Result<f64> {
     if text.starts_with("0x") {
         return Err(failure("Illegal hexadecimal input", &format!(": {text}")));
@@ -306,7 +306,7 @@ fn to_date(value: &Bson, to: &str) -> Result<Bson> {
                 ));
             }
         },
-        // An int is too short for the milliseconds of today; the server refuses it too.
+        // An int32 is too short for current dates in milliseconds; the server rejects it too.
         Bson::Int64(_) | Bson::Double(_) | Bson::Decimal128(_) => to_long(value, to)?,
         other => return Err(unsupported(other, to)),
     };

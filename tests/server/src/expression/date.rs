@@ -1,4 +1,4 @@
-//! Dates: parts, `$dateAdd`, `$dateSubtract`, `$dateDiff`, `$dateTrunc`, in any time zone.
+//! Dates: parts, `$dateAdd`, `$dateSubtract`, `$dateDiff` and `$dateTrunc`, in any time zone.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
@@ -116,7 +116,7 @@ pub(super) const NAMED: &[NamedFunction] = &[
     },
 ];
 
-/// The milliseconds of a date, or of the time in an ObjectId or timestamp.
+/// Converts a date, ObjectId or timestamp to milliseconds since the epoch.
 pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
     match value {
         Bson::DateTime(at) => Ok(at.timestamp_millis()),
@@ -132,7 +132,7 @@ pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
     }
 }
 
-/// The zone of a `timezone` argument; UTC without one.
+/// Parses a `timezone` argument. Default: UTC.
 pub(super) fn zone(value: Option<&Bson>) -> Result<Zone> {
     match value {
         None => Ok(Zone::UTC),
@@ -147,7 +147,7 @@ pub(super) fn zone(value: Option<&Bson>) -> Result<Zone> {
 fn part(value: &Bson, take: fn(Civil) -> i64) -> Result<Bson> {
     let (value, zone) = match value {
         value if is_nullish(value) => return Ok(Bson::Null),
-        // {date: …, timezone: …}
+        // The form `{ date: …, timezone: … }`.
         Bson::Document(fields) => {
             if let Some(other) = fields
                 .keys()
@@ -244,7 +244,7 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
         "quarter" => 3,
         "month" => 1,
         "week" | "day" => {
-            // Days of the calendar, which are not always 24 hours long.
+            // Calendar days, which do not always have 24 hours.
             let local = amount
                 .checked_mul(unit_millis(unit))
                 .and_then(|by| zone.to_local(start).checked_add(by));
@@ -267,13 +267,13 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
     };
     civil.year += total.div_euclid(12);
     civil.month = total.rem_euclid(12) + 1;
-    // The last day of a shorter month.
+    // Clamp to the last day of a shorter month.
     civil.day = civil.day.min(days_in_month(civil.year, civil.month));
     date_result(civil.to_millis().map(|local| zone.to_utc(local)))
 }
 
 fn start_of_week(named: &Named) -> Result<i64> {
-    // The number of days by which weeks begin later than on Monday.
+    // The number of days from Monday to the first day of the week.
     match named.get("startOfWeek") {
         None => Ok(6),
         Some(Bson::String(day)) => {
@@ -293,25 +293,25 @@ fn start_of_week(named: &Named) -> Result<i64> {
     }
 }
 
-/// The number of the period of the calendar that a local time is in, for days and longer units.
+/// The index of the calendar period that contains a local time, for days and longer units.
 fn period(local: i64, unit: &str, week_start: i64) -> i64 {
     let civil = Civil::from_millis(local);
     match unit {
         "year" => civil.year,
         "quarter" => civil.year * 4 + (civil.month - 1) / 3,
         "month" => civil.year * 12 + civil.month - 1,
-        // 1970-01-01 was a Thursday, three days after the Monday.
+        // 1970-01-01 was a Thursday, three days after Monday.
         "week" => (local.div_euclid(86_400_000) + 3 - week_start).div_euclid(7),
         _ => local.div_euclid(86_400_000),
     }
 }
 
-/// Whether the unit always has the same length.
+/// Returns whether the unit has a constant length.
 fn is_absolute(unit: &str) -> bool {
     matches!(unit, "hour" | "minute" | "second" | "millisecond")
 }
 
-/// The start of 2000-01-01 on clocks of UTC, from which periods and bins are counted.
+/// 2000-01-01T00:00:00Z in milliseconds; periods and bins are counted from it.
 const REFERENCE: i64 = 946_684_800_000;
 
 fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
@@ -337,7 +337,7 @@ fn diff(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::Int64(index(end) - index(start)))
 }
 
-/// The start of the bin that a time is in, where bins of a length are counted from `start`.
+/// Returns the start of the bin that contains a time. Bins are counted from `start`.
 fn bin_start(at: i64, start: i64, length: i64) -> Option<i64> {
     at.checked_sub(start)?
         .div_euclid(length)
@@ -364,7 +364,7 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     let (unit, zone) = (unit(named)?, zone(named.get("timezone"))?);
     let utc = millis(named.required("date"), named.operator)?;
     let at = zone.to_local(utc);
-    // Bins are counted from 2000-01-01, at the week's first day for weeks.
+    // Bins are counted from 2000-01-01, for weeks from the first day of a week.
     let week_start = start_of_week(named)?;
     let civil = |year: i64, month: i64| {
         Civil {
@@ -398,7 +398,7 @@ fn truncate(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         }
         unit => {
             let start = if unit == "week" {
-                // The first such weekday on or after Saturday 2000-01-01.
+                // The first day of a week on or after Saturday 2000-01-01.
                 REFERENCE + (week_start - 5).rem_euclid(7) * 86_400_000
             } else {
                 REFERENCE

@@ -47,7 +47,7 @@ fn to_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     .map(Bson::String)
 }
 
-/// English month names.
+/// English month names, January first.
 pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",

@@ -59,7 +59,8 @@ fn from_string(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     }
 }
 
-/// Local time and offset in minutes; `None` if the text is not such a date.
+/// Parses a local time with an optional offset in minutes. Returns `None` for an invalid date
+/// string.
 fn parse(text: &str, format: Option<&str>) -> Result<Option<(Civil, Option<i64>)>> {
     match (format, parse_civil(text)) {
         (Some(format), _) => Ok(by_format(text, format)),
@@ -70,7 +71,7 @@ fn parse(text: &str, format: Option<&str>) -> Result<Option<(Civil, Option<i64>)
     }
 }
 
-/// Fails on a format that does not exist.
+/// Returns an error for an invalid format string.
 fn check(format: &str) -> Result<()> {
     let mut chars = format.chars();
     while let Some(next) = chars.next() {
@@ -93,15 +94,15 @@ fn check(format: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes a number of at most so many digits from the front of a text.
-fn digits(text: &mut &str, most: usize) -> Option<i64> {
-    let count = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+/// Consumes an integer of at most `most` digits.
+fn digits(text: &mut &str, max: usize) -> Option<i64> {
+    let count = text.bytes().take(max).take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at(count);
     *text = rest;
     number.parse().ok()
 }
 
-/// Takes a month name, or its first three letters.
+/// Consumes a month name or its first three letters.
 fn month_name(text: &mut &str) -> Option<i64> {
     let (index, length) = MONTHS.iter().enumerate().find_map(|(index, name)| {
         [*name, &name[..3]]
@@ -116,7 +117,7 @@ fn month_name(text: &mut &str) -> Option<i64> {
     Some(index as i64 + 1)
 }
 
-/// Takes an offset such as `+01:00`, `-0530`, `Z` or `UTC`, to minutes.
+/// Consumes an offset such as `+01:00`, `-0530`, `Z` or `UTC`. Returns minutes.
 fn zone(text: &mut &str) -> Option<i64> {
     let end = if text.starts_with(['+', '-']) {
         1 + text[1..]

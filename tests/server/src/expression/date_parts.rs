@@ -1,4 +1,4 @@
-//! `$dateToParts`, `$dateFromParts`, in the calendar's and in ISO 8601's week date parts.
+//! `$dateToParts` and `$dateFromParts`, with calendar parts or ISO 8601 week date parts.
 
 use super::date::{any_null, millis, zone};
 use super::{Named, NamedFunction, Scope};
@@ -66,7 +66,7 @@ fn to_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::Document(parts))
 }
 
-/// A part of a date; `None` if it is null.
+/// A part of a date, or `None` if it is null.
 fn part(named: &Named, name: &str, default: i64) -> Result<Option<i64>> {
     match named.get(name) {
         None => Ok(Some(default)),
@@ -161,7 +161,7 @@ fn from_parts(named: &Named, _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::DateTime(DateTime::from_millis(zone.to_utc(local))))
 }
 
-/// The day in January of a year that an ISO week date is; weeks and days outside of their usual range carry.
+/// Returns the ISO week date as a day of January of that year. Weeks and days out of range carry.
 pub(super) fn iso_day(year: i64, week: i64, day: i64) -> Option<i64> {
     let fourth = Civil {
         year,
@@ -172,7 +172,7 @@ pub(super) fn iso_day(year: i64, week: i64, day: i64) -> Option<i64> {
         second: 0,
         millisecond: 0,
     };
-    // The first week is the one with January 4th.
+    // The first week contains January 4th.
     let monday = days_from_civil(year, 1, 4) - fourth.iso_day_of_week() + 1;
     let days = week
         .checked_sub(1)?

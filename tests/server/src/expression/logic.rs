@@ -1,4 +1,4 @@
-//! Comparison, `$not`, and operators on the type or the absence of a value.
+//! Comparison operators, `$not`, and operators on the type or absence of a value.
 
 use super::{Function, Scope};
 use crate::error::Result;
@@ -99,10 +99,10 @@ fn type_of(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::String(name.to_owned()))
 }
 
-/// A random double from 0 to 1.
+/// A random double in `[0, 1)`.
 pub(crate) fn random() -> f64 {
     let bytes = bson::Uuid::new().bytes();
-    // The bits of a version 4 UUID beside version and variant are random.
+    // All bits of a version 4 UUID except version and variant are random.
     let bits = u64::from_le_bytes([
         bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[9], bytes[10],
     ]);

@@ -1,4 +1,5 @@
-//! Roots, powers, logarithms, trigonometry and bit operators. Decimals are refused where the result is irrational.
+//! Roots, powers, logarithms, trigonometry and bitwise operators. Decimals are rejected where the
+//! result is irrational.
 
 use super::{Function, Scope};
 use crate::error::{Error, Result};
@@ -6,7 +7,7 @@ use crate::value::number::Number;
 use crate::value::{format, is_nullish, type_name};
 use bson::Bson;
 
-/// A function of one argument and of this module.
+/// Declares an operator with one argument that is implemented in this module.
 macro_rules! unary {
     ($name:literal, $run:expr) => {
         Function {
@@ -90,7 +91,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     unary!("$bitNot", bit_not),
 ];
 
-/// The number in an argument; `None` if it is null.
+/// The number in an argument, or `None` if it is null.
 pub(super) fn one_number(operator: &str, code: i32, value: &Bson) -> Result<Option<Number>> {
     if is_nullish(value) {
         return Ok(None);
@@ -238,10 +239,10 @@ fn finite(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     }
 }
 
-fn bounded(operator: &str, value: &Bson, apply: fn(f64) -> f64, least: f64, most: f64) -> Result<Bson> {
+fn bounded(operator: &str, value: &Bson, apply: fn(f64) -> f64, min: f64, max: f64) -> Result<Bson> {
     match Number::from_bson(value).map(Number::to_f64) {
-        Some(number) if number < least || number > most => {
-            let bounds = format!("[{},{}]", format::short(least), format::short(most));
+        Some(number) if number < min || number > max => {
+            let bounds = format!("[{},{}]", format::short(min), format::short(max));
             Err(out_of_bounds(operator, number, &bounds))
         }
         _ => double(operator, value, apply),
@@ -261,7 +262,7 @@ fn atan2(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     }
 }
 
-/// Combines ints and longs; one long makes the result a long.
+/// Combines ints and longs. The result is a long if any argument is one.
 fn bitwise(operator: &str, arguments: &[Bson], identity: i32, apply: fn(i64, i64) -> i64) -> Result<Bson> {
     let mut result = i64::from(identity);
     let mut long = false;
@@ -281,7 +282,7 @@ fn bitwise(operator: &str, arguments: &[Bson], identity: i32, apply: fn(i64, i64
             }
         };
     }
-    // Sign extension commutes with the operators, so the low half is the result over ints.
+    // Sign extension commutes with the operators, so the low half is the result for ints.
     Ok(if long {
         Bson::Int64(result)
     } else {

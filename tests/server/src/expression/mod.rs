@@ -1,5 +1,5 @@
-//! Aggregation expressions: parsed once to a tree, then evaluated per document. A missing value is `Bson::Undefined` here; it
-//! never reaches a document or a client.
+//! Aggregation expressions: parsed to a tree once, then evaluated per document. `Bson::Undefined`
+//! represents a missing value within this module; it never reaches a document or a client.
 
 pub(crate) mod arguments;
 pub(crate) mod arithmetic;
@@ -24,11 +24,10 @@ use crate::query::Env;
 use crate::value::{is_nullish, truthy};
 use bson::{Bson, Document};
 
-/// An expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Expression {
     Literal(Bson),
-    /// A path from a variable; `$a` is `$$CURRENT.a`.
+    /// A path from a variable. `$a` is `$$CURRENT.a`.
     Path(String, Vec<String>),
     Object(Vec<(String, Expression)>),
     Array(Vec<Expression>),
@@ -46,11 +45,11 @@ pub(crate) enum Expression {
     Filter(Box<Expression>, String, Box<Expression>, Option<Box<Expression>>),
     /// Input, initial value, body.
     Reduce(Box<[Expression; 3]>),
-    /// `$percentile`, `$median`.
+    /// `$percentile` and `$median`.
     Quantile(Box<Quantile>),
 }
 
-/// An operator whose arguments are evaluated first.
+/// An operator with positional arguments, which are evaluated before the call.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
@@ -59,7 +58,7 @@ pub(crate) struct Function {
     pub(crate) run: fn(&[Bson], &Scope<'_>) -> Result<Bson>,
 }
 
-/// An operator whose arguments are fields of an object.
+/// An operator with named arguments.
 #[derive(Debug)]
 pub(crate) struct NamedFunction {
     pub(crate) name: &'static str,
@@ -75,7 +74,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// The value of an argument; `None` if it was not given.
+    /// The value of an argument, or `None` if it is absent.
     pub(crate) fn get(&self, name: &str) -> Option<&Bson> {
         self.values
             .iter()
@@ -88,20 +87,20 @@ impl Named {
         self.get(name).unwrap_or(&Bson::Undefined)
     }
 
-    /// Whether an argument was given and is null or missing.
+    /// Returns whether an argument is present and null or missing.
     pub(crate) fn is_null(&self, name: &str) -> bool {
         self.get(name).is_some_and(is_nullish)
     }
 }
 
-/// A variable of `$let`, `$map` and the like, within those around it.
+/// A variable of `$let`, `$map` and similar operators, linked to the enclosing scope.
 pub(crate) struct Local<'s> {
     name: &'s str,
     value: &'s Bson,
     outer: Option<&'s Local<'s>>,
 }
 
-/// What an expression is evaluated against.
+/// The evaluation context of an expression.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'s> {
     pub(crate) root: &'s Document,
@@ -120,17 +119,17 @@ impl<'s> Scope<'s> {
 }
 
 impl Expression {
-    /// Parses an expression; the environment says which variables exist.
+    /// Parses an expression. `env` defines the available variables.
     pub(crate) fn parse(value: &Bson, env: &Env) -> Result<Expression> {
         parse::Parser::new(env).expression(value)
     }
 
-    /// Evaluates against a document; `Undefined` is a missing value.
+    /// Evaluates against a document. Returns `Undefined` for a missing value.
     pub(crate) fn evaluate(&self, root: &Document, env: &Env) -> Result<Bson> {
         self.eval(&Scope::new(root, env))
     }
 
-    /// Evaluates with one field of the root standing for `$$CURRENT`.
+    /// Evaluates with `current` as `$$CURRENT`.
     pub(crate) fn evaluate_within(&self, root: &Document, current: &Bson, env: &Env) -> Result<Bson> {
         let local = Local {
             name: "CURRENT",
@@ -313,7 +312,7 @@ impl Expression {
                 };
                 let mut value = initial.eval(scope)?;
                 for item in &items {
-                    let held = Local {
+                    let accumulated = Local {
                         name: "value",
                         value: &value,
                         outer: scope.locals,
@@ -321,7 +320,7 @@ impl Expression {
                     let local = Local {
                         name: "this",
                         value: item,
-                        outer: Some(&held),
+                        outer: Some(&accumulated),
                     };
                     let next = body.eval(&Scope {
                         locals: Some(&local),
@@ -335,7 +334,7 @@ impl Expression {
         }
     }
 
-    /// Whether the server evaluates the expression before it reads documents.
+    /// Returns whether the server evaluates the expression before it reads documents.
     pub(crate) fn is_constant(&self) -> bool {
         let all = |items: &[Expression]| items.iter().all(Expression::is_constant);
         match self {
@@ -364,7 +363,8 @@ impl Expression {
         }
     }
 
-    /// Notes in an error when the server finds it: an expression without reference to a document is evaluated first.
+    /// Adds the phase to an error message: the server evaluates expressions without field paths
+    /// during optimization.
     fn in_phase(&self, error: Error) -> Error {
         let phase = match error.phase {
             Phase::Parsing if self.is_constant() => Phase::Optimizing,
@@ -436,7 +436,7 @@ fn resolve(variable: &str, parts: &[String], scope: &Scope<'_>) -> Bson {
     }
 }
 
-/// Follows a path; over an array it gives the array of what the elements that are documents have there.
+/// Resolves a path. Over an array, returns the array of the values in its document elements.
 fn descend(value: &Bson, parts: &[String]) -> Bson {
     let Some((first, rest)) = parts.split_first() else {
         return value.clone();

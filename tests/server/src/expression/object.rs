@@ -1,4 +1,5 @@
-//! Objects: `$mergeObjects`, `$getField`, `$setField`, `$unsetField`, and the sizes of documents and binary data.
+//! Object operators: `$mergeObjects`, `$getField`, `$setField`, `$unsetField`, and the sizes of
+//! documents and binary data.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::aggregate::accumulator::{Kind, State};

@@ -1,4 +1,4 @@
-//! BSON to expression trees, with the server's errors.
+//! Parses BSON to expression trees, with the server's errors.
 
 use super::arguments::{ArgumentCodes, check_arity};
 use super::{Expression, Function, NamedFunction};
@@ -10,7 +10,7 @@ use crate::query::path::check_field_path;
 use crate::value::format;
 use bson::{Bson, Document};
 
-/// Parses expressions; knows the variables in scope.
+/// An expression parser that tracks the variables in scope.
 pub(crate) struct Parser<'e> {
     env: &'e Env,
     locals: Vec<String>,
@@ -182,7 +182,7 @@ impl<'e> Parser<'e> {
         let owned;
         let fields = match argument {
             Bson::Document(fields) => fields,
-            // Two operators also take their only argument bare.
+            // `$getField` and one other operator also accept their only argument without an object.
             other if function.name == "$getField" => {
                 owned = bson::doc! { "field": other.clone(), "input": "$$CURRENT" };
                 &owned
@@ -227,7 +227,7 @@ impl<'e> Parser<'e> {
         Ok(Expression::CallNamed(function, arguments))
     }
 
-    /// The arguments of an operator: an array's elements, or one bare argument.
+    /// Parses the arguments of an operator: the elements of an array, or a single argument.
     fn list(&mut self, argument: &Bson) -> Result<Vec<Expression>> {
         match argument {
             Bson::Array(items) => items.iter().map(|item| self.expression(item)).collect(),
@@ -267,7 +267,7 @@ impl<'e> Parser<'e> {
         Ok(Expression::Cond(Box::new([condition, then, otherwise])))
     }
 
-    /// Required fields of an object argument, in order; unknown ones are errors.
+    /// Returns the required fields of an object argument in order. Unknown fields are errors.
     fn fields<const N: usize>(
         &mut self,
         operator: &str,
@@ -448,7 +448,7 @@ impl<'e> Parser<'e> {
     }
 }
 
-/// The error of a variable that is not defined.
+/// The error for an undefined variable.
 fn undefined(variable: &str) -> Error {
     if variable == "CLUSTER_TIME" {
         return Error::new(51144, "Builtin variable '$$CLUSTER_TIME' is not available");
@@ -458,7 +458,8 @@ fn undefined(variable: &str) -> Error {
     })
 }
 
-/// User variables begin with a lower case letter (or are not ASCII); `CURRENT` may be set too.
+/// Checks a variable name. User variables begin with a lowercase letter or a non-ASCII character;
+/// `CURRENT` may be redefined.
 pub(crate) fn check_variable_name(name: &str) -> Result<()> {
     let mut chars = name.chars();
     let valid = chars

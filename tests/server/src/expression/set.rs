@@ -1,4 +1,4 @@
-//! Arrays as sets: duplicates do not count, order does not matter.
+//! Set operators over arrays: duplicates and order are ignored.
 
 use super::{Function, Scope};
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// The distinct elements in the order of values.
+/// Returns the distinct elements in sort order.
 fn distinct(items: &[Bson], scope: &Scope<'_>) -> Vec<Bson> {
     let collation = scope.env.collation.as_ref();
     let mut sorted = items.to_vec();
@@ -109,13 +109,13 @@ fn difference(arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
     if arguments.iter().any(is_nullish) {
         return Ok(Bson::Null);
     }
-    let taken_off = distinct(array("$setDifference", 17049, &arguments[1])?, scope);
+    let excluded = distinct(array("$setDifference", 17049, &arguments[1])?, scope);
     let mut kept: Vec<Bson> = Vec::new();
     for item in array("$setDifference", 17048, &arguments[0])? {
         let repeated = kept
             .iter()
             .any(|other| compare(other, item, scope.env.collation.as_ref()).is_eq());
-        if !repeated && !contains(&taken_off, item, scope) {
+        if !repeated && !contains(&excluded, item, scope) {
             kept.push(item.clone());
         }
     }
@@ -135,10 +135,10 @@ fn equals(arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
 }
 
 fn is_subset(arguments: &[Bson], scope: &Scope<'_>) -> Result<Bson> {
-    let whole = distinct(array("$setIsSubset", 17042, &arguments[1])?, scope);
+    let superset = distinct(array("$setIsSubset", 17042, &arguments[1])?, scope);
     let part = array("$setIsSubset", 17046, &arguments[0])?;
     Ok(Bson::Boolean(
-        part.iter().all(|item| contains(&whole, item, scope)),
+        part.iter().all(|item| contains(&superset, item, scope)),
     ))
 }
 

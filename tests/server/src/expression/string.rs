@@ -1,4 +1,5 @@
-//! Strings: case, lengths, substrings, concatenation, splitting and trimming. Positions count code points (`CP`) or bytes.
+//! String operators: case, lengths, substrings, concatenation, splitting and trimming. Positions
+//! count code points (`CP`) or bytes.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
@@ -108,7 +109,7 @@ fn concat(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     Ok(Bson::String(joined))
 }
 
-/// The text of a value where a string is wanted; null is empty, and other than scalars is refused.
+/// Converts a scalar to a string. Null becomes the empty string; other types are errors.
 fn coerced(value: &Bson, operator: &str) -> Result<String> {
     if is_nullish(value) {
         return Ok(String::new());
@@ -286,7 +287,7 @@ fn trim(named: &Named, left: bool, right: bool) -> Result<Bson> {
     };
     let removed = |c: char| match &characters {
         Some(characters) => characters.contains(c),
-        // The server's list of white space, which is shorter than Unicode's.
+        // The server's list of whitespace characters, which is shorter than Unicode's.
         None => {
             matches!(c, '\0' | '\t'..='\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}')
         }

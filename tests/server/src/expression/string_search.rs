@@ -1,4 +1,5 @@
-//! Searching in strings: `$indexOfCP`, `$replaceOne`, `$regexMatch` and their like.
+//! String searches: `$indexOfBytes`, `$indexOfCP`, `$replaceOne`, `$replaceAll` and regular
+//! expressions.
 
 use super::{Function, Named, NamedFunction, Scope};
 use crate::error::{Error, Result};
@@ -90,7 +91,7 @@ fn index_of(arguments: &[Bson], code_points: bool) -> Result<Bson> {
         return Ok(Bson::Int32(-1));
     }
     let found = if code_points {
-        // Only the first code point of a match has to be before the end.
+        // Only the first code point of a match must precede the end.
         let begins = |(_, (at, _)): &(usize, (usize, char))| text[*at..].starts_with(token);
         let empty = (text.is_empty() && token.is_empty()).then_some(0);
         empty.or_else(|| {
@@ -109,7 +110,7 @@ fn index_of(arguments: &[Bson], code_points: bool) -> Result<Bson> {
     Ok(Bson::Int32(found.map_or(-1, |at| at as i32)))
 }
 
-/// A starting or ending index of a search: a non-negative 32-bit integer.
+/// Parses a starting or ending index: a non-negative 32-bit integer.
 pub(super) fn search_bound(
     operator: &str,
     name: &str,
@@ -167,7 +168,7 @@ fn replace(named: &Named, all: bool) -> Result<Bson> {
     }))
 }
 
-/// The input and the compiled expression; `None` if either is null.
+/// Returns the input and the compiled pattern, or `None` if either is null.
 fn prepare(named: &Named) -> Result<Option<(String, Regex)>> {
     let options = match named.get("options") {
         None => None,
@@ -221,7 +222,7 @@ fn regex_match(named: &Named, _: &Scope<'_>) -> Result<Bson> {
 }
 
 fn found(text: &str, groups: &[Option<(usize, usize)>]) -> Document {
-    let whole = groups.first().copied().flatten().unwrap_or((0, 0));
+    let range = groups.first().copied().flatten().unwrap_or((0, 0));
     let captures: Vec<Bson> = groups
         .iter()
         .skip(1)
@@ -232,8 +233,8 @@ fn found(text: &str, groups: &[Option<(usize, usize)>]) -> Document {
         })
         .collect();
     doc! {
-        "match": &text[whole.0..whole.1],
-        "idx": text[..whole.0].chars().count() as i32,
+        "match": &text[range.0..range.1],
+        "idx": text[..range.0].chars().count() as i32,
         "captures": captures,
     }
 }
@@ -262,10 +263,10 @@ fn regex_find_all(named: &Named, _: &Scope<'_>) -> Result<Bson> {
         from = if end > start {
             end
         } else {
-            // After an empty match, go on behind the next character.
+            // After an empty match, continue after the next character.
             end + text[end..].chars().next().map_or(1, char::len_utf8)
         };
-        // An empty match at the end is only found in an empty text.
+        // An empty match at the end is found in an empty string only.
         if from >= text.len() {
             break;
         }

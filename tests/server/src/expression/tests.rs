@@ -45,7 +45,7 @@ fn paths_and_variables() {
 }
 
 #[test]
-fn objects_drop_missing_and_arrays_make_it_null() {
+fn missing_values_are_omitted_from_objects_and_null_in_arrays() {
     assert_eq!(eval(doc! {"a": "$x", "b": 1}, doc! {}), doc! {"b": 1}.into());
     assert_eq!(
         eval(vec![Bson::from("$x"), 1.into()], doc! {}),
@@ -94,7 +94,7 @@ fn rounding_is_half_to_even() {
 }
 
 #[test]
-fn dates_take_part_in_arithmetic() {
+fn arithmetic_accepts_dates() {
     let later = eval(doc! {"$add": [at("2020-01-01T00:00:00Z"), 1000]}, doc! {});
     assert_eq!(later, at("2020-01-01T00:00:01Z"));
     assert_eq!(

@@ -1,13 +1,15 @@
-//! The tables of names against the parsers that ask them.
+//! Checks the tables of names against the parsers that use them.
 
 use super::*;
 use crate::aggregate::Pipeline;
+use crate::command::{table, table_admin};
 use crate::error::{Result, code};
 use crate::expression::Expression;
 use crate::query::{Env, Filter};
 use bson::{Bson, doc};
 
-/// A name is refused as missing, or it is served by now and the argument does not fit: it is never unknown.
+/// Asserts that a name of a table is rejected as not implemented, or is implemented and its
+/// argument invalid; never as unknown.
 fn is_known<T>(name: &str, parsed: Result<T>, unknown: &[i32]) {
     if let Err(error) = parsed {
         let expected = error.code == code::NOT_IMPLEMENTED || !unknown.contains(&error.code);
@@ -30,8 +32,8 @@ fn expressions() {
     for name in EXPRESSIONS {
         is_known(name, Expression::parse(&doc! { *name: {} }.into(), &env), &[168]);
     }
-    let misspelt = Expression::parse(&doc! { "$sinus": 1 }.into(), &env);
-    assert_eq!(misspelt.err().map(|error| error.code), Some(168));
+    let unknown = Expression::parse(&doc! { "$unknownOperator": 1 }.into(), &env);
+    assert_eq!(unknown.err().map(|error| error.code), Some(168));
 }
 
 #[test]
@@ -43,8 +45,8 @@ fn accumulators() {
             &[15952],
         );
     }
-    let misspelt = pipeline(doc! { "$group": { "_id": 1, "a": { "$tops": {} } } });
-    assert_eq!(misspelt.err().map(|error| error.code), Some(15952));
+    let unknown = pipeline(doc! { "$group": { "_id": 1, "a": { "$unknownAccumulator": {} } } });
+    assert_eq!(unknown.err().map(|error| error.code), Some(15952));
 }
 
 #[test]
@@ -56,9 +58,9 @@ fn query_operators() {
         is_known(name, top, &[]);
         is_known(name, field, &[]);
     }
-    for misspelt in [doc! { "$texts": 1 }, doc! { "a": { "$nearby": 1 } }] {
-        let error = Filter::parse(&misspelt, &env).err();
-        assert_eq!(error.map(|error| error.code), Some(code::BAD_VALUE), "{misspelt}");
+    for unknown in [doc! { "$unknownTop": 1 }, doc! { "a": { "$unknownOperator": 1 } }] {
+        let error = Filter::parse(&unknown, &env).err();
+        assert_eq!(error.map(|error| error.code), Some(code::BAD_VALUE), "{unknown}");
     }
 }
 
@@ -72,8 +74,8 @@ fn variables() {
             &[17276],
         );
     }
-    let misspelt = Expression::parse(&"$$USERROLES".into(), &env);
-    assert_eq!(misspelt.err().map(|error| error.code), Some(17276));
+    let unknown = Expression::parse(&"$$UNKNOWN".into(), &env);
+    assert_eq!(unknown.err().map(|error| error.code), Some(17276));
 }
 
 #[test]
@@ -81,14 +83,33 @@ fn stages() {
     for name in STAGES {
         is_known(name, pipeline(doc! { *name: {} }), &[40324]);
     }
-    let misspelt = pipeline(doc! { "$filling": {} });
-    assert_eq!(misspelt.err().map(|error| error.code), Some(40324));
+    let unknown = pipeline(doc! { "$unknownStage": {} });
+    assert_eq!(unknown.err().map(|error| error.code), Some(40324));
 }
 
 #[test]
-fn names_are_in_one_table_once() {
+fn every_command_is_listed_once() {
     let all: Vec<&str> = [COMMANDS, MONGOD_COMMANDS, MONGOS_COMMANDS].concat();
     for (position, name) in all.iter().enumerate() {
         assert!(!all[..position].contains(name), "{name}");
+    }
+}
+
+/// Asserts that the README lists each name in backticks.
+fn is_in_readme<'n>(names: impl IntoIterator<Item = &'n str>) {
+    let readme = include_str!("../../README.md");
+    for name in names {
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn readme_lists_what_is_implemented_and_what_is_not() {
+    for commands in [table::COMMANDS, table_admin::COMMANDS] {
+        is_in_readme(commands.iter().map(|command| command.name));
+    }
+    is_in_readme(crate::aggregate::parse::IMPLEMENTED);
+    for names in [EXPRESSIONS, ACCUMULATORS, QUERY_OPERATORS, VARIABLES] {
+        is_in_readme(names.iter().copied());
     }
 }

@@ -1,4 +1,4 @@
-//! Certificates made on the spot, for trying things out.
+//! Generated certificates for tests.
 
 use super::tls::TlsIdentity;
 use rcgen::{
@@ -8,42 +8,69 @@ use rcgen::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An authority, and what it has certified: a server on this machine, and a client. Nobody else trusts it.
+/// A certificate authority, generated for tests, with a server certificate and a client certificate
+/// that it has issued.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use marula_test_server::{TestCertificates, TestServer};
+///
+/// let certificates = TestCertificates::generate()?;
+/// let directory = std::env::temp_dir().join(format!("marula-test-server-{}", std::process::id()));
+/// let files = certificates.write(&directory)?;
+/// let server = TestServer::builder()
+///     .tls(certificates.server)
+///     .tls_client_ca(certificates.ca_pem)
+///     .start()
+///     .await?;
+/// let uri = format!(
+///     "{}&tlsCAFile={}&tlsCertificateKeyFile={}",
+///     server.uri(),
+///     files.ca.display(),
+///     files.client_certificate_key.display()
+/// );
+/// # std::fs::remove_dir_all(directory)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub struct SelfMadeCertificates {
-    /// The authority's certificate in PEM.
-    pub authority_pem: String,
-    /// The certificate of a server named `localhost`, `127.0.0.1` and `::1`.
+#[non_exhaustive]
+pub struct TestCertificates {
+    /// The certificate of the certificate authority in PEM.
+    pub ca_pem: String,
+    /// The server certificate, valid for `localhost`, `127.0.0.1` and `::1`.
     pub server: TlsIdentity,
-    /// The certificate of a client.
+    /// The client certificate; its subject is [`CLIENT_SUBJECT`](Self::CLIENT_SUBJECT).
     pub client: TlsIdentity,
 }
 
-/// Where [`SelfMadeCertificates::write`] has put the files.
+/// The files written by [`TestCertificates::write`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CertificateFiles {
-    /// For `tlsCAFile`.
-    pub authority: PathBuf,
-    /// For `tlsCertificateKeyFile`.
-    pub client: PathBuf,
+    /// The certificate of the certificate authority, for `tlsCAFile`.
+    pub ca: PathBuf,
+    /// The client certificate and its private key, for `tlsCertificateKeyFile`.
+    pub client_certificate_key: PathBuf,
 }
 
-impl SelfMadeCertificates {
-    /// Whom the client's certificate names.
+impl TestCertificates {
+    /// The subject of the client certificate (RFC 2253), as the user name for `MONGODB-X509`.
     pub const CLIENT_SUBJECT: &'static str = "CN=client,OU=tests,O=Marula";
 
-    /// New certificates with new keys.
+    /// Generates the authority and the certificates, each with a new private key.
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers.
-    pub fn new() -> io::Result<SelfMadeCertificates> {
-        let made = || -> Result<SelfMadeCertificates, rcgen::Error> {
+    /// If the system's random number generator fails.
+    pub fn generate() -> io::Result<TestCertificates> {
+        let generate = || -> Result<TestCertificates, rcgen::Error> {
             let key = KeyPair::generate()?;
             let mut params = CertificateParams::new(Vec::new())?;
             params.distinguished_name = named(&[(DnType::CommonName, "Marula test authority")]);
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            let authority_pem = params.self_signed(&key)?.pem();
+            let ca_pem = params.self_signed(&key)?.pem();
             let issuer = Issuer::new(params, key);
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
             let server = issue(&issuer, &hosts, &[(DnType::CommonName, "localhost")])?;
@@ -52,29 +79,30 @@ impl SelfMadeCertificates {
                 (DnType::OrganizationalUnitName, "tests"),
                 (DnType::CommonName, "client"),
             ];
-            Ok(SelfMadeCertificates {
-                authority_pem,
+            Ok(TestCertificates {
+                ca_pem,
                 server,
                 client: issue(&issuer, &[], &client)?,
             })
         };
-        made().map_err(io::Error::other)
+        generate().map_err(io::Error::other)
     }
 
-    /// Writes `ca.pem` and `client.pem`, the latter with its key, into this folder, which is made if need be.
+    /// Writes `ca.pem` and `client.pem`, the client certificate with its private key, into a
+    /// directory, which is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// What writing gives.
-    pub fn write(&self, folder: &Path) -> io::Result<CertificateFiles> {
-        std::fs::create_dir_all(folder)?;
+    /// The error of creating the directory or writing a file.
+    pub fn write(&self, directory: &Path) -> io::Result<CertificateFiles> {
+        std::fs::create_dir_all(directory)?;
         let files = CertificateFiles {
-            authority: folder.join("ca.pem"),
-            client: folder.join("client.pem"),
+            ca: directory.join("ca.pem"),
+            client_certificate_key: directory.join("client.pem"),
         };
-        std::fs::write(&files.authority, &self.authority_pem)?;
+        std::fs::write(&files.ca, &self.ca_pem)?;
         let client = format!("{}{}", self.client.certificate_pem, self.client.key_pem);
-        std::fs::write(&files.client, client)?;
+        std::fs::write(&files.client_certificate_key, client)?;
         Ok(files)
     }
 }

@@ -1,4 +1,4 @@
-//! What clients connect through: sockets of TCP or of a Unix path, encrypted or not.
+//! Sockets of clients: TCP or Unix domain, with or without TLS.
 
 pub(crate) mod certificates;
 pub(crate) mod subject;
@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Where a process of the deployment listens.
+/// The listening sockets of one mongod or mongos.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     pub(crate) tcp: TcpListener,
@@ -26,8 +26,8 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// The next client, whichever way it comes. An error concerns one client (it hung up, or descriptors ran out), not the
-    /// listener.
+    /// Accepts the next client. An error concerns one client (for example, a reset connection or a
+    /// lack of file descriptors), not the listener.
     pub(crate) async fn accept(&self) -> io::Result<Socket> {
         let by_unix = async {
             match &self.unix {
@@ -42,34 +42,35 @@ impl Listeners {
     }
 }
 
-/// Bytes in both directions.
+/// A bidirectional byte stream.
 pub(crate) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
-/// An accepted socket on which nothing was said yet.
+/// An accepted socket before the TLS handshake.
 pub(crate) enum Socket {
     Tcp(TcpStream),
-    /// The path where it was accepted has no meaning for the client, so it has no name.
+    /// Unnamed: the path of the listener does not identify the client.
     Unix(Box<dyn Bytes>),
 }
 
-/// A socket ready for messages, and who is at its other end.
+/// A socket ready for messages, and its peer.
 pub(crate) struct Accepted {
     pub(crate) stream: Stream,
-    /// The client's address.
+    /// The address of the client.
     pub(crate) peer: String,
-    /// Whom the certificate that the client showed names; it was verified.
+    /// The subject of the verified client certificate.
     pub(crate) certificate_subject: Option<String>,
 }
 
 impl Socket {
-    /// Agrees on the encryption, if the server wants one. A client that wants another is an error, and so is one that hangs up.
+    /// Performs the TLS handshake if the server uses TLS. Returns an error if the handshake fails
+    /// or the client disconnects.
     pub(crate) async fn open(self, tls: Option<Arc<ServerConfig>>) -> io::Result<Accepted> {
         let (stream, peer) = match self {
             Socket::Tcp(stream) => {
                 let peer = stream.peer_addr().map(|address| address.to_string());
-                // Small replies are the rule, and each is written at once.
+                // Replies are usually small and written at once, so Nagle's algorithm is disabled.
                 let _ = stream.set_nodelay(true);
                 (Stream::Tcp(stream), peer.unwrap_or_default())
             }
@@ -95,7 +96,7 @@ impl Socket {
     }
 }
 
-/// The stream of a connection. TCP in the clear, by far the most used, costs no virtual call.
+/// The stream of a connection. Plain TCP, the most frequent case, needs no dynamic dispatch.
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Boxed(Box<dyn Bytes>),

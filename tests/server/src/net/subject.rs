@@ -1,8 +1,8 @@
-//! Whom a certificate names, as the server spells it: the subject in the form of RFC 2253, last part first.
+//! The subject of a certificate in the server's notation: RFC 2253, last attribute first.
 //!
-//! Reads as much DER as that takes.
+//! Includes a DER decoder limited to the elements that the subject needs.
 
-/// Names of the parts of a subject; others are spelled as numbers.
+/// Names of subject attributes. Other attributes are written as object identifiers.
 const ATTRIBUTES: [(&[u8], &str); 15] = [
     (&[85, 4, 3], "CN"),
     (&[85, 4, 4], "SN"),
@@ -27,18 +27,18 @@ const OBJECT_IDENTIFIER: u8 = 0x06;
 const BMP_STRING: u8 = 0x1e;
 const UNIVERSAL_STRING: u8 = 0x1c;
 const LATIN_STRING: u8 = 0x14;
-/// The version of a certificate, which may be left out.
+/// The version field of a certificate, which is optional.
 const VERSION: u8 = 0xa0;
 
-/// A value and its type.
+/// A DER element.
 struct Element<'a> {
     tag: u8,
     content: &'a [u8],
-    /// With its type and its length.
-    whole: &'a [u8],
+    /// The element with its tag and length.
+    encoded: &'a [u8],
 }
 
-/// Takes the first element off.
+/// Consumes the first element.
 fn element<'a>(rest: &mut &'a [u8]) -> Option<Element<'a>> {
     let all = *rest;
     let (&[tag, first], _) = all.split_first_chunk()?;
@@ -61,25 +61,25 @@ fn element<'a>(rest: &mut &'a [u8]) -> Option<Element<'a>> {
     Some(Element {
         tag,
         content: all.get(head..end)?,
-        whole: all.get(..end)?,
+        encoded: all.get(..end)?,
     })
 }
 
-/// Takes the first element off, which has to be of this type.
+/// Consumes the first element, which must have the given tag. Returns its value.
 fn expect<'a>(rest: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     element(rest)
         .filter(|found| found.tag == tag)
         .map(|found| found.content)
 }
 
-/// The subject of a certificate in DER.
+/// Returns the subject of a certificate in DER.
 pub(crate) fn of_certificate(der: &[u8]) -> Option<String> {
     let mut certificate = expect(&mut { der }, SEQUENCE)?;
     let mut fields = expect(&mut certificate, SEQUENCE)?;
     if fields.first() == Some(&VERSION) {
         element(&mut fields)?;
     }
-    // Serial number, algorithm, issuer, validity.
+    // Skip serial number, algorithm, issuer and validity.
     for _ in 0..4 {
         element(&mut fields)?;
     }
@@ -103,7 +103,7 @@ fn attribute(mut pair: &[u8]) -> Option<String> {
     match ATTRIBUTES.iter().find(|(number, _)| *number == kind) {
         Some((_, name)) => Some(format!("{name}={}", escaped(&text(&value)?))),
         None => {
-            let hex: String = value.whole.iter().map(|byte| format!("{byte:02X}")).collect();
+            let hex: String = value.encoded.iter().map(|byte| format!("{byte:02X}")).collect();
             Some(format!("{}=#{hex}", dotted(kind)))
         }
     }
@@ -146,7 +146,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// An object identifier in its usual form.
+/// Writes an object identifier in dotted notation.
 fn dotted(identifier: &[u8]) -> String {
     let mut numbers: Vec<u64> = Vec::new();
     let mut number: u64 = 0;
@@ -178,7 +178,7 @@ mod tests {
             name.push(kind, value);
         }
         params.distinguished_name = name;
-        // Makes the certificate long enough for lengths of two bytes.
+        // An extension that is long enough for two-byte lengths.
         params.custom_extensions = vec![CustomExtension::from_oid_content(&[1, 2, 3], vec![4; 300])];
         let key = KeyPair::generate().unwrap();
         of_certificate(params.self_signed(&key).unwrap().der())
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_part_comes_first() {
+    fn the_last_attribute_comes_first() {
         let parts = vec![
             (DnType::CountryName, utf8("DE")),
             (DnType::OrganizationName, utf8("Marula")),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parts_are_numbers() {
+    fn unknown_attributes_are_object_identifiers() {
         let kind = DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 99_999, 7]);
         let found = subject(vec![(kind, utf8("x"))]);
         assert_eq!(found.as_deref(), Some("1.3.6.1.4.1.99999.7=#0C0178"));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_are_read() {
+    fn other_string_encodings_are_decoded() {
         let utf16 = DnValue::BmpString("Öl".try_into().unwrap());
         let utf32 = DnValue::UniversalString("Öl".try_into().unwrap());
         for value in [utf16, utf32] {
@@ -233,18 +233,18 @@ mod tests {
     }
 
     #[test]
-    fn damaged_certificates_name_nobody() {
+    fn damaged_certificates_have_no_subject() {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        let whole = params.self_signed(&key).unwrap().der().to_vec();
-        assert!(of_certificate(&whole).is_some());
-        for length in 0..whole.len() {
-            assert_eq!(of_certificate(&whole[..length]), None);
+        let valid = params.self_signed(&key).unwrap().der().to_vec();
+        assert!(of_certificate(&valid).is_some());
+        for length in 0..valid.len() {
+            assert_eq!(of_certificate(&valid[..length]), None);
         }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
+        for at in 0..valid.len() {
+            let mut damaged = valid.clone();
             damaged[at] ^= 0xff;
-            // Whatever it says, it does not panic.
+            // Must not panic.
             let _ = of_certificate(&damaged);
         }
     }

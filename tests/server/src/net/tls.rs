@@ -1,4 +1,4 @@
-//! Encrypted connections: which certificate the server shows, and which ones it wants to see.
+//! TLS configuration: the server certificate, and the requirements on client certificates.
 
 use std::sync::Arc;
 use tokio_rustls::rustls::crypto::ring::default_provider;
@@ -7,13 +7,26 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// The certificate that a server shows, and its key.
+/// A certificate chain and its private key.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct TlsIdentity {
-    /// The certificate in PEM, with those between it and its authority after it, if there are some.
+    /// The certificate in PEM, followed by intermediate certificates, if any.
     pub certificate_pem: String,
-    /// Its private key in PEM: PKCS #8, PKCS #1 or SEC 1.
+    /// The private key in PEM: PKCS #8, PKCS #1 or SEC 1.
     pub key_pem: String,
+}
+
+impl TlsIdentity {
+    /// Creates an identity from PEM. [`TestServerBuilder::start`](crate::TestServerBuilder::start)
+    /// validates it.
+    #[must_use]
+    pub fn new(certificate_pem: impl Into<String>, key_pem: impl Into<String>) -> TlsIdentity {
+        TlsIdentity {
+            certificate_pem: certificate_pem.into(),
+            key_pem: key_pem.into(),
+        }
+    }
 }
 
 impl std::fmt::Debug for TlsIdentity {
@@ -24,22 +37,22 @@ impl std::fmt::Debug for TlsIdentity {
     }
 }
 
-/// What the builder is told of encryption.
+/// The TLS settings of the builder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TlsSettings {
     pub(crate) identity: Option<TlsIdentity>,
-    /// Authorities, in PEM, of the clients' certificates.
+    /// Certificate authorities of client certificates, in PEM.
     pub(crate) client_authority: Option<String>,
     pub(crate) allow_connections_without_certificates: bool,
 }
 
 impl TlsSettings {
-    /// `None` for connections in the clear.
+    /// Returns the rustls configuration; `None` for connections without TLS.
     pub(crate) fn config(&self) -> Result<Option<Arc<ServerConfig>>, String> {
         let Some(identity) = &self.identity else {
             return match self.client_authority {
                 None => Ok(None),
-                Some(_) => Err("an authority of clients needs a certificate of the server".to_owned()),
+                Some(_) => Err("`tls_client_ca` requires `tls`".to_owned()),
             };
         };
         let provider = Arc::new(default_provider());
@@ -54,15 +67,16 @@ impl TlsSettings {
                     roots.add(root).map_err(|error| error.to_string())?;
                 }
                 let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                let verifier = match self.allow_connections_without_certificates {
-                    true => verifier.allow_unauthenticated(),
-                    false => verifier,
+                let verifier = if self.allow_connections_without_certificates {
+                    verifier.allow_unauthenticated()
+                } else {
+                    verifier
                 };
                 builder.with_client_cert_verifier(verifier.build().map_err(|error| error.to_string())?)
             }
         };
         let key = PrivateKeyDer::from_pem_slice(identity.key_pem.as_bytes())
-            .map_err(|error| format!("the server's key: {error}"))?;
+            .map_err(|error| format!("invalid private key: {error}"))?;
         let config = builder
             .with_single_cert(certificates(&identity.certificate_pem)?, key)
             .map_err(|error| error.to_string())?;
@@ -74,7 +88,7 @@ fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match found {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        Ok(_) => Err("no certificate where one should be".to_owned()),
-        Err(error) => Err(format!("a certificate: {error}")),
+        Ok(_) => Err("the PEM contains no certificate".to_owned()),
+        Err(error) => Err(format!("invalid certificate: {error}")),
     }
 }

@@ -1,4 +1,4 @@
-//! Listening on a path.
+//! Unix domain sockets.
 
 use super::Socket;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use tokio::net::UnixListener;
 
-/// A socket in the file system, gone when this value is.
+/// A listener on a path. The file is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Listener {
     listener: UnixListener,
@@ -14,7 +14,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Listens on this path. A socket that an earlier process left there is replaced; another file is not.
+    /// Binds to a path. A stale socket at the path is replaced; any other file is an error.
     pub(crate) fn bind(path: &Path) -> io::Result<Listener> {
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
         if is_socket {

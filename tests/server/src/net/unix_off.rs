@@ -1,10 +1,10 @@
-//! Listening on a path, where the platform has no such sockets.
+//! Placeholder for platforms without Unix domain sockets.
 
 use super::Socket;
 use std::io;
 use std::path::Path;
 
-/// There is none.
+/// An uninhabited type; binding always fails.
 #[derive(Debug)]
 pub(crate) enum Listener {}
 

@@ -1,10 +1,10 @@
-//! `$bitsAllSet`, `$bitsAllClear`, `$bitsAnySet`, `$bitsAnyClear`.
+//! The bitwise query operators `$bitsAllSet`, `$bitsAllClear`, `$bitsAnySet` and `$bitsAnyClear`.
 
 use crate::error::{Error, Result};
 use crate::value::number::Number;
 use bson::Bson;
 
-/// Bit positions and what is asked of them.
+/// Bit positions, and whether all or any of them must be set or clear.
 #[derive(Debug, Clone)]
 pub(crate) struct Bits {
     positions: Vec<u32>,
@@ -13,7 +13,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Parses the mask: a non-negative integer, binary data, or an array of positions.
+    /// Parses a bitmask: a non-negative integer, binary data, or an array of positions.
     pub(crate) fn parse(operator: &str, mask: &Bson) -> Result<Bits> {
         let positions = match mask {
             Bson::Array(items) => items
@@ -54,12 +54,12 @@ impl Bits {
         })
     }
 
-    /// Whether the bits of a value are as asked; values that have no bits do not match.
+    /// Returns whether a value matches. Values other than integers and binary data never match.
     pub(crate) fn matches(&self, value: &Bson) -> bool {
         let is_set: Box<dyn Fn(u32) -> bool + '_> = match value {
             Bson::Binary(binary) => Box::new(|position| bit(&binary.bytes, position)),
             other => match Number::from_bson(other).and_then(Number::to_exact_i64) {
-                // The sign extends beyond bit 63.
+                // Positions beyond bit 63 have the value of the sign bit.
                 Some(number) => Box::new(move |position| number >> position.min(63) & 1 == 1),
                 None => return false,
             },

@@ -1,4 +1,4 @@
-//! The parsed form of a filter: what it tests, at which path.
+//! The parsed form of a filter.
 
 use super::bits::Bits;
 use super::path::Path;
@@ -21,7 +21,6 @@ pub(crate) enum Filter {
     Constant(bool),
 }
 
-/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Eq,
@@ -43,23 +42,23 @@ pub(crate) enum Test {
     Mod(i64, i64),
     Size(i64),
     Bits(Bits),
-    /// An array element that is a document (or array) matching the filter.
+    /// `$elemMatch` on array elements that are documents or arrays.
     ElemMatchObject(Box<Filter>),
-    /// An array element that passes tests of the value itself.
+    /// `$elemMatch` with operators on the elements themselves.
     ElemMatchValue(Box<Filter>),
 }
 
 /// One alternative of `$type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypeTest {
-    /// Any of the four numeric types.
+    /// `number`: any of the four numeric types.
     Number,
-    /// The type with this name.
+    /// The type with this alias.
     Named(&'static str),
 }
 
 impl Filter {
-    /// Whether the filter accepts every document.
+    /// Returns whether the filter matches every document.
     pub(crate) fn is_always_true(&self) -> bool {
         match self {
             Filter::And(all) => all.iter().all(Filter::is_always_true),
@@ -68,7 +67,8 @@ impl Filter {
         }
     }
 
-    /// The values that a field must have one of, if the filter says so at its top level; for lookups in an index.
+    /// Returns the values of an equality or `$in` on the field at the top level of the filter, for
+    /// index lookups.
     pub(crate) fn equal_values(&self, path: &str) -> Option<Vec<Bson>> {
         match self {
             Filter::And(all) => all.iter().find_map(|filter| filter.equal_values(path)),
@@ -82,7 +82,8 @@ impl Filter {
         }
     }
 
-    /// Whether the filter's top level restricts a field, so that the server would use an index that begins with it.
+    /// Returns whether the top level of the filter has a condition on the field, so that the server
+    /// would use an index with this prefix.
     pub(crate) fn restricts(&self, path: &str) -> bool {
         match self {
             Filter::And(all) => all.iter().any(|filter| filter.restricts(path)),
@@ -91,7 +92,7 @@ impl Filter {
         }
     }
 
-    /// Fields that the filter fixes to one value, which an upsert copies into the new document.
+    /// Collects the fields with equality conditions, which an upsert copies into the new document.
     pub(crate) fn equality_seeds(&self, seeds: &mut Vec<(String, Bson)>) {
         match self {
             Filter::And(all) => all.iter().for_each(|filter| filter.equality_seeds(seeds)),

@@ -1,4 +1,5 @@
-//! `$jsonSchema`: the keywords of draft 4 that MongoDB has, parsed once. Keywords that are not built are refused.
+//! `$jsonSchema`: the keywords of JSON Schema draft 4 that MongoDB supports. Keywords that this
+//! server does not implement are rejected.
 
 use super::filter::TypeTest;
 use super::parse::type_tests;
@@ -9,7 +10,7 @@ use crate::value::number::Number;
 use crate::value::{is_number, type_name};
 use bson::{Bson, Document};
 
-/// A parsed schema: all rules must hold.
+/// A parsed schema. All rules must hold.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema(Vec<Rule>);
 
@@ -18,10 +19,10 @@ enum Rule {
     Types(Vec<TypeTest>),
     Enum(Vec<Bson>),
     Required(Vec<String>),
-    /// Named properties, those by pattern, and what holds for all others.
-    Properties(Vec<(String, Schema)>, Vec<(Regex, Schema)>, Others),
+    /// Properties by name, by pattern, and the rule for all others.
+    Properties(Vec<(String, Schema)>, Vec<(Regex, Schema)>, AdditionalProperties),
     PropertyCount(usize, usize),
-    /// The bound, whether it is the upper one, and whether it is excluded.
+    /// The bound, whether it is the maximum, and whether it is exclusive.
     Bound(Bson, bool, bool),
     MultipleOf(f64),
     Length(usize, usize),
@@ -37,7 +38,7 @@ enum Rule {
 }
 
 #[derive(Debug, Clone)]
-enum Others {
+enum AdditionalProperties {
     Allowed,
     Refused,
     Schema(Box<Schema>),
@@ -59,7 +60,6 @@ fn count(keyword: &str, value: &Bson) -> Result<usize> {
 }
 
 impl Schema {
-    /// Parses a schema document.
     pub(crate) fn parse(schema: &Document) -> Result<Schema> {
         if schema.contains_key("type") && schema.contains_key("bsonType") {
             return Err(Error::failed_to_parse(
@@ -171,14 +171,14 @@ impl Schema {
         }))
     }
 
-    /// Whether a whole document is valid.
+    /// Returns whether a document is valid.
     pub(crate) fn matches_document(&self, document: &Document) -> Result<bool> {
         self.matches(&Bson::Document(document.clone()))
     }
 
     fn matches(&self, value: &Bson) -> Result<bool> {
         for rule in &self.0 {
-            if !rule.holds(value)? {
+            if !rule.is_satisfied_by(value)? {
                 return Ok(false);
             }
         }
@@ -216,7 +216,7 @@ fn schemas(keyword: &str, value: &Bson) -> Result<Vec<Schema>> {
         .collect()
 }
 
-/// JSON's own type names; `integer` does not exist for MongoDB.
+/// Parses JSON type names. MongoDB does not support `integer`.
 fn json_types(value: &Bson) -> Result<Vec<TypeTest>> {
     let one = |value: &Bson| match value.as_str() {
         Some("number") => Ok(TypeTest::Number),
@@ -254,17 +254,18 @@ fn properties(schema: &Document) -> Result<Rule> {
         .map(|(pattern, schema)| Regex::new(&pattern, "").map(|regex| (regex, schema)))
         .collect::<Result<Vec<_>>>()?;
     let others = match schema.get("additionalProperties") {
-        None | Some(Bson::Boolean(true)) => Others::Allowed,
-        Some(Bson::Boolean(false)) => Others::Refused,
-        Some(Bson::Document(schema)) => Others::Schema(Box::new(Schema::parse(schema)?)),
+        None | Some(Bson::Boolean(true)) => AdditionalProperties::Allowed,
+        Some(Bson::Boolean(false)) => AdditionalProperties::Refused,
+        Some(Bson::Document(schema)) => AdditionalProperties::Schema(Box::new(Schema::parse(schema)?)),
         Some(_) => return Err(malformed("additionalProperties", "an object or a boolean")),
     };
     Ok(Rule::Properties(inner("properties")?, patterns, others))
 }
 
 impl Rule {
-    /// Whether a value keeps the rule; rules about one type let values of the others pass.
-    fn holds(&self, value: &Bson) -> Result<bool> {
+    /// Returns whether a value satisfies the rule. Values of types that the rule does not apply to
+    /// satisfy it.
+    fn is_satisfied_by(&self, value: &Bson) -> Result<bool> {
         let all = |schemas: &[Schema]| {
             schemas
                 .iter()
@@ -285,7 +286,7 @@ impl Rule {
             }
             (Rule::Properties(named, patterns, others), Bson::Document(document)) => {
                 for (name, value) in document {
-                    if !property_holds(name, value, named, patterns, others)? {
+                    if !is_valid_property(name, value, named, patterns, others)? {
                         return Ok(false);
                     }
                 }
@@ -337,7 +338,7 @@ impl Rule {
     }
 }
 
-/// The value with the fields of all documents in the order of their names: `uniqueItems` does not mind the order.
+/// Sorts the fields of all documents by name: `uniqueItems` ignores field order.
 fn with_sorted_fields(value: &Bson) -> Bson {
     match value {
         Bson::Document(document) => {
@@ -353,12 +354,12 @@ fn with_sorted_fields(value: &Bson) -> Bson {
     }
 }
 
-fn property_holds(
+fn is_valid_property(
     name: &str,
     value: &Bson,
     named: &[(String, Schema)],
     patterns: &[(Regex, Schema)],
-    others: &Others,
+    others: &AdditionalProperties,
 ) -> Result<bool> {
     let mut known = false;
     if let Some((_, schema)) = named.iter().find(|(other, _)| other == name) {
@@ -377,9 +378,9 @@ fn property_holds(
     }
     match others {
         _ if known => Ok(true),
-        Others::Allowed => Ok(true),
-        Others::Refused => Ok(false),
-        Others::Schema(schema) => schema.matches(value),
+        AdditionalProperties::Allowed => Ok(true),
+        AdditionalProperties::Refused => Ok(false),
+        AdditionalProperties::Schema(schema) => schema.matches(value),
     }
 }
 
@@ -455,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn unique_items_do_not_mind_the_order_of_fields() {
+    fn unique_items_ignores_field_order() {
         let schema = doc! {"properties": {"l": {"uniqueItems": true}}};
         let same = doc! {"l": [{"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}]};
         assert!(!valid(schema.clone(), same));

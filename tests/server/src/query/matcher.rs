@@ -1,4 +1,5 @@
-//! Evaluates filters. Array semantics: a test of a path passes if the value passes or, for an array, any element does.
+//! Evaluates filters. Array semantics: a test of a path succeeds for a value, or for any element of
+//! an array.
 
 use super::Env;
 use super::filter::{Comparison, Filter, Test, TypeTest};
@@ -10,7 +11,7 @@ use crate::value::{is_number, type_name};
 use bson::{Bson, Document};
 use std::cmp::Ordering;
 
-/// What a filter looks at: a document, or one array element for `$elemMatch` on values.
+/// The subject of a filter: a document, or one array element for `$elemMatch`.
 #[derive(Clone, Copy)]
 enum Target<'t> {
     Document(&'t Document),
@@ -18,12 +19,12 @@ enum Target<'t> {
 }
 
 impl Filter {
-    /// Whether the document matches.
+    /// Returns whether the document matches.
     pub(crate) fn matches(&self, document: &Document, env: &Env) -> Result<bool> {
         self.evaluate(Target::Document(document), env, &mut None)
     }
 
-    /// Whether the document matches, and the array index that the positional operator `$` stands for.
+    /// Returns whether the document matches, and the array index for the positional operator `$`.
     pub(crate) fn matches_with_position(
         &self,
         document: &Document,
@@ -34,7 +35,7 @@ impl Filter {
         Ok((matched, position))
     }
 
-    /// Whether an array element matches a filter made by [`Filter::parse_element`].
+    /// Returns whether an array element matches a filter created by [`Filter::parse_element`].
     pub(crate) fn matches_element(&self, value: &Bson, env: &Env) -> Result<bool> {
         let Filter::Field(_, test) = self else {
             return Ok(false);
@@ -88,7 +89,7 @@ impl Filter {
                 Target::Value(value) if path.parts.is_empty() => {
                     test.accepts_whole(Some(value), env).map(|m| m.0)
                 }
-                // A named field of something that is no document: missing.
+                // A field of a value that is not a document is missing.
                 Target::Value(_) => test.accepts(None, env),
             },
         }
@@ -110,7 +111,7 @@ fn test_path(
             }
             return Ok(true);
         }
-        if test.looks_into_arrays()
+        if test.applies_to_elements()
             && let Some(Bson::Array(items)) = value
         {
             for (index, item) in items.iter().enumerate() {
@@ -125,14 +126,14 @@ fn test_path(
 }
 
 impl Test {
-    fn looks_into_arrays(&self) -> bool {
+    fn applies_to_elements(&self) -> bool {
         !matches!(
             self,
             Test::Exists | Test::Size(_) | Test::ElemMatchObject(_) | Test::ElemMatchValue(_)
         )
     }
 
-    /// Tests a value as a whole; `$elemMatch` also tells the element that matched.
+    /// Tests a value as a whole. For `$elemMatch`, also returns the index of the matching element.
     fn accepts_whole(&self, value: Option<&Bson>, env: &Env) -> Result<(bool, Option<usize>)> {
         if !matches!(self, Test::ElemMatchObject(_) | Test::ElemMatchValue(_)) {
             return Ok((self.accepts(value, env)?, None));
@@ -148,11 +149,11 @@ impl Test {
         Ok((false, None))
     }
 
-    /// Whether one array element passes an `$elemMatch`.
+    /// Returns whether an array element matches an `$elemMatch`.
     fn accepts_element(&self, item: &Bson, env: &Env) -> Result<bool> {
         let (filter, target) = match (self, item) {
             (Test::ElemMatchObject(filter), Bson::Document(document)) => (filter, Target::Document(document)),
-            // An array counts as a document with the fields "0", "1" and so on.
+            // `$elemMatch` treats an array as a document with the fields "0", "1" and so on.
             (Test::ElemMatchObject(filter), Bson::Array(items)) => {
                 let document: Document = (0..items.len())
                     .map(|index| index.to_string())
@@ -166,7 +167,7 @@ impl Test {
         filter.evaluate(target, env, &mut None)
     }
 
-    /// Tests one value; `None` is a missing one.
+    /// Tests one value. `None` is a missing value.
     fn accepts(&self, value: Option<&Bson>, env: &Env) -> Result<bool> {
         let collation = env.collation.as_ref();
         Ok(match (self, value) {
@@ -228,7 +229,7 @@ fn accepts_comparison(comparison: Comparison, value: &Bson, operand: &Bson, env:
         return equal(value, operand, collation);
     }
     if type_class(value) != type_class(operand) {
-        // Only the bounds of the order compare with every type, and with what is missing.
+        // Only MinKey and MaxKey compare with all types and with missing values.
         return match operand {
             Bson::MinKey => matches!(comparison, Comparison::Gt | Comparison::Gte),
             Bson::MaxKey => matches!(comparison, Comparison::Lt | Comparison::Lte),

@@ -1,4 +1,4 @@
-//! The query language: filters, projections, sorts.
+//! The query language: filters, projections and sorts.
 
 pub(crate) mod bits;
 pub(crate) mod filter;
@@ -16,14 +16,14 @@ use crate::value::collation::Collation;
 use bson::{Bson, DateTime};
 use std::collections::BTreeMap;
 
-/// What one command gives to every expression and comparison in it: variables, collation and the time.
+/// The context of the expressions and comparisons of one command.
 #[derive(Debug, Clone)]
 pub(crate) struct Env {
-    /// The command's `let` variables, and those of an enclosing `$lookup`.
+    /// The command's `let` variables and those of an enclosing `$lookup`.
     pub(crate) variables: BTreeMap<String, Bson>,
-    /// How strings compare.
+    /// The collation of string comparisons. `None`: binary comparison.
     pub(crate) collation: Option<Collation>,
-    /// `$$NOW`: one time for the whole command.
+    /// `$$NOW`, constant within a command.
     pub(crate) now: DateTime,
 }
 
@@ -38,7 +38,7 @@ impl Default for Env {
 }
 
 impl Env {
-    /// An environment with a collation and nothing else.
+    /// An environment without variables.
     pub(crate) fn with_collation(collation: Option<Collation>) -> Env {
         Env {
             collation,

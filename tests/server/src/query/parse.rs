@@ -1,4 +1,4 @@
-//! Filter documents to [`Filter`] trees. Everything unknown is an error with the server's code.
+//! Parses filter documents to [`Filter`]s. Unknown operators are errors with the server's code.
 
 use super::Env;
 use super::bits::Bits;
@@ -13,12 +13,12 @@ use crate::value::{collation::Collation, format};
 use bson::{Bson, Document};
 
 impl Filter {
-    /// Parses a filter document; comparisons of strings will use the collation.
+    /// Parses a filter document. String comparisons use the collation of `env`.
     pub(crate) fn parse(filter: &Document, env: &Env) -> Result<Filter> {
         Parser {
             env,
             collation: env.collation.as_ref(),
-            whole: true,
+            on_documents: true,
         }
         .document(filter)
     }
@@ -28,7 +28,7 @@ impl Filter {
         let parser = Parser {
             env,
             collation: env.collation.as_ref(),
-            whole: false,
+            on_documents: false,
         };
         parser
             .elem_match(&Bson::Document(condition.clone()))
@@ -39,8 +39,8 @@ impl Filter {
 struct Parser<'c> {
     env: &'c Env,
     collation: Option<&'c Collation>,
-    /// The filter is for whole documents, not for array elements.
-    whole: bool,
+    /// True if the filter applies to documents, false if it applies to array elements.
+    on_documents: bool,
 }
 
 impl Parser<'_> {
@@ -60,7 +60,7 @@ impl Parser<'_> {
     }
 
     fn top_level(&self, operator: &str, value: &Bson) -> Result<Option<Filter>> {
-        if !self.whole && matches!(operator, "expr" | "where" | "text" | "sampleRate") {
+        if !self.on_documents && matches!(operator, "expr" | "where" | "text" | "sampleRate") {
             return Err(Error::bad_value(format!(
                 "${operator} can only be applied to the top-level document"
             )));
@@ -77,7 +77,8 @@ impl Parser<'_> {
             },
             "alwaysTrue" => Filter::Constant(true),
             "alwaysFalse" => Filter::Constant(false),
-            // The sleep is over when the filter is used: it must not hold the storage.
+            // The sleep has ended before the filter is used: the storage must not be locked
+            // meanwhile.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
             "sampleRate" => self.sample(value)?,
             _ => {
@@ -91,7 +92,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// `$sampleRate`: the server compares the rate with a random number.
+    /// Parses `$sampleRate`. A random number is compared with the rate.
     fn sample(&self, rate: &Bson) -> Result<Filter> {
         let number = Number::from_bson(rate)
             .ok_or_else(|| Error::bad_value("argument to $sampleRate must be a numeric type"))?
@@ -284,7 +285,7 @@ impl Parser<'_> {
             Test::ElemMatchValue(Box::new(self.operators(&Path::current(), condition)?))
         } else {
             let within = Parser {
-                whole: false,
+                on_documents: false,
                 ..*self
             };
             Test::ElemMatchObject(Box::new(within.document(condition)?))
@@ -292,7 +293,8 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a document holds operators; a DBRef is a value although its names begin with `$`.
+/// Returns whether a document consists of operators. A DBRef is a value although its field names
+/// begin with `$`.
 pub(crate) fn is_operators(document: &Document) -> bool {
     document
         .keys()
@@ -362,7 +364,7 @@ fn modulus(value: &Bson) -> Result<(i64, i64)> {
     Ok((divisor, remainder))
 }
 
-/// BSON types by number, as `$type` takes them.
+/// BSON types by the numbers that `$type` accepts.
 const TYPE_CODES: [(i64, &str); 20] = [
     (1, "double"),
     (2, "string"),
@@ -386,7 +388,7 @@ const TYPE_CODES: [(i64, &str); 20] = [
     (-1, "minKey"),
 ];
 
-/// Parses the operand of `$type`: a name, a number, or an array of them.
+/// Parses the operand of `$type`: an alias, a number, or an array of them.
 pub(crate) fn type_tests(value: &Bson) -> Result<Vec<TypeTest>> {
     match value {
         Bson::Array(items) if items.is_empty() => {

@@ -1,19 +1,17 @@
-//! Dotted paths, and the walk that visits what a path means in a document: through embedded documents, and through the
-//! elements of arrays on the way, both by implicit traversal and by index.
+//! Dotted paths and their traversal of documents: through embedded documents and through array
+//! elements, both implicitly and by index.
 
 use crate::error::{Error, Result};
 use bson::{Bson, Document};
 
-/// One component of a dotted path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) name: String,
-    /// The component as an array index, if it is written like one.
+    /// The component as an array index, if it is a canonical decimal number.
     pub(crate) index: Option<usize>,
 }
 
 impl Part {
-    /// A component by its text.
     pub(crate) fn new(name: &str) -> Part {
         let canonical = name == "0" || (!name.starts_with('0') && !name.is_empty());
         let index = (canonical && name.bytes().all(|byte| byte.is_ascii_digit())).then(|| name.parse().ok());
@@ -24,7 +22,6 @@ impl Part {
     }
 }
 
-/// A dotted path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) text: String,
@@ -32,7 +29,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Splits at the dots.
+    /// Splits `text` at the dots.
     pub(crate) fn new(text: &str) -> Path {
         Path {
             text: text.to_owned(),
@@ -40,7 +37,7 @@ impl Path {
         }
     }
 
-    /// The path of no components, which means the value at hand.
+    /// The empty path, which refers to the current value.
     pub(crate) fn current() -> Path {
         Path {
             text: String::new(),
@@ -49,7 +46,7 @@ impl Path {
     }
 }
 
-/// Fails if the text is not a path of non-empty names that do not begin with `$`, as the aggregation language takes paths.
+/// Validates a field path of the aggregation language: non-empty names that do not begin with `$`.
 pub(crate) fn check_field_path(text: &str) -> Result<()> {
     if text.is_empty() {
         return Err(Error::new(
@@ -77,11 +74,12 @@ pub(crate) fn check_field_path(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Called with what was found (`None`: missing) and the index of the outermost array element passed; `true` stops the walk.
+/// Receives a value (`None`: missing) and the index of the outermost array element traversed.
+/// Returning `true` stops the traversal.
 pub(crate) type Visit<'v> = dyn FnMut(Option<&Bson>, Option<usize>) -> Result<bool> + 'v;
 
-/// Visits every value that the path leads to. An array at the end is visited as a whole; its elements are for the visitor.
-/// Returns whether the visitor stopped it.
+/// Visits every value at the path. An array at the end of the path is visited as a whole; the
+/// visitor handles its elements. Returns whether the visitor stopped the traversal.
 pub(crate) fn walk(
     document: &Document,
     parts: &[Part],
@@ -112,7 +110,8 @@ fn step(value: &Bson, rest: &[Part], passed: Option<usize>, visit: &mut Visit<'_
                 }
             }
             match rest[0].index.and_then(|index| items.get(index)) {
-                // An element that the path names is none that the positional operator could stand for.
+                // The positional operator does not refer to an element that the path addresses by
+                // index.
                 Some(item) if rest.len() == 1 => visit(Some(item), passed),
                 Some(item @ (Bson::Document(_) | Bson::Array(_))) => step(item, &rest[1..], passed, visit),
                 _ => Ok(false),
@@ -122,7 +121,7 @@ fn step(value: &Bson, rest: &[Part], passed: Option<usize>, visit: &mut Visit<'_
     }
 }
 
-/// The value at a path that goes through documents only, without array traversal.
+/// The value at a path through embedded documents, without array traversal.
 pub(crate) fn get<'d>(document: &'d Document, path: &str) -> Option<&'d Bson> {
     let (first, rest) = path
         .split_once('.')
@@ -134,7 +133,8 @@ pub(crate) fn get<'d>(document: &'d Document, path: &str) -> Option<&'d Bson> {
     }
 }
 
-/// Sets a value at a dotted path, making embedded documents on the way; a scalar on the way is replaced.
+/// Sets the value at a dotted path. Missing embedded documents are created; a scalar along the path
+/// is replaced.
 pub(crate) fn set(document: &mut Document, path: &str, value: Bson) {
     match path.split_once('.') {
         None => {
@@ -151,7 +151,8 @@ pub(crate) fn set(document: &mut Document, path: &str, value: Bson) {
     }
 }
 
-/// Every value at a path with array traversal; the elements of an array at the end are given one by one, `None` for missing.
+/// Every value at a path with array traversal. The elements of an array at the end are listed
+/// individually. `None` is a missing value.
 pub(crate) fn expanded(document: &Document, path: &Path) -> Vec<Option<Bson>> {
     let mut values = Vec::new();
     let visited = walk(document, &path.parts, None, &mut |value, _| {
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_arrays_lead_nowhere() {
+    fn empty_arrays_yield_no_values() {
         assert!(found(&doc! {"a": []}, "a.b").is_empty());
         assert!(found(&doc! {"a": [[]]}, "a.b").is_empty());
         assert_eq!(found(&doc! {"a": [[{"b": 1}]]}, "a.0.b"), [Some(Bson::Int32(1))]);

@@ -1,4 +1,5 @@
-//! Projections: inclusion, exclusion, computed fields, and find's `$slice`, `$elemMatch` and positional `$`.
+//! Projections: inclusion, exclusion, computed fields, and the `find` projection operators
+//! `$slice`, `$elemMatch` and `$`.
 
 use super::{Env, Filter};
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use parse::Builder;
 
 mod parse;
 
-/// What a projection does at one field.
+/// The projection of one field.
 #[derive(Debug, Clone)]
 enum Node {
     Include,
@@ -21,16 +22,15 @@ enum Node {
     Positional,
 }
 
-/// A parsed projection.
 #[derive(Debug, Clone)]
 pub(crate) struct Projection {
     fields: Vec<(String, Node)>,
-    /// Keep only what is named; otherwise drop only what is named.
+    /// True for an inclusion, false for an exclusion.
     inclusive: bool,
     keep_id: bool,
 }
 
-/// Who asks: `find` has operators of its own, where `$project` has expressions of the same names.
+/// `find` has projection operators whose names are expressions in `$project`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Find,
@@ -54,12 +54,12 @@ impl Projection {
         Builder::new(Dialect::Stage, env).build(spec)
     }
 
-    /// Applies a projection that has no positional part.
+    /// Applies a projection without a positional operator.
     pub(crate) fn apply(&self, document: &Document, env: &Env) -> Result<Document> {
         self.run(document, None, env)
     }
 
-    /// Applies a projection to a document that a filter has matched.
+    /// Applies a projection to a document that matches `filter`.
     pub(crate) fn apply_matched(&self, document: &Document, filter: &Filter, env: &Env) -> Result<Document> {
         let position = if self.has_positional(&self.fields) {
             filter.matches_with_position(document, env)?.1
@@ -125,12 +125,12 @@ struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// The projected form of a field that exists.
+    /// Projects an existing field. `None` removes the field.
     fn existing(&self, node: &Node, value: &Bson) -> Result<Option<Bson>> {
         Ok(match node {
             Node::Include => Some(value.clone()),
             Node::Exclude => None,
-            // A computed field comes after the included ones, only _id keeps its place.
+            // Computed fields follow the included ones; only `_id` keeps its position.
             Node::Computed(_) => None,
             Node::Inner(inner) => self.inner(inner, value)?,
             Node::Slice(skip, limit) => Some(match value {
@@ -191,7 +191,7 @@ impl Context<'_> {
                 }
                 Ok(Some(Bson::Array(out)))
             }
-            // A scalar has no such field: kept by an exclusion, dropped by an inclusion.
+            // A scalar has no such field: an exclusion keeps the scalar, an inclusion removes it.
             other => Ok((!self.inclusive).then(|| other.clone())),
         }
     }
@@ -208,8 +208,8 @@ impl Context<'_> {
                     }
                 }
                 Node::Inner(inner) if has_computed(inner) => {
-                    let held = out.get(name).cloned();
-                    let value = self.computed_inner(inner, held)?;
+                    let current = out.get(name).cloned();
+                    let value = self.computed_inner(inner, current)?;
                     out.insert(name, value);
                 }
                 _ => {}
@@ -218,17 +218,18 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Computed fields within an embedded document, or within every element of an array; a scalar gives way.
-    fn computed_inner(&self, fields: &[(String, Node)], held: Option<Bson>) -> Result<Bson> {
-        match held {
+    /// Adds computed fields to an embedded document, or to every element of an array. A scalar is
+    /// replaced.
+    fn computed_inner(&self, fields: &[(String, Node)], current: Option<Bson>) -> Result<Bson> {
+        match current {
             Some(Bson::Array(items)) => {
                 let items = items
                     .into_iter()
                     .map(|item| self.computed_inner(fields, Some(item)));
                 items.collect::<Result<Vec<_>>>().map(Bson::Array)
             }
-            held => {
-                let mut document = match held {
+            current => {
+                let mut document = match current {
                     Some(Bson::Document(document)) => document,
                     _ => Document::new(),
                 };
@@ -247,7 +248,7 @@ fn has_computed(fields: &[(String, Node)]) -> bool {
     })
 }
 
-/// find's `$slice`: a negative skip counts from the end.
+/// The `$slice` of `find`. A negative skip counts from the end.
 fn slice(items: &[Bson], skip: i64, limit: Option<i64>) -> Vec<Bson> {
     let length = items.len() as i64;
     let (start, count) = match limit {

@@ -1,8 +1,9 @@
-//! Regular expressions with PCRE's syntax: translated to the engine's dialect, with a bound on backtracking.
+//! Regular expressions with PCRE syntax, translated to the dialect of `fancy_regex`, with a limit
+//! on backtracking.
 
 use crate::error::{Error, Result};
 
-/// A compiled regular expression and the text it was made of.
+/// A compiled regular expression and its source.
 #[derive(Debug, Clone)]
 pub(crate) struct Regex {
     pub(crate) pattern: String,
@@ -10,14 +11,14 @@ pub(crate) struct Regex {
     compiled: fancy_regex::Regex,
 }
 
-/// The byte ranges of a match and of its groups, in order; `None` for a group that took no part.
+/// The byte ranges of a match and of its groups, in order. `None` for a group that did not match.
 pub(crate) type Groups = Vec<Option<(usize, usize)>>;
 
-/// The longest pattern that the server takes.
+/// The server's maximum pattern length, in bytes.
 const MAX_PATTERN: usize = 32_764;
 
 impl Regex {
-    /// Compiles a pattern with options out of `imsxu`.
+    /// Compiles a pattern. Valid options are `i`, `m`, `s`, `x` and `u`.
     pub(crate) fn new(pattern: &str, options: &str) -> Result<Regex> {
         if pattern.len() > MAX_PATTERN {
             return Err(Error::new(
@@ -55,12 +56,12 @@ impl Regex {
         })
     }
 
-    /// Whether the pattern occurs in the text.
+    /// Returns whether the pattern matches anywhere in the text.
     pub(crate) fn is_match(&self, text: &str) -> Result<bool> {
         self.compiled.is_match(text).map_err(|error| Self::failed(&error))
     }
 
-    /// The byte ranges of the first match at or after `from` and of its groups.
+    /// Returns the byte ranges of the first match at or after `from` and of its groups.
     pub(crate) fn captures(&self, text: &str, from: usize) -> Result<Option<Groups>> {
         let captures = self
             .compiled
@@ -82,7 +83,8 @@ impl Regex {
     }
 }
 
-/// Rewrites what differs: `\d`, `\w`, `\s` mean ASCII, and `$` also matches before a final newline.
+/// Rewrites the differences of the dialects: `\d`, `\w` and `\s` match ASCII only, and `$` also
+/// matches before a final newline.
 fn translate(pattern: &str, multi_line: bool) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
@@ -114,7 +116,7 @@ fn translate(pattern: &str, multi_line: bool) -> String {
             '[' => {
                 out.push('[');
                 if in_class {
-                    // A POSIX class: copied up to its end.
+                    // A POSIX class is copied up to its end.
                     let mut previous = ' ';
                     for inner in chars.by_ref() {
                         out.push(inner);
@@ -137,7 +139,7 @@ fn translate(pattern: &str, multi_line: bool) -> String {
                 in_class = false;
                 out.push(']');
             }
-            // These are set operators in the engine's classes, and plain characters in PCRE's.
+            // Set operators in character classes of `fancy_regex`, literals in PCRE.
             '&' | '~' if in_class => {
                 out.push('\\');
                 out.push(c);

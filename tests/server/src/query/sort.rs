@@ -1,4 +1,4 @@
-//! Sort patterns and the keys they take from documents.
+//! Sort patterns and sort keys.
 
 use super::Env;
 use super::path::{Part, Path, check_field_path};
@@ -10,18 +10,17 @@ use bson::{Bson, Document};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 
-/// A sort pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Sort {
     paths: Vec<Vec<Part>>,
-    /// The direction of each path.
+    /// One direction per path.
     ascending: Vec<bool>,
-    /// `{$natural: …}`: whether it is forward.
+    /// `$natural`: true for the forward direction.
     natural: Option<bool>,
 }
 
 impl Sort {
-    /// Parses `{a: 1, b: -1}`.
+    /// Parses a pattern such as `{a: 1, b: -1}`.
     pub(crate) fn parse(pattern: &Document) -> Result<Sort> {
         if pattern.len() > 32 {
             return Err(Error::bad_value("too many compound keys"));
@@ -67,7 +66,7 @@ impl Sort {
         Ok(sort)
     }
 
-    /// Sorts items by documents taken from them, stably.
+    /// Sorts items by their documents. The sort is stable.
     pub(crate) fn sort<T: Borrow<Document>>(&self, items: &mut Vec<T>, env: &Env) -> Result<()> {
         if let Some(forward) = self.natural {
             if !forward {
@@ -87,8 +86,8 @@ impl Sort {
         Ok(())
     }
 
-    /// The values that a document sorts by, strings already folded by the collation: of the keys that an index on the pattern
-    /// would file the document under, the first in the pattern's order.
+    /// Returns the sort key of a document: the first, in the order of the pattern, of the keys of
+    /// the document in an index with this pattern. Strings are collation keys.
     pub(crate) fn key(&self, document: &Document, env: &Env) -> Result<Vec<Bson>> {
         let keys = keys_of(document, &self.paths).map_err(|error| match error.code {
             code::CANNOT_INDEX_PARALLEL_ARRAYS => {
@@ -109,7 +108,7 @@ impl Sort {
             .unwrap_or_default())
     }
 
-    /// Order of two keys under this pattern's directions.
+    /// Compares two sort keys with the directions of this pattern.
     pub(crate) fn compare_keys(&self, left: &[Bson], right: &[Bson]) -> Ordering {
         self.ascending
             .iter()
@@ -155,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn missing_is_null_and_empty_arrays_come_first() {
+    fn missing_sorts_as_null_and_empty_arrays_sort_first() {
         let documents = vec![doc! {"_id": 1, "a": 1}, doc! {"_id": 2}, doc! {"_id": 3, "a": []}];
         assert_eq!(ids(doc! {"a": 1}, documents), [3, 2, 1]);
     }
 
     #[test]
-    fn arrays_sort_by_their_extremes() {
+    fn arrays_sort_by_minimum_or_maximum() {
         let documents = vec![doc! {"_id": 1, "a": [5, 1]}, doc! {"_id": 2, "a": 3}];
         assert_eq!(ids(doc! {"a": 1}, documents.clone()), [1, 2]);
         assert_eq!(ids(doc! {"a": -1}, documents), [1, 2]);
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_arrays_are_refused() {
+    fn parallel_arrays_are_rejected() {
         let sort = Sort::parse(&doc! {"a": 1, "b": 1}).unwrap();
         let key = |document: Document| sort.key(&document, &Env::default());
         let error = key(doc! {"a": [1], "b": [2]}).unwrap_err();
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_one_array_stay_together() {
+    fn fields_of_one_array_element_form_one_key() {
         let sort = Sort::parse(&doc! {"a.x": 1, "a.y": 1}).unwrap();
         let document = doc! {"a": [{"x": 1, "y": 9}, {"x": 2, "y": 0}]};
         assert_eq!(

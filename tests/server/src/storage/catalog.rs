@@ -1,4 +1,4 @@
-//! All databases and collections.
+//! The catalog of databases and collections.
 
 use super::change::{Change, Definition};
 use super::{Collection, Namespace};
@@ -6,18 +6,18 @@ use crate::error::{Error, Result, code};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The collections by database and name. A copy shares them until either side changes them.
+/// Collections by database and name. A clone shares each collection until it is changed (copy on
+/// write).
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Catalog {
     databases: BTreeMap<String, BTreeMap<String, Arc<Collection>>>,
-    /// Collections that may hold changes.
+    /// Collections with possible record changes.
     touched: Vec<Namespace>,
-    /// Changes of definitions since the changes were last taken.
+    /// Definition changes since the last call of `take_changes`.
     definitions: Vec<Change>,
 }
 
 impl Catalog {
-    /// A collection, if it exists.
     pub(crate) fn get(&self, namespace: &Namespace) -> Option<&Collection> {
         self.databases
             .get(&namespace.database)?
@@ -25,14 +25,14 @@ impl Catalog {
             .map(Arc::as_ref)
     }
 
-    /// The shared collection, to see whether two catalogs hold the very same.
+    /// The shared collection, to test whether two catalogs share it.
     pub(crate) fn shared(&self, namespace: &Namespace) -> Option<&Arc<Collection>> {
         self.databases
             .get(&namespace.database)?
             .get(&namespace.collection)
     }
 
-    /// A collection to change, if it exists.
+    /// A collection for modification, or `None` if it does not exist.
     pub(crate) fn get_mut(&mut self, namespace: &Namespace) -> Option<&mut Collection> {
         let collection = self
             .databases
@@ -44,37 +44,40 @@ impl Catalog {
         Some(Arc::make_mut(collection))
     }
 
-    /// A collection to write to, made with default options if it does not exist.
+    /// A collection for modification. It is created with default options if it does not exist.
     pub(crate) fn get_or_create(&mut self, namespace: &Namespace) -> Result<&mut Collection> {
         if self.get(namespace).is_none() {
             self.check_creatable(namespace)?;
             self.create(namespace, Collection::new(None));
         }
-        self.get_mut(namespace)
-            .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("{namespace} is gone")))
+        self.get_mut(namespace).ok_or_else(|| {
+            Error::new(
+                code::INTERNAL_ERROR,
+                format!("collection {namespace} does not exist"),
+            )
+        })
     }
 
-    /// Adds a new collection.
     pub(crate) fn create(&mut self, namespace: &Namespace, collection: Collection) {
         self.define(namespace, &collection, Definition::Create);
         self.put(namespace, collection);
     }
 
-    /// Takes back that a collection was created in this command.
+    /// Reverts the creation of a collection in the current command.
     pub(crate) fn undo_create(&mut self, namespace: &Namespace) {
         self.take(namespace);
         self.definitions
             .retain(|change| change.namespace != *namespace || !change.creates());
     }
 
-    /// Notes that a collection's definition changes.
+    /// Records a change of a collection's definition.
     pub(crate) fn define(&mut self, namespace: &Namespace, collection: &Collection, definition: Definition) {
         self.definitions
             .push(Change::definition(namespace, collection, definition));
     }
 
-    /// Whether a collection may be made under this name: the rules of names, and no database differs from its own only in
-    /// case.
+    /// Checks that a collection can be created: the namespace is valid, and no database name
+    /// differs in case only.
     pub(crate) fn check_creatable(&self, namespace: &Namespace) -> Result<()> {
         namespace.check_creatable()?;
         let wanted = &namespace.database;
@@ -96,14 +99,14 @@ impl Catalog {
         }
     }
 
-    /// Puts a collection under a name, in place of what was there.
+    /// Inserts or replaces a collection.
     pub(crate) fn put(&mut self, namespace: &Namespace, collection: Collection) {
         let database = self.databases.entry(namespace.database.clone()).or_default();
         database.insert(namespace.collection.clone(), Arc::new(collection));
         self.touched.push(namespace.clone());
     }
 
-    /// Takes a collection out; a database without collections is gone too.
+    /// Removes a collection, and its database if it was the last collection.
     pub(crate) fn take(&mut self, namespace: &Namespace) -> Option<Collection> {
         let database = self.databases.get_mut(&namespace.database)?;
         let collection = database.remove(&namespace.collection);
@@ -113,14 +116,13 @@ impl Catalog {
         collection.map(Arc::unwrap_or_clone)
     }
 
-    /// Drops a collection.
     pub(crate) fn drop_collection(&mut self, namespace: &Namespace) -> Option<Collection> {
         let collection = self.take(namespace)?;
         self.define(namespace, &collection, Definition::Drop);
         Some(collection)
     }
 
-    /// Drops a database; whether it existed.
+    /// Drops a database. Returns whether it existed.
     pub(crate) fn drop_database(&mut self, database: &str) -> bool {
         let names: Vec<String> = self.collections(database).map(|(name, _)| name.clone()).collect();
         for collection in names {
@@ -131,7 +133,10 @@ impl Catalog {
         }
         let existed = self.definitions.iter().any(|change| {
             change.namespace.database == database
-                && matches!(change.what, super::change::What::Definition(Definition::Drop))
+                && matches!(
+                    change.operation,
+                    super::change::ChangeOperation::Definition(Definition::Drop)
+                )
         });
         if existed {
             self.definitions.push(Change::drop_database(database));
@@ -139,7 +144,7 @@ impl Catalog {
         existed
     }
 
-    /// What has happened since this was last called: definitions first, then records by collection.
+    /// Returns the changes since the last call: first definitions, then records by collection.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         let mut changes = std::mem::take(&mut self.definitions);
         for namespace in std::mem::take(&mut self.touched) {
@@ -163,17 +168,17 @@ impl Catalog {
         changes
     }
 
-    /// Notes that a collection may hold changes.
+    /// Marks a collection as possibly changed.
     pub(crate) fn touch(&mut self, namespace: Namespace) {
         self.touched.push(namespace);
     }
 
-    /// The databases with their collections, by name.
+    /// The databases with their collections, in name order.
     pub(crate) fn databases(&self) -> impl Iterator<Item = (&String, &BTreeMap<String, Arc<Collection>>)> {
         self.databases.iter()
     }
 
-    /// The collections of a database, by name.
+    /// The collections of a database, in name order.
     pub(crate) fn collections(&self, database: &str) -> impl Iterator<Item = (&String, &Collection)> {
         self.databases
             .get(database)
@@ -182,7 +187,7 @@ impl Catalog {
             .map(|(name, collection)| (name, collection.as_ref()))
     }
 
-    /// Every collection, to change.
+    /// All collections, for modification.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (Namespace, &mut Collection)> {
         self.databases.iter_mut().flat_map(|(database, collections)| {
             collections.iter_mut().map(|(collection, value)| {
@@ -203,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn databases_must_not_differ_only_in_case() {
+    fn database_names_must_not_differ_in_case_only() {
         let mut catalog = Catalog::default();
         let shop = Namespace::new("shop", "items").unwrap();
         catalog.get_or_create(&shop).unwrap();

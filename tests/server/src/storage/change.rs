@@ -1,35 +1,34 @@
-//! What happened to the storage: the raw material of the oplog.
+//! Changes of the storage, and the oplog that records them.
 
 use super::collection::RecordChange;
 use super::{Collection, Namespace};
 use bson::{Bson, DateTime, Document, Timestamp};
 use std::collections::VecDeque;
 
-/// How many bytes of changes are kept, roughly.
-const KEPT_BYTES: usize = 64 * 1024 * 1024;
-/// How many changes are kept.
-const KEPT_CHANGES: usize = 100_000;
+/// The approximate maximum size of the oplog, in bytes.
+const MAX_OPLOG_BYTES: usize = 64 * 1024 * 1024;
+/// The maximum number of oplog entries.
+const MAX_OPLOG_ENTRIES: usize = 100_000;
 
-/// One change.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     pub(crate) namespace: Namespace,
     pub(crate) uuid: Option<bson::Uuid>,
-    pub(crate) what: What,
-    /// The kind of the namespace: collection, view or timeseries.
+    pub(crate) operation: ChangeOperation,
+    /// The type of the namespace: `collection`, `view` or `timeseries`.
     pub(crate) kind: &'static str,
-    /// The collection keeps images of documents before and after.
+    /// Whether the collection has `changeStreamPreAndPostImages` enabled.
     pub(crate) images: bool,
 }
 
-/// What happened.
+/// The operation of a change.
 #[derive(Debug, Clone)]
-pub(crate) enum What {
+pub(crate) enum ChangeOperation {
     Record(RecordChange),
     Definition(Definition),
 }
 
-/// What happened to a collection or database.
+/// A change of a collection or database definition.
 #[derive(Debug, Clone)]
 pub(crate) enum Definition {
     Create,
@@ -39,7 +38,7 @@ pub(crate) enum Definition {
         to: Namespace,
         dropped: Option<bson::Uuid>,
     },
-    /// Anything else: the event's name, and its `operationDescription`.
+    /// Any other event: its `operationType` and `operationDescription`.
     Other(&'static str, Document),
 }
 
@@ -53,7 +52,7 @@ impl Change {
         Change {
             namespace: namespace.clone(),
             uuid: Some(uuid),
-            what: What::Record(record),
+            operation: ChangeOperation::Record(record),
             kind: "collection",
             images,
         }
@@ -67,7 +66,7 @@ impl Change {
         Change {
             namespace: namespace.clone(),
             uuid: collection.view.is_none().then_some(collection.uuid),
-            what: What::Definition(definition),
+            operation: ChangeOperation::Definition(definition),
             kind: collection.kind(),
             images: false,
         }
@@ -80,33 +79,33 @@ impl Change {
                 collection: String::new(),
             },
             uuid: None,
-            what: What::Definition(Definition::DropDatabase),
+            operation: ChangeOperation::Definition(Definition::DropDatabase),
             kind: "collection",
             images: false,
         }
     }
 
-    /// Whether the change is that the collection was created.
+    /// Returns whether the change creates a collection.
     pub(super) fn creates(&self) -> bool {
-        matches!(self.what, What::Definition(Definition::Create))
+        matches!(self.operation, ChangeOperation::Definition(Definition::Create))
     }
 
     fn size(&self) -> usize {
-        let documents = match &self.what {
-            What::Record(RecordChange::Insert(_, document) | RecordChange::Delete(_, document)) => {
-                crate::value::document_size(document)
-            }
-            What::Record(RecordChange::Replace { old, new, .. }) => {
+        let documents = match &self.operation {
+            ChangeOperation::Record(
+                RecordChange::Insert(_, document) | RecordChange::Delete(_, document),
+            ) => crate::value::document_size(document),
+            ChangeOperation::Record(RecordChange::Replace { old, new, .. }) => {
                 crate::value::document_size(old) + crate::value::document_size(new)
             }
-            What::Definition(_) => 0,
+            ChangeOperation::Definition(_) => 0,
         };
         documents + 256
     }
 }
 
 impl Collection {
-    /// `collection`, `view` or `timeseries`.
+    /// The type of the namespace: `collection`, `view` or `timeseries`.
     pub(crate) fn kind(&self) -> &'static str {
         if self.view.is_some() {
             "view"
@@ -117,13 +116,13 @@ impl Collection {
         }
     }
 
-    /// Whether documents before and after a change are kept for change streams.
+    /// Returns whether `changeStreamPreAndPostImages` is enabled.
     pub(crate) fn keeps_images(&self) -> bool {
         matches!(self.options.get("changeStreamPreAndPostImages"), Some(Bson::Document(images)) if images.get_bool("enabled").unwrap_or(false))
     }
 }
 
-/// A change with its place in time.
+/// A change with its cluster time.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) time: Timestamp,
@@ -131,17 +130,17 @@ pub(crate) struct Entry {
     pub(crate) change: Change,
 }
 
-/// The latest changes, in the order of their times.
+/// The most recent changes in cluster time order.
 #[derive(Debug, Default)]
 pub(crate) struct Oplog {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// The time of the newest entry that was let go.
+    /// The cluster time of the newest entry removed.
     lost: Option<Timestamp>,
 }
 
 impl Oplog {
-    /// Adds a change, and lets the oldest go.
+    /// Appends a change and removes the oldest entries beyond the limits.
     pub(crate) fn push(&mut self, time: Timestamp, change: Change) {
         self.bytes += change.size();
         self.entries.push_back(Entry {
@@ -149,7 +148,7 @@ impl Oplog {
             wall: DateTime::now(),
             change,
         });
-        while (self.bytes > KEPT_BYTES || self.entries.len() > KEPT_CHANGES)
+        while (self.bytes > MAX_OPLOG_BYTES || self.entries.len() > MAX_OPLOG_ENTRIES)
             && let Some(oldest) = self.entries.pop_front()
         {
             self.bytes -= oldest.change.size();
@@ -157,7 +156,7 @@ impl Oplog {
         }
     }
 
-    /// The entries at and after a time, or `None` if some of them are lost.
+    /// The entries at and after a cluster time, or `None` if entries in that range were removed.
     pub(crate) fn from(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
         if self.lost.is_some_and(|lost| lost >= time) {
             return None;
@@ -166,7 +165,7 @@ impl Oplog {
         Some(self.entries.range(start..))
     }
 
-    /// The entries after a time, or `None` if some of them are lost.
+    /// The entries after a cluster time, or `None` if entries in that range were removed.
     pub(crate) fn after(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
         if self.lost.is_some_and(|lost| lost > time) {
             return None;
@@ -181,15 +180,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_entries_are_lost_and_missed() {
+    fn removed_entries_are_detected() {
         let mut oplog = Oplog::default();
         let at = |increment: u32| Timestamp { time: 1, increment };
-        let count = KEPT_CHANGES as u32 + 5;
+        let count = MAX_OPLOG_ENTRIES as u32 + 5;
         for number in 1..=count {
             oplog.push(at(number), Change::drop_database("d"));
         }
         assert!(oplog.after(at(4)).is_none());
-        assert_eq!(oplog.after(at(5)).unwrap().count(), KEPT_CHANGES);
+        assert_eq!(oplog.after(at(5)).unwrap().count(), MAX_OPLOG_ENTRIES);
         assert_eq!(oplog.after(at(count)).unwrap().count(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! One collection: its records in insertion order and its indexes, always changed together.
+//! A collection: its records in insertion order and its indexes, which are always changed together.
 
 use super::RecordId;
 use super::index::{Index, Kind};
@@ -11,24 +11,24 @@ use bson::{Bson, Document, doc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The largest document that may be stored.
+/// The maximum size of a stored document, in bytes.
 pub(crate) const MAX_DOCUMENT_SIZE: usize = 16 * 1024 * 1024;
 
-/// A limit on a collection that drops its oldest records.
+/// The limits of a capped collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capped {
     pub(crate) size: usize,
     pub(crate) max: Option<usize>,
 }
 
-/// The rule that inserts and updates must satisfy.
+/// The validation rule for inserts and updates.
 #[derive(Debug, Clone)]
 pub(crate) struct Validator {
     pub(crate) filter: Filter,
     pub(crate) spec: Document,
-    /// `validationAction: "error"`; with `warn` nothing is refused.
+    /// True for `validationAction: "error"`, false for `"warn"`.
     pub(crate) enforced: bool,
-    /// `validationLevel: "moderate"`: documents that are invalid already may stay so.
+    /// `validationLevel: "moderate"`: existing invalid documents may stay invalid.
     pub(crate) moderate: bool,
 }
 
@@ -39,16 +39,15 @@ pub(crate) struct View {
     pub(crate) pipeline: Vec<Bson>,
 }
 
-/// A collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Collection {
     pub(crate) uuid: bson::Uuid,
-    /// The options as `listCollections` gives them.
+    /// The options in the form of `listCollections`.
     pub(crate) options: Document,
     pub(crate) collation: Option<Collation>,
     pub(crate) capped: Option<Capped>,
     pub(crate) validator: Option<Validator>,
-    /// What a view shows instead of records of its own.
+    /// The definition, if this is a view.
     pub(crate) view: Option<View>,
     /// The `timeField` of a time series collection.
     pub(crate) time_field: Option<String>,
@@ -56,11 +55,11 @@ pub(crate) struct Collection {
     records: BTreeMap<RecordId, Arc<Document>>,
     next: RecordId,
     bytes: usize,
-    /// What has happened to records since the changes were last taken.
+    /// Record changes since the last call of `take_changes`.
     changes: Vec<RecordChange>,
 }
 
-/// What happened to a record.
+/// A change of a record.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordChange {
     Insert(RecordId, Arc<Document>),
@@ -68,18 +67,18 @@ pub(crate) enum RecordChange {
         id: RecordId,
         old: Arc<Document>,
         new: Arc<Document>,
-        /// By a replacement, not by update operators.
+        /// True for a replacement, false for update operators.
         whole: bool,
     },
     Delete(RecordId, Arc<Document>),
 }
 
-/// How a record's document gives way to another.
+/// Options of [`Collection::replace`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replacing {
-    /// Do not ask the validator.
+    /// Bypass document validation.
     pub(crate) bypass: bool,
-    /// A replacement, not update operators.
+    /// True for a replacement, false for update operators.
     pub(crate) whole: bool,
 }
 
@@ -102,33 +101,32 @@ impl Collection {
         }
     }
 
-    /// Number of documents.
+    /// The number of documents.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Encoded size of all documents.
+    /// The total BSON size of all documents, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Records in insertion order.
+    /// The records in insertion order.
     pub(crate) fn records(&self) -> impl DoubleEndedIterator<Item = (RecordId, &Arc<Document>)> {
         self.records.iter().map(|(id, document)| (*id, document))
     }
 
-    /// Records after one, in insertion order.
+    /// The records after `id`, in insertion order.
     pub(crate) fn records_after(&self, id: RecordId) -> impl Iterator<Item = (RecordId, &Arc<Document>)> {
         let later = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
         self.records.range(later).map(|(id, document)| (*id, document))
     }
 
-    /// One record.
     pub(crate) fn record(&self, id: RecordId) -> Option<&Arc<Document>> {
         self.records.get(&id)
     }
 
-    /// Rows that a view gives, to be read only: without indexes, so that nothing is asked of them.
+    /// A read-only collection of the documents of a view, without indexes.
     pub(crate) fn of_rows(rows: Vec<Document>, collation: Option<Collation>) -> Collection {
         let mut collection = Collection::new(collation);
         collection.indexes.clear();
@@ -136,22 +134,22 @@ impl Collection {
         collection
     }
 
-    /// What has happened to records since this was last called.
+    /// Returns the record changes since the last call.
     pub(crate) fn take_changes(&mut self) -> Vec<RecordChange> {
         std::mem::take(&mut self.changes)
     }
 
-    /// What has happened to records and was not taken yet.
+    /// The record changes since the last call of `take_changes`.
     pub(crate) fn changes(&self) -> &[RecordChange] {
         &self.changes
     }
 
-    /// The id of the newest record there ever was.
+    /// The greatest record ID assigned so far.
     pub(crate) fn last_id(&self) -> RecordId {
         self.next - 1
     }
 
-    /// Inserts a document, which has its `_id`, or changes nothing.
+    /// Inserts a document that has an `_id`. On error, nothing is changed.
     pub(crate) fn insert(
         &mut self,
         document: impl Into<Arc<Document>>,
@@ -182,7 +180,7 @@ impl Collection {
         Ok(id)
     }
 
-    /// Replaces a record's document, or changes nothing.
+    /// Replaces the document of a record. On error, nothing is changed.
     pub(crate) fn replace(
         &mut self,
         id: RecordId,
@@ -192,7 +190,10 @@ impl Collection {
     ) -> Result<()> {
         let document = document.into();
         let Some(old) = self.records.get(&id).cloned() else {
-            return Err(Error::new(code::INTERNAL_ERROR, format!("record {id} is gone")));
+            return Err(Error::new(
+                code::INTERNAL_ERROR,
+                format!("record {id} does not exist"),
+            ));
         };
         if !how.bypass {
             self.validate(&document, Some(&old))?;
@@ -214,18 +215,17 @@ impl Collection {
         Ok(())
     }
 
-    /// Removes a record.
     pub(crate) fn remove(&mut self, id: RecordId) -> Option<Arc<Document>> {
         let old = self.discard(id)?;
         self.changes.push(RecordChange::Delete(id, Arc::clone(&old)));
         Some(old)
     }
 
-    /// Removes a record without telling of it, as limits of a collection do.
+    /// Removes a record without recording the change, for the limits of a capped collection.
     fn discard(&mut self, id: RecordId) -> Option<Arc<Document>> {
         let old = self.records.remove(&id)?;
         for index in &mut self.indexes {
-            // Keys of a stored document were computed before without an error.
+            // The keys of a stored document have been computed before without an error.
             if let Ok(keys) = index.keys(&old) {
                 index.remove(&keys, id);
             }
@@ -234,7 +234,8 @@ impl Collection {
         Some(old)
     }
 
-    /// Adds an index and files every record in it; fails on duplicates and leaves the collection as it was.
+    /// Adds an index with the keys of all records. On duplicates, returns an error and leaves the
+    /// collection unchanged.
     pub(crate) fn add_index(&mut self, mut index: Index, namespace: &str) -> Result<()> {
         for (id, document) in &self.records {
             let keys = index.keys(document)?;
@@ -245,13 +246,13 @@ impl Collection {
         Ok(())
     }
 
-    /// The index with this name.
+    /// Returns the index with this name.
     pub(crate) fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// The records to look at for a filter, in the order in which the server would give them: those of an `_id` lookup or scan,
-    /// else all in insertion order.
+    /// Returns the records to test against a filter in the server's order: the result of an `_id`
+    /// lookup or index scan, otherwise all records in insertion order.
     pub(crate) fn candidates(&self, filter: &Filter, env: &Env) -> Vec<RecordId> {
         if let Some(id_index) = self.indexes.first()
             && env.collation == id_index.collation
@@ -304,7 +305,7 @@ impl Collection {
         self.records.keys().copied().collect()
     }
 
-    /// The records that match, in natural or index order.
+    /// Returns the records that match, in natural or index order.
     pub(crate) fn matching(&self, filter: &Filter, env: &Env) -> Result<Vec<RecordId>> {
         let mut found = Vec::new();
         for id in self.candidates(filter, env) {

@@ -1,4 +1,4 @@
-//! One index: its specification, its entries, and the uniqueness that it enforces.
+//! An index: its specification, its entries, and its uniqueness constraint.
 
 use super::RecordId;
 use super::key::{Key, keys_of};
@@ -10,20 +10,19 @@ use crate::value::format;
 use bson::{Bson, Document, doc};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an index can do for this server.
+/// The support of an index type by this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Ascending and descending keys: entries are kept and uniqueness is enforced.
+    /// Ascending and descending indexes: entries are maintained and uniqueness is enforced.
     Ordered,
-    /// Text, hashed, geo and wildcard indexes: accepted and listed, without entries.
+    /// Text, hashed, geospatial and wildcard indexes: accepted and listed, without entries.
     Listed,
 }
 
-/// An index.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
     pub(crate) name: String,
-    /// The specification as `listIndexes` gives it.
+    /// The specification in the form of `listIndexes`.
     pub(crate) spec: Document,
     pub(crate) kind: Kind,
     pub(crate) unique: bool,
@@ -38,7 +37,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The index on `_id` that every collection has.
+    /// The `_id` index of a collection.
     pub(crate) fn on_id(collation: Option<&Collation>) -> Index {
         let mut spec = doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" };
         if let Some(collation) = collation {
@@ -50,7 +49,7 @@ impl Index {
         index
     }
 
-    /// An index by its listed specification; the options are fields to set.
+    /// An index with its listed specification. The caller sets the option fields.
     pub(crate) fn new(name: &str, spec: Document, kind: Kind) -> Index {
         let paths = spec
             .get_document("key")
@@ -72,12 +71,11 @@ impl Index {
         }
     }
 
-    /// The key pattern.
     pub(crate) fn key_pattern(&self) -> Document {
         self.spec.get_document("key").cloned().unwrap_or_default()
     }
 
-    /// The keys under which this index files a document; none if it leaves the document out.
+    /// Returns the index keys of a document; none if the index omits the document.
     pub(crate) fn keys(&self, document: &Document) -> Result<BTreeSet<Key>> {
         if let Some(partial) = &self.partial
             && !partial.matches(document, &Env::default())?
@@ -106,7 +104,7 @@ impl Index {
             .collect())
     }
 
-    /// Hashed fields, and those before the text fields of a text index, may not be arrays.
+    /// Rejects arrays in hashed fields and in the fields before the text fields of a text index.
     fn check_arrays(&self, document: &Document) -> Result<()> {
         let pattern = self.key_pattern();
         for (path, kind) in &pattern {
@@ -135,7 +133,7 @@ impl Index {
         Ok(())
     }
 
-    /// The server names the arrays in this error.
+    /// Adds the array fields to the message, as the server does.
     fn name_arrays(&self, error: Error, document: &Document) -> Error {
         let pattern = self.key_pattern();
         let arrays: Vec<String> = pattern
@@ -149,7 +147,7 @@ impl Index {
         }
     }
 
-    /// Fails with 11000 if another record already has one of the keys.
+    /// Returns error 11000 if another record has one of the keys.
     pub(crate) fn check_unique(
         &self,
         keys: &BTreeSet<Key>,
@@ -172,7 +170,7 @@ impl Index {
         Ok(())
     }
 
-    /// The error of a duplicate key, with the values as they are in the document.
+    /// The duplicate key error, with the values of the document.
     fn duplicate(&self, key: &Key, document: &Document, namespace: &str) -> Error {
         let pattern = self.key_pattern();
         let plain = keys_of(document, &self.paths).unwrap_or_default();
@@ -212,14 +210,14 @@ impl Index {
         .with("keyValue", value)
     }
 
-    /// Files a record.
+    /// Adds the keys of a record.
     pub(crate) fn add(&mut self, keys: BTreeSet<Key>, id: RecordId) {
         for key in keys {
             self.entries.entry(key).or_default().insert(id);
         }
     }
 
-    /// Takes a record out.
+    /// Removes the keys of a record.
     pub(crate) fn remove(&mut self, keys: &BTreeSet<Key>, id: RecordId) {
         for key in keys {
             if let Some(ids) = self.entries.get_mut(key) {
@@ -231,7 +229,7 @@ impl Index {
         }
     }
 
-    /// The records filed under exactly this key.
+    /// The records with exactly these key values.
     pub(crate) fn lookup(&self, key: Vec<Bson>) -> impl Iterator<Item = RecordId> + '_ {
         let key = Key(match &self.collation {
             Some(collation) => key.iter().map(|value| collation.fold(value)).collect(),
@@ -240,17 +238,19 @@ impl Index {
         self.lookup_key(&key)
     }
 
-    /// The records filed under a key of this index.
+    /// The records with this key.
     pub(crate) fn lookup_key(&self, key: &Key) -> impl Iterator<Item = RecordId> + use<'_> {
         self.entries.get(key).into_iter().flatten().copied()
     }
 
-    /// Every key with its records, ascending by the values (not by the pattern's directions).
+    /// The entries in ascending order of the values, regardless of the directions of the key
+    /// pattern.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Key, &BTreeSet<RecordId>)> {
         self.entries.iter()
     }
 
-    /// The first key that several records share, as (ids) for `collMod` to unique.
+    /// The record IDs of each key shared by several records, for the conversion to a unique index
+    /// with `collMod`.
     pub(crate) fn violations(&self) -> Vec<Vec<RecordId>> {
         self.entries
             .values()
@@ -259,7 +259,7 @@ impl Index {
             .collect()
     }
 
-    /// Record ids in the order of the key pattern, each once.
+    /// Record IDs in key pattern order, each once.
     pub(crate) fn scan(&self) -> Vec<RecordId> {
         let directions: Vec<bool> = self
             .key_pattern()
@@ -291,7 +291,7 @@ impl Index {
     }
 }
 
-/// The part of a path at which a document has an array.
+/// The prefix of a path at which the document has an array.
 fn array_along<'p>(document: &Document, path: &'p str) -> Option<&'p str> {
     let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| &path[..end])

@@ -1,24 +1,26 @@
-//! What a new index is to those that exist: another one, the same, or a conflict.
+//! Compares a new index with the existing indexes: different, identical or conflicting.
 
 use super::index::Index;
 use crate::error::{Error, Result, code};
 use crate::value::{format, identical_documents};
 
-/// What a new index is to those that exist.
+/// The relation of a new index to the existing ones.
 pub(crate) enum Relation {
     New,
-    /// The same index exists.
+    /// An identical index exists.
     Same,
 }
 
-/// Compares a new index with the existing ones: equal is no work, half equal is a conflict.
+/// Compares a new index with the existing ones. Returns an error for a conflict in name, key or
+/// options.
 pub(crate) fn relate(existing: &[Index], new: &Index) -> Result<Relation> {
     for index in existing {
         let key = |index: &Index| crate::command::plan::normalized(&index.key_pattern());
         let same_key = identical_documents(&key(index), &key(new));
         let same_partial =
             index.spec.get("partialFilterExpression") == new.spec.get("partialFilterExpression");
-        // Two indexes may share a key if they differ in collation or in what they leave out.
+        // Indexes with the same key are distinct if they differ in collation or in the documents
+        // that they omit.
         let signature = same_key
             && index.collation == new.collation
             && same_partial
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_identifies_an_index_differs_under_its_name() {
+    fn same_name_with_different_signature_is_a_conflict() {
         for spec in [
             doc! { "key": { "a": 1 }, "name": "a_1" },
             doc! { "key": { "a": 1 }, "name": "a_1", "unique": true, "sparse": true },
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_differ_under_its_name_or_another() {
+    fn same_signature_with_different_options_is_a_conflict() {
         let spec = doc! { "key": { "a": 1 }, "name": "a_1", "unique": true, "expireAfterSeconds": 1 };
         assert_eq!(outcome(&spec), Err(85));
         let spec = doc! { "key": { "a": 1 }, "name": "other", "unique": true };
@@ -107,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn the_same_and_another() {
+    fn identical_and_different_indexes() {
         let spec = doc! { "key": { "a": 1 }, "name": "a_1", "unique": true };
         assert_eq!(outcome(&spec), Ok(false));
-        // Two indexes may share a key if one of them is not unique.
+        // Indexes with the same key are distinct if only one of them is unique.
         assert_eq!(outcome(&doc! { "key": { "a": 1 }, "name": "plain" }), Ok(true));
     }
 }

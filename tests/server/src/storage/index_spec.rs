@@ -1,4 +1,4 @@
-//! Index specifications: validated and completed with defaults, as `createIndexes` does.
+//! Index specifications, validated and completed with defaults as by `createIndexes`.
 
 use super::index::{Index, Kind};
 use crate::error::{Error, Result, code};
@@ -8,7 +8,7 @@ use crate::value::number::Number;
 use crate::value::{format, truthy, type_name};
 use bson::{Bson, Document, doc};
 
-/// The fields that a specification may have.
+/// The fields of an index specification.
 const FIELDS: [&str; 27] = [
     "v",
     "key",
@@ -39,7 +39,7 @@ const FIELDS: [&str; 27] = [
     "$**",
 ];
 
-/// The languages that a text index of version 3 knows, by name and by code.
+/// The languages of text index version 3, by name and by code.
 const LANGUAGES: [&str; 31] = [
     "none",
     "da",
@@ -74,7 +74,7 @@ const LANGUAGES: [&str; 31] = [
     "turkish",
 ];
 
-/// An index as a command specifies it, not yet filled.
+/// Parses an index specification of a command. The index has no entries yet.
 pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> Result<Index> {
     let invalid = |message: String| Error::new(code::INVALID_INDEX_SPECIFICATION_OPTION, message);
     for field in spec.keys() {
@@ -212,7 +212,7 @@ pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> R
     Ok(index)
 }
 
-/// The kind of index that a key pattern asks for, and its name.
+/// Returns the kind of the index and the name of its type.
 fn check_key(key: &Document) -> Result<(Kind, &'static str)> {
     let cannot = |message: String| Error::new(code::CANNOT_CREATE_INDEX, message);
     if key.is_empty() {
@@ -365,7 +365,7 @@ fn partial(value: &Bson) -> Result<Filter> {
     Filter::parse(filter, &Env::default())
 }
 
-/// Partial filters have a smaller language.
+/// Partial filter expressions support fewer operators than filters.
 fn check_partial(filter: &Document) -> Result<()> {
     let refused = |what: &str| {
         Err(Error::new(
@@ -399,7 +399,7 @@ fn check_partial(filter: &Document) -> Result<()> {
     Ok(())
 }
 
-/// A text index is listed with weights and languages written out.
+/// Completes a text index with the default weights and languages that `listIndexes` shows.
 fn complete_text(spec: &Document, kind: &str, listed: &mut Document) -> Result<()> {
     if kind != "text" {
         return Ok(());

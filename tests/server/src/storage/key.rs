@@ -1,4 +1,4 @@
-//! Index keys: the tuples of values under which an index files a document.
+//! Index keys: the tuples of values of a document in an index.
 
 use crate::error::{Error, Result, code};
 use crate::query::path::Part;
@@ -6,7 +6,7 @@ use crate::value::compare::compare;
 use bson::{Bson, Document};
 use std::cmp::Ordering;
 
-/// One index key. Strings are already folded if the index has a collation.
+/// An index key. With a collation, strings are collation keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Key(pub(crate) Vec<Bson>);
 
@@ -35,15 +35,15 @@ impl Ord for Key {
     }
 }
 
-/// How far the value of one key field has been found.
+/// The progress of extracting one key field.
 #[derive(Clone)]
 enum Field<'d> {
     Done(Option<Bson>),
     At(&'d Bson, &'d [Part]),
 }
 
-/// The keys of a document: one, or one per element of an array that an indexed path goes through. `None` in a tuple is a
-/// missing value. Two different arrays in one document are an error.
+/// The keys of a document: one, or one per element of an array on an indexed path. `None` is a
+/// missing value. Arrays on different indexed paths are an error.
 pub(crate) fn keys_of(document: &Document, paths: &[Vec<Part>]) -> Result<Vec<Vec<Option<Bson>>>> {
     let fields = paths
         .iter()
@@ -91,7 +91,7 @@ fn expand(mut fields: Vec<Field<'_>>, keys: &mut Vec<Vec<Option<Bson>>>) -> Resu
         let emptied = fields
             .into_iter()
             .map(|field| match field {
-                // An empty array at the end is filed as undefined, before null.
+                // An empty array at the end is indexed as undefined, which sorts before null.
                 Field::At(Bson::Array(_), []) => Field::Done(Some(Bson::Undefined)),
                 Field::At(Bson::Array(_), _) => Field::Done(None),
                 other => other,
@@ -116,7 +116,8 @@ fn expand(mut fields: Vec<Field<'_>>, keys: &mut Vec<Vec<Option<Bson>>>) -> Resu
     Ok(())
 }
 
-/// Goes down embedded documents and explicit array indexes until the end, an array to expand, or nothing.
+/// Descends through embedded documents and explicit array indexes to the end, an array to expand,
+/// or a missing value.
 fn advance(field: &mut Field<'_>) {
     while let Field::At(value, parts) = field {
         let Some((first, rest)) = parts.split_first() else {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_give_one_key_per_element() {
+    fn arrays_have_one_key_per_element() {
         assert_eq!(
             keys(doc! {"a": [1, 2], "b": 3}, &["a", "b"]),
             [[Some(1), Some(3)], [Some(2), Some(3)]]
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_one_array_stay_together() {
+    fn fields_of_one_array_element_form_one_key() {
         let document = doc! {"a": [{"x": 1, "y": 2}, {"x": 3}]};
         assert_eq!(
             keys(document, &["a.x", "a.y"]),
@@ -178,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn parallel_arrays_are_refused() {
+    fn parallel_arrays_are_rejected() {
         let paths = [Path::new("a").parts, Path::new("b").parts];
         assert_eq!(keys_of(&doc! {"a": [1], "b": [2]}, &paths).unwrap_err().code, 171);
     }
 
     #[test]
-    fn missing_and_empty() {
+    fn missing_fields_and_empty_arrays() {
         assert_eq!(keys(doc! {}, &["a.b"]), [[None]]);
         let empty = keys_of(&doc! {"a": []}, &[Path::new("a").parts]).unwrap();
         assert_eq!(empty, [[Some(Bson::Undefined)]]);

@@ -1,19 +1,19 @@
-//! The shared storage of one server instance: databases, collections, records and indexes, all in memory.
+//! In-memory storage of a deployment: databases, collections, records and indexes.
 
 pub(crate) mod catalog;
 pub(crate) mod change;
 pub(crate) mod collection;
-mod figures;
 pub(crate) mod index;
 pub(crate) mod index_relation;
 pub(crate) mod index_spec;
 pub(crate) mod key;
 pub(crate) mod namespace;
+mod statistics;
 pub(crate) mod ttl;
 
 pub(crate) use catalog::Catalog;
 pub(crate) use collection::Collection;
 pub(crate) use namespace::Namespace;
 
-/// Identifies a record within its collection; later records have greater ones.
+/// Identifies a record within its collection. IDs increase in insertion order.
 pub(crate) type RecordId = u64;

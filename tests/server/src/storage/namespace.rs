@@ -1,10 +1,9 @@
-//! Names of databases and collections, and what makes them invalid.
+//! Names of databases and collections, and their validation.
 
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document};
 use std::fmt;
 
-/// A database and a collection name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Namespace {
     pub(crate) database: String,
@@ -12,7 +11,7 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Checks both names.
+    /// Validates both names.
     pub(crate) fn new(database: &str, collection: &str) -> Result<Namespace> {
         check_database(database)?;
         let namespace = Namespace {
@@ -32,7 +31,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// The collection that a command names in its first field.
+    /// The namespace of the collection named by the first field of a command.
     pub(crate) fn of_command(database: &str, command: &str, body: &Document) -> Result<Namespace> {
         match body.get(command) {
             Some(Bson::String(collection)) => Namespace::new(database, collection),
@@ -46,7 +45,7 @@ impl Namespace {
         }
     }
 
-    /// Further rules for a collection that is to be made.
+    /// Validates the namespace of a new collection.
     pub(crate) fn check_creatable(&self) -> Result<()> {
         if self.collection.contains('$') {
             return Err(Error::new(
@@ -75,7 +74,6 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// Checks the name of a database.
 pub(crate) fn check_database(database: &str) -> Result<()> {
     let invalid = database.is_empty()
         || database.len() > 63

@@ -1,4 +1,4 @@
-//! Expiry: removes the documents whose date in a TTL index has passed.
+//! TTL indexes: removal of expired documents.
 
 use super::index::Index;
 use super::{Catalog, Collection, Namespace, RecordId};
@@ -6,7 +6,7 @@ use crate::query::{Env, path};
 use bson::{Bson, DateTime, Document};
 
 impl Catalog {
-    /// One pass of the TTL monitor; gives the number of removed documents.
+    /// Runs one pass of the TTL monitor. Returns the number of removed documents.
     pub(crate) fn remove_expired(&mut self, now: DateTime) -> usize {
         let removed: Vec<(Namespace, usize)> = self
             .all_mut()
@@ -45,7 +45,8 @@ fn remove_from(collection: &mut Collection, now: DateTime) -> usize {
         .count()
 }
 
-/// Whether the indexed date, or the earliest of an array of dates, is at or before the bound. Other values never expire.
+/// Returns whether the indexed date, or the earliest of an array of dates, is at or before `bound`
+/// (milliseconds since the epoch). Other values never expire.
 fn is_expired(index: &Index, document: &Document, bound: i64) -> bool {
     let included = index
         .partial
@@ -77,7 +78,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn removes_what_is_due() {
+    fn removes_expired_documents() {
         let mut catalog = Catalog::default();
         let mut collection = Collection::new(None);
         let spec = doc! { "key": { "at": 1 }, "name": "at_1", "expireAfterSeconds": 10 };

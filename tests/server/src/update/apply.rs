@@ -1,4 +1,4 @@
-//! Applies one operation to a document.
+//! Applies one update operator to a document.
 
 use super::Target;
 use super::array;
@@ -13,17 +13,17 @@ use crate::value::format;
 use bson::{Bson, Document, doc};
 use std::collections::BTreeMap;
 
-/// What the operations of one update share while they are applied to one document.
+/// The state shared by the operators of one update while they are applied to one document.
 pub(crate) struct Context<'c> {
     pub(crate) target: Target<'c>,
     pub(crate) array_filters: &'c BTreeMap<String, Filter>,
-    /// The document as it was.
+    /// The document before the update.
     pub(crate) document: &'c Document,
 }
 
 impl Context<'_> {
-    /// Whether an array element passes the array filter of an identifier.
-    pub(super) fn passes(&self, identifier: &str, item: &Bson) -> Result<bool> {
+    /// Returns whether an array element matches the array filter of an identifier.
+    pub(super) fn matches_filter(&self, identifier: &str, item: &Bson) -> Result<bool> {
         match self.array_filters.get(identifier) {
             Some(filter) => filter.matches(&doc! { identifier: item.clone() }, self.target.env),
             None => Ok(false),
@@ -48,38 +48,40 @@ impl Context<'_> {
                 }
                 action => {
                     let text = text(&path);
-                    modify(document, &path, &mut |held| self.change(action, &text, held))?;
+                    modify(document, &path, &mut |current| {
+                        self.change(action, &text, current)
+                    })?;
                 }
             }
         }
         Ok(())
     }
 
-    fn change(&self, action: &Action, path: &str, held: Option<&Bson>) -> Result<Change> {
+    fn change(&self, action: &Action, path: &str, current: Option<&Bson>) -> Result<Change> {
         let env = self.target.env;
-        let better = |value: &Bson, wanted: std::cmp::Ordering| match held {
-            Some(held) if compare(value, held, env.collation.as_ref()) != wanted => Change::Keep,
+        let better = |value: &Bson, wanted: std::cmp::Ordering| match current {
+            Some(current) if compare(value, current, env.collation.as_ref()) != wanted => Change::Keep,
             _ => Change::Set(value.clone()),
         };
         match action {
             Action::Set(value) | Action::SetOnInsert(value) => Ok(Change::Set(value.clone())),
-            Action::Unset => Ok(if held.is_some() {
+            Action::Unset => Ok(if current.is_some() {
                 Change::Remove
             } else {
                 Change::Keep
             }),
-            Action::Inc(operand) => number::arithmetic("$inc", path, held, *operand, &self.id()),
-            Action::Mul(operand) => number::arithmetic("$mul", path, held, *operand, &self.id()),
+            Action::Inc(operand) => number::arithmetic("$inc", path, current, *operand, &self.id()),
+            Action::Mul(operand) => number::arithmetic("$mul", path, current, *operand, &self.id()),
             Action::Min(value) => Ok(better(value, std::cmp::Ordering::Less)),
             Action::Max(value) => Ok(better(value, std::cmp::Ordering::Greater)),
             Action::CurrentDate => Ok(Change::Set(Bson::DateTime(env.now))),
             Action::CurrentTimestamp => Ok(Change::Set(Bson::Timestamp(self.target.timestamp))),
-            Action::Bit(operations) => number::bit(path, held, operations, self.document),
-            Action::Push(push) => push.apply(path, held, &self.id(), env),
-            Action::AddToSet(values) => array::add_to_set(path, held, values, &self.id(), env),
-            Action::Pull(condition) => array::pull(held, condition, env),
-            Action::PullAll(values) => array::pull_all(held, values, env),
-            Action::Pop(first) => array::pop(path, held, *first),
+            Action::Bit(operations) => number::bit(path, current, operations, self.document),
+            Action::Push(push) => push.apply(path, current, &self.id(), env),
+            Action::AddToSet(values) => array::add_to_set(path, current, values, &self.id(), env),
+            Action::Pull(condition) => array::pull(current, condition, env),
+            Action::PullAll(values) => array::pull_all(current, values, env),
+            Action::Pop(first) => array::pop(path, current, *first),
             Action::Rename(_) => Ok(Change::Keep),
         }
     }
@@ -100,9 +102,9 @@ fn rename(document: &mut Document, from: &[Part], to: &[Part]) -> Result<()> {
         return Err(array_element("destination", to, array, document));
     }
     modify(document, from, &mut |_| Ok(Change::Remove))?;
-    // The target is removed and written again, so that it comes last.
-    modify(document, to, &mut |held| {
-        Ok(if held.is_some() {
+    // The target is removed first, so that it is appended as the last field.
+    modify(document, to, &mut |current| {
+        Ok(if current.is_some() {
             Change::Remove
         } else {
             Change::Keep
@@ -111,7 +113,7 @@ fn rename(document: &mut Document, from: &[Part], to: &[Part]) -> Result<()> {
     modify(document, to, &mut |_| Ok(Change::Set(value.clone())))
 }
 
-/// The value that `$rename` moves; none if the path leads to nothing.
+/// Returns the value that `$rename` moves, or `None` if the path does not exist.
 fn renamed(document: &Document, from: &[Part]) -> Result<Option<Bson>> {
     let mut value = document.get(&from[0].name);
     for (index, part) in from.iter().enumerate().skip(1) {
@@ -149,7 +151,7 @@ fn array_element(name: &str, path: &[Part], array: &str, document: &Document) ->
     ))
 }
 
-/// The name of an array that a path goes through.
+/// The name of an array field along a path.
 fn array_on<'p>(document: &Document, path: &'p [Part]) -> Option<&'p str> {
     let mut value = document.get(&path[0].name);
     for (index, part) in path.iter().enumerate().skip(1) {

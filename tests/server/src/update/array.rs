@@ -1,4 +1,4 @@
-//! Array operators: `$push`, `$addToSet`, `$pull`, `$pullAll`, `$pop`.
+//! Array update operators: `$push`, `$addToSet`, `$pull`, `$pullAll` and `$pop`.
 
 use super::modify::Change;
 use crate::error::{Error, Result};
@@ -9,7 +9,6 @@ use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
-/// A parsed `$push`.
 #[derive(Debug)]
 pub(crate) struct Push {
     values: Vec<Bson>,
@@ -24,7 +23,7 @@ enum PushSort {
     Fields(Sort),
 }
 
-/// The values of `{$each: […]}`, or the one bare value.
+/// Returns the values of `{$each: […]}`, or the argument as the only value.
 pub(super) fn each(operator: &str, argument: &Bson) -> Result<Vec<Bson>> {
     match argument {
         Bson::Document(clauses) if clauses.keys().next().is_some_and(|name| name == "$each") => {
@@ -98,9 +97,9 @@ impl Push {
         Ok(push)
     }
 
-    /// The array after the push.
-    pub(super) fn apply(&self, path: &str, held: Option<&Bson>, id: &str, env: &Env) -> Result<Change> {
-        let mut items = array_or_missing(path, held, id)?.unwrap_or_default();
+    /// Returns the array after the push.
+    pub(super) fn apply(&self, path: &str, current: Option<&Bson>, id: &str, env: &Env) -> Result<Change> {
+        let mut items = array_or_missing(path, current, id)?.unwrap_or_default();
         let length = items.len() as i64;
         let at = match self.position {
             None => length,
@@ -156,8 +155,8 @@ impl PushSort {
     }
 }
 
-fn array_or_missing(path: &str, held: Option<&Bson>, id: &str) -> Result<Option<Vec<Bson>>> {
-    match held {
+fn array_or_missing(path: &str, current: Option<&Bson>, id: &str) -> Result<Option<Vec<Bson>>> {
+    match current {
         None => Ok(None),
         Some(Bson::Array(items)) => Ok(Some(items.clone())),
         Some(other) => Err(Error::bad_value(format!(
@@ -167,15 +166,15 @@ fn array_or_missing(path: &str, held: Option<&Bson>, id: &str) -> Result<Option<
     }
 }
 
-/// The array with the values that it does not have yet.
+/// Returns the array with the values that it does not contain yet.
 pub(super) fn add_to_set(
     path: &str,
-    held: Option<&Bson>,
+    current: Option<&Bson>,
     values: &[Bson],
     id: &str,
     env: &Env,
 ) -> Result<Change> {
-    let mut items = array_or_missing(path, held, id)?.unwrap_or_default();
+    let mut items = array_or_missing(path, current, id)?.unwrap_or_default();
     for value in values {
         if !items
             .iter()
@@ -187,13 +186,13 @@ pub(super) fn add_to_set(
     Ok(Change::Set(Bson::Array(items)))
 }
 
-/// Which elements `$pull` removes.
+/// Selects the elements that `$pull` removes.
 #[derive(Debug)]
 pub(crate) enum PullCondition {
     Equal(Bson),
-    /// Tests of the element, which stands under an empty name.
+    /// Operators on the element, which is represented as a field with an empty name.
     Value(Filter),
-    /// Tests of the fields of elements that are documents.
+    /// Conditions on the fields of elements that are documents.
     Fields(Filter),
 }
 
@@ -225,10 +224,12 @@ impl PullCondition {
     }
 }
 
-/// The array without the elements that a condition removes.
-pub(super) fn pull(held: Option<&Bson>, condition: &PullCondition, env: &Env) -> Result<Change> {
-    let Some(held) = held else { return Ok(Change::Keep) };
-    let Bson::Array(items) = held else {
+/// Returns the array without the elements that match a condition.
+pub(super) fn pull(current: Option<&Bson>, condition: &PullCondition, env: &Env) -> Result<Change> {
+    let Some(current) = current else {
+        return Ok(Change::Keep);
+    };
+    let Bson::Array(items) = current else {
         return Err(Error::bad_value("Cannot apply $pull to a non-array value"));
     };
     let mut kept = Vec::with_capacity(items.len());
@@ -240,9 +241,9 @@ pub(super) fn pull(held: Option<&Bson>, condition: &PullCondition, env: &Env) ->
     Ok(Change::Set(Bson::Array(kept)))
 }
 
-/// The array without all elements equal to one of the values.
-pub(super) fn pull_all(held: Option<&Bson>, values: &[Bson], env: &Env) -> Result<Change> {
-    match held {
+/// Returns the array without the elements equal to one of the values.
+pub(super) fn pull_all(current: Option<&Bson>, values: &[Bson], env: &Env) -> Result<Change> {
+    match current {
         None => Ok(Change::Keep),
         Some(Bson::Array(items)) => {
             let keeps = |item: &&Bson| {
@@ -258,9 +259,9 @@ pub(super) fn pull_all(held: Option<&Bson>, values: &[Bson], env: &Env) -> Resul
     }
 }
 
-/// The array without its last or first element.
-pub(super) fn pop(path: &str, held: Option<&Bson>, first: bool) -> Result<Change> {
-    match held {
+/// Returns the array without its first or last element.
+pub(super) fn pop(path: &str, current: Option<&Bson>, first: bool) -> Result<Change> {
+    match current {
         None => Ok(Change::Keep),
         Some(Bson::Array(items)) => {
             let mut items = items.clone();

@@ -1,4 +1,5 @@
-//! The update language: replacements, operators and pipelines, applied to one document at a time.
+//! The update language: replacements, update operators and pipelines, applied to one document at a
+//! time.
 
 pub(crate) mod apply;
 pub(crate) mod array;
@@ -17,7 +18,6 @@ use bson::{Bson, Document, Timestamp};
 use parse::Operation;
 use std::collections::BTreeMap;
 
-/// A parsed update.
 #[derive(Debug)]
 pub(crate) enum Update {
     Replacement(Document),
@@ -28,25 +28,25 @@ pub(crate) enum Update {
     Pipeline(Pipeline),
 }
 
-/// What an application of an update needs beside the document.
+/// The context of applying an update to a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
-    /// The array index that the filter matched, for the positional operator.
+    /// The array index matched by the filter, for the positional operator.
     pub(crate) position: Option<usize>,
     pub(crate) env: &'t Env,
-    /// The document is about to be inserted by an upsert.
+    /// True if an upsert inserts the document.
     pub(crate) insert: bool,
-    /// The time for `$currentDate` timestamps.
+    /// The timestamp for `$currentDate`.
     pub(crate) timestamp: Timestamp,
 }
 
 impl Update {
-    /// Whether this replaces the whole document.
+    /// Returns whether the update replaces the whole document.
     pub(crate) fn is_replacement(&self) -> bool {
         matches!(self, Update::Replacement(_))
     }
 
-    /// The document after the update. Its `_id` is that of the old one.
+    /// Returns the document after the update. The `_id` is unchanged.
     pub(crate) fn apply(&self, document: &Document, target: Target<'_>) -> Result<Document> {
         let mut updated = match self {
             Update::Replacement(replacement) => replacement.clone(),
@@ -96,7 +96,7 @@ impl Update {
                 ));
             }
         }
-        // The stored _id stays as it is, in type too, and comes first.
+        // The stored `_id` keeps its type and is the first field.
         let mut ordered = bson::doc! { "_id": id.clone() };
         updated.remove("_id");
         ordered.extend(std::mem::take(updated));
@@ -104,7 +104,7 @@ impl Update {
         Ok(())
     }
 
-    /// The document that an upsert inserts when nothing matched.
+    /// Returns the document that an upsert inserts.
     pub(crate) fn upsert(&self, filter: &Filter, target: Target<'_>) -> Result<Document> {
         let mut seeds = Vec::new();
         filter.equality_seeds(&mut seeds);
@@ -143,7 +143,7 @@ impl Update {
     }
 }
 
-/// A filter that gives one path two values leaves open which one to insert.
+/// Rejects a filter with several values for one path: the value to insert is ambiguous.
 fn check_seeds(seeds: &[(String, Bson)]) -> Result<()> {
     let under = |a: &str, b: &str| {
         a.strip_prefix(b)

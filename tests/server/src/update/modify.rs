@@ -1,21 +1,21 @@
-//! Changing one value at a plain path, making what is missing on the way.
+//! Modifies the value at a path and creates missing embedded documents.
 
 use crate::error::{Error, Result, code};
 use crate::query::path::Part;
 use crate::value::format;
 use bson::{Bson, Document};
 
-/// What to do with a value.
+/// The modification of a value.
 pub(crate) enum Change {
     Keep,
     Set(Bson),
     Remove,
 }
 
-/// How far an array may be padded with nulls by one update.
+/// The maximum number of nulls by which an update may extend an array.
 const MAX_PADDING: usize = 1_500_000;
 
-/// Changes the value at a path by a function of what is there now.
+/// Replaces the value at a path with the result of a function of the current value.
 pub(crate) fn modify(
     document: &mut Document,
     path: &[Part],
@@ -70,7 +70,7 @@ fn modify_value(
                     match change(Some(item))? {
                         Change::Keep => {}
                         Change::Set(value) => *item = value,
-                        // Removing an element would move the others.
+                        // Removing an element would shift the following ones.
                         Change::Remove => *item = Bson::Null,
                     }
                     Ok(())
@@ -108,7 +108,8 @@ fn not_viable(field: &str, parent: &str, value: &Bson) -> Error {
     )
 }
 
-/// The value wrapped in documents for the rest of a path; numbers make fields, not arrays.
+/// Wraps the value in documents for the rest of a path. Numeric components create fields, not
+/// arrays.
 fn nest(path: &[Part], value: Bson) -> Bson {
     path.iter().rev().fold(value, |inner, part| {
         let mut document = Document::new();

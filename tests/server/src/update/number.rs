@@ -7,29 +7,29 @@ use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document};
 
-/// The new value of a field under `$inc` or `$mul`.
+/// Returns the new value of a field under `$inc` or `$mul`.
 pub(super) fn arithmetic(
     operator: &str,
     path: &str,
-    held: Option<&Bson>,
+    current: Option<&Bson>,
     operand: Number,
     id: &str,
 ) -> Result<Change> {
-    let Some(held) = held else {
+    let Some(current) = current else {
         return Ok(Change::Set(match (operator, operand) {
             ("$inc", operand) => operand.to_bson(),
-            // Multiplying what is missing gives zero of the operand's type.
+            // `$mul` of a missing field yields zero in the type of the operand.
             (_, Number::Int(_)) => Bson::Int32(0),
             (_, Number::Long(_)) => Bson::Int64(0),
             (_, Number::Double(_)) => Bson::Double(0.0),
             (_, Number::Decimal(_)) => Number::Decimal(crate::value::decimal::Decimal::from_i64(0)).to_bson(),
         }));
     };
-    let number = Number::from_bson(held).ok_or_else(|| {
+    let number = Number::from_bson(current).ok_or_else(|| {
         let field = path.rsplit('.').next().unwrap_or(path);
         Error::type_mismatch(format!(
             "Cannot apply {operator} to a value of non-numeric type. {{_id: {id}}} has the field '{field}' of non-numeric type {}",
-            type_name(held)
+            type_name(current)
         ))
     })?;
     let result = if operator == "$inc" {
@@ -40,13 +40,13 @@ pub(super) fn arithmetic(
     let result = result.ok_or_else(|| {
         Error::bad_value(format!(
             "Failed to apply {operator} operations to current value ((NumberLong){}) for document {{_id: {id}}}",
-            format::bson(held)
+            format::bson(current)
         ))
     })?;
     Ok(Change::Set(result.to_bson()))
 }
 
-/// Parses `{and: n}`, `{or: n}`, `{xor: n}`, or several of them.
+/// Parses `{and: n}`, `{or: n}` and `{xor: n}`, also combined.
 pub(super) fn parse_bit(path: &str, argument: &Bson) -> Result<Action> {
     let Bson::Document(operations) = argument else {
         return Err(Error::bad_value(format!(
@@ -82,14 +82,14 @@ pub(super) fn parse_bit(path: &str, argument: &Bson) -> Result<Action> {
         .map(Action::Bit)
 }
 
-/// The new value of a field under `$bit`.
+/// Returns the new value of a field under `$bit`.
 pub(super) fn bit(
     path: &str,
-    held: Option<&Bson>,
+    current: Option<&Bson>,
     operations: &[(String, Number)],
     document: &Document,
 ) -> Result<Change> {
-    let mut value = match held {
+    let mut value = match current {
         None => Bson::Int32(0),
         Some(value @ (Bson::Int32(_) | Bson::Int64(_))) => value.clone(),
         Some(other) => {
@@ -111,8 +111,8 @@ pub(super) fn bit(
         value = match (&value, operand) {
             (Bson::Int32(a), Number::Int(b)) => Bson::Int32(combine(i64::from(*a), i64::from(*b)) as i32),
             (value, operand) => {
-                let held = Number::from_bson(value).map_or(0, Number::to_saturated_i64);
-                Bson::Int64(combine(held, operand.to_saturated_i64()))
+                let current = Number::from_bson(value).map_or(0, Number::to_saturated_i64);
+                Bson::Int64(combine(current, operand.to_saturated_i64()))
             }
         };
     }

@@ -1,4 +1,4 @@
-//! Update documents to operations, with the server's errors for what is malformed or conflicting.
+//! Parses update documents, with the server's errors for malformed or conflicting operators.
 
 use super::Update;
 use super::array::{PullCondition, Push};
@@ -11,14 +11,14 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document};
 use std::collections::BTreeMap;
 
-/// One operator on one path.
+/// One operator with one path.
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) path: UpdatePath,
     pub(crate) action: Action,
 }
 
-/// What an operator does.
+/// An update operator with its parsed argument.
 #[derive(Debug)]
 pub(crate) enum Action {
     Set(Bson),
@@ -36,7 +36,7 @@ pub(crate) enum Action {
     AddToSet(Vec<Bson>),
     Pull(PullCondition),
     PullAll(Vec<Bson>),
-    /// From the front instead of the end.
+    /// True to remove the first element, false to remove the last one.
     Pop(bool),
 }
 
@@ -118,7 +118,7 @@ fn operators(update: &Document, filters: &[Bson], env: &Env) -> Result<Update> {
         }
     }
     check_identifiers(&operations, &array_filters, update)?;
-    // New fields are added in the order of their names, numbers by value.
+    // New fields are added in name order; numeric names are ordered by value.
     operations.sort_by_key(|operation| order_key(&operation.path));
     Ok(Update::Operators {
         operations,
@@ -241,7 +241,7 @@ fn parse_array_filters(filters: &[Bson], env: &Env) -> Result<BTreeMap<String, F
     Ok(parsed)
 }
 
-/// Collects the first components of the field names in a filter, also below `$and`, `$or` and `$nor`.
+/// Collects the first path components of a filter, including those within `$and`, `$or` and `$nor`.
 fn identifiers_of<'f>(filter: &'f Document, found: &mut Vec<&'f str>) {
     for (name, value) in filter {
         match (name.as_str(), value) {

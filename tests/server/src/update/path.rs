@@ -18,7 +18,6 @@ pub(crate) enum Step {
     Filtered(String),
 }
 
-/// The path of an update operator.
 #[derive(Debug, Clone)]
 pub(crate) struct UpdatePath {
     pub(crate) text: String,
@@ -76,19 +75,18 @@ impl UpdatePath {
         })
     }
 
-    /// Whether this path is the other or leads to or from it.
+    /// Returns the common prefix if one path is a prefix of the other.
     pub(crate) fn conflicts_with(&self, other: &UpdatePath) -> Option<String> {
         let common = self.steps.len().min(other.steps.len());
         (self.steps[..common] == other.steps[..common])
             .then(|| self.text.split('.').take(common).collect::<Vec<_>>().join("."))
     }
 
-    /// Whether there is any positional component.
     pub(crate) fn is_positional(&self) -> bool {
         self.steps.iter().any(|step| !matches!(step, Step::Field(_)))
     }
 
-    /// The plain paths that this one means in a document.
+    /// Expands the positional components to concrete paths in a document.
     pub(crate) fn resolve(&self, context: &Context<'_>, document: &Document) -> Result<Vec<Vec<Part>>> {
         let mut found = Vec::new();
         self.expand(
@@ -173,7 +171,7 @@ impl UpdatePath {
                 };
                 for (index, item) in items.iter().enumerate() {
                     if let Step::Filtered(identifier) = step
-                        && !context.passes(identifier, item)?
+                        && !context.matches_filter(identifier, item)?
                     {
                         continue;
                     }

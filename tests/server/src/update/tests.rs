@@ -62,7 +62,7 @@ fn set_and_unset() {
 }
 
 #[test]
-fn new_fields_come_in_name_order() {
+fn new_fields_are_added_in_name_order() {
     let document = updated(
         doc! {"$set": {"b": 1, "a": 1}, "$inc": {"aa": 1}},
         doc! {"_id": 1},
@@ -311,7 +311,7 @@ fn array_filters() {
 }
 
 #[test]
-fn conflicts() {
+fn conflicting_paths() {
     assert_eq!(code_of(doc! {"$set": {"a": 1}, "$inc": {"a": 1}}, doc! {}), 40);
     assert_eq!(code_of(doc! {"$set": {"a": 1, "a.b": 1}}, doc! {}), 40);
     assert_eq!(
@@ -350,7 +350,7 @@ fn the_id_is_immutable() {
 }
 
 #[test]
-fn upserts_take_equalities_from_the_filter() {
+fn upserts_copy_equalities_from_the_filter() {
     let env = Env::default();
     let insert = |filter: Document, update: Document| {
         let filter = Filter::parse(&filter, &env).unwrap();
@@ -370,14 +370,14 @@ fn upserts_take_equalities_from_the_filter() {
         insert(doc! {"_id": 5, "x": 1}, doc! {"y": 1}),
         doc! {"_id": 5, "y": 1}
     );
-    let made = insert(doc! {"a": {"$eq": 3}}, doc! {"$inc": {"n": 1}});
-    assert!(made.get_object_id("_id").is_ok());
-    assert_eq!(made.get_i32("a").unwrap(), 3);
-    assert_eq!(made.keys().next().unwrap(), "_id");
+    let inserted = insert(doc! {"a": {"$eq": 3}}, doc! {"$inc": {"n": 1}});
+    assert!(inserted.get_object_id("_id").is_ok());
+    assert_eq!(inserted.get_i32("a").unwrap(), 3);
+    assert_eq!(inserted.keys().next().unwrap(), "_id");
 }
 
 #[test]
-fn upserts_refuse_two_values_of_one_path() {
+fn upserts_reject_two_values_for_one_path() {
     let env = Env::default();
     let filter = Filter::parse(&doc! {"a": {"$all": [1, 2]}}, &env).unwrap();
     let update = Update::parse(&Bson::Document(doc! {"$set": {"b": 1}}), None, &env).unwrap();
@@ -385,7 +385,7 @@ fn upserts_refuse_two_values_of_one_path() {
 }
 
 #[test]
-fn rename_names_what_is_wrong() {
+fn rename_errors() {
     let message = |update: Document, document: Document| run(update, document).unwrap_err().message;
     assert_eq!(
         message(doc! {"$rename": {"a": "a"}}, doc! {"a": 1}),
@@ -402,7 +402,7 @@ fn rename_names_what_is_wrong() {
         code_of(doc! {"$rename": {"a": "f.0"}}, doc! {"a": 1, "f": [1]}),
         2
     );
-    // Nothing is moved, so the target does not matter.
+    // The source does not exist, so the target is not examined.
     assert_eq!(
         updated(doc! {"$rename": {"x": "f.0"}}, doc! {"f": [1]}),
         doc! {"f": [1]}
@@ -414,13 +414,13 @@ fn rename_names_what_is_wrong() {
 }
 
 #[test]
-fn each_wants_an_array() {
+fn each_requires_an_array() {
     assert_eq!(code_of(doc! {"$push": {"a": {"$each": 1}}}, doc! {}), 2);
     assert_eq!(code_of(doc! {"$addToSet": {"a": {"$each": 1}}}, doc! {}), 14);
 }
 
 #[test]
-fn upserts_refuse_two_values_of_the_id() {
+fn upserts_reject_two_values_for_the_id() {
     let env = Env::default();
     let filter = Filter::parse(&doc! {"$and": [{"_id": 1}, {"_id": 1}]}, &env).unwrap();
     for update in [doc! {"$set": {"b": 1}}, doc! {"b": 1}] {

@@ -1,11 +1,12 @@
-//! Collation: `simple`, and locale-aware comparison of strength 1 to 3 for Latin text. A string is turned into a key whose
-//! byte order is the collation's order. Options whose effect is not built are refused, never ignored.
+//! Collation: `simple`, and locale-aware comparison of Latin text with strength 1 to 3. The byte
+//! order of collation keys is the order of the collation. Options that are not implemented are
+//! rejected, never ignored.
 
 use crate::error::{Error, Result};
 use bson::{Bson, Document, doc};
 use std::cmp::Ordering;
 
-/// Locales whose order for Latin letters is the root order that is built here.
+/// The supported locales, in which Latin letters have the root order.
 const LOCALES: [&str; 22] = [
     "en",
     "en_US",
@@ -40,7 +41,7 @@ pub(crate) struct Collation {
 }
 
 impl Collation {
-    /// Reads a collation document; `simple` is `None`.
+    /// Parses a collation document. `simple` is `None`.
     pub(crate) fn parse(spec: &Document) -> Result<Option<Collation>> {
         let locale = match spec.get("locale") {
             Some(Bson::String(locale)) => locale.clone(),
@@ -136,7 +137,7 @@ impl Collation {
         Ok(Some(collation))
     }
 
-    /// Reads the optional `collation` field of a command or statement.
+    /// Parses the optional `collation` field of a command or statement.
     pub(crate) fn parse_field(spec: &Document) -> Result<Option<Collation>> {
         match spec.get("collation") {
             None => Ok(None),
@@ -149,7 +150,7 @@ impl Collation {
         }
     }
 
-    /// The collation with every default written out, as index and collection listings show it.
+    /// The collation with all defaults, as in index and collection listings.
     pub(crate) fn to_document(&self) -> Document {
         doc! {
             "locale": &self.locale,
@@ -165,7 +166,6 @@ impl Collation {
         }
     }
 
-    /// Compares two strings.
     pub(crate) fn compare(&self, left: &str, right: &str) -> Ordering {
         if left == right {
             Ordering::Equal
@@ -174,7 +174,8 @@ impl Collation {
         }
     }
 
-    /// The sort key of a string: equal keys mean equal strings, and keys order like the strings.
+    /// The collation key of a string. The order of keys is the order of the strings; equal strings
+    /// have equal keys.
     pub(crate) fn key(&self, text: &str) -> String {
         let (mut primary, mut secondary, mut tertiary) = (String::new(), String::new(), String::new());
         let mut chars = text.chars().peekable();
@@ -185,7 +186,7 @@ impl Collation {
                     digits.push(next);
                 }
                 let digits = digits.trim_start_matches('0');
-                // The length comes first, so that longer numbers are greater.
+                // The length precedes the digits, so that longer numbers are greater.
                 primary.push('5');
                 primary.push(char::from_u32(0x100 + digits.len() as u32).unwrap_or(char::MAX));
                 primary.push_str(digits);
@@ -201,7 +202,8 @@ impl Collation {
                 secondary.push(accent.unwrap_or(' '));
             }
         }
-        // Trailing "no accent" and "lower case" marks carry no information and would make a prefix greater.
+        // Trailing marks for "no accent" and "lower case" are removed: they would make a prefix
+        // greater.
         let mut key = primary;
         if self.strength >= 2 {
             key.push('\u{0}');
@@ -214,7 +216,7 @@ impl Collation {
         key
     }
 
-    /// A value with every string in it replaced by its key, for index entries and group keys.
+    /// Replaces every string in a value with its collation key, for index keys and group keys.
     pub(crate) fn fold(&self, value: &Bson) -> Bson {
         match value {
             Bson::String(text) | Bson::Symbol(text) => Bson::String(self.key(text)),
@@ -230,7 +232,7 @@ impl Collation {
     }
 }
 
-/// Space, punctuation, symbols, digits, letters: the root order of character classes.
+/// The root order of character classes: whitespace, punctuation, symbols, digits, letters.
 fn class(c: char) -> char {
     if c.is_whitespace() {
         '1'
@@ -245,7 +247,7 @@ fn class(c: char) -> char {
     }
 }
 
-/// Base letters and an accent mark of the Latin letters with diacritics.
+/// Splits a Latin letter with diacritics into base letters and an accent mark.
 fn decompose(c: char) -> (String, Option<char>) {
     const TABLE: [(&str, &str); 30] = [
         ("A", "ÀÁÂÃÄÅĀĂĄ"),
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn strength_decides_what_is_equal() {
+    fn strength_determines_equality() {
         assert_eq!(en(1).compare("résumé", "RESUME"), Ordering::Equal);
         assert_eq!(en(2).compare("ping", "PING"), Ordering::Equal);
         assert_eq!(en(2).compare("resume", "résumé"), Ordering::Less);
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_built() {
+    fn unsupported_options_are_rejected() {
         assert!(Collation::parse(&doc! {"locale": "simple"}).unwrap().is_none());
         let code = |spec: Document| Collation::parse(&spec).unwrap_err().code;
         assert_eq!(code(doc! {"locale": "en", "caseLevel": true}), 238);

@@ -1,11 +1,13 @@
-//! The total order of BSON values: by type class first, then by value, numbers across types, strings by collation.
+//! The comparison order of BSON values: by type class, then by value; numbers across types, strings
+//! by collation.
 
 use super::collation::Collation;
 use super::decimal::Decimal;
 use bson::{Bson, Document};
 use std::cmp::Ordering;
 
-/// The class that orders values of different types. `Undefined` stands for a missing value and sorts before null.
+/// The class that orders values of different types. `Undefined` represents a missing value and
+/// sorts before null.
 pub(crate) fn type_class(value: &Bson) -> i32 {
     match value {
         Bson::MinKey => -1,
@@ -28,7 +30,7 @@ pub(crate) fn type_class(value: &Bson) -> i32 {
     }
 }
 
-/// Compares two values; strings by the collation if there is one, else by bytes.
+/// Compares two values. Strings are compared with the collation, or by bytes if it is `None`.
 pub(crate) fn compare(left: &Bson, right: &Bson, collation: Option<&Collation>) -> Ordering {
     let classes = type_class(left).cmp(&type_class(right));
     if classes != Ordering::Equal {
@@ -63,12 +65,11 @@ pub(crate) fn compare(left: &Bson, right: &Bson, collation: Option<&Collation>) 
     }
 }
 
-/// Whether two values compare as equal.
 pub(crate) fn equal(left: &Bson, right: &Bson, collation: Option<&Collation>) -> bool {
     compare(left, right, collation) == Ordering::Equal
 }
 
-/// Documents compare field by field: type class, then name, then value; the shorter is less.
+/// Compares documents field by field: type class, then name, then value. A prefix is less.
 pub(crate) fn compare_documents(
     left: &Document,
     right: &Document,
@@ -128,12 +129,12 @@ fn to_decimal(value: &Bson) -> Decimal {
     }
 }
 
-/// NaN is less than every number and equal to itself.
+/// NaN is less than all other numbers and equal to itself.
 fn compare_doubles(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }
 
-/// Exact: no long is rounded to a double on the way.
+/// An exact comparison: the long is not rounded to a double.
 fn compare_double_long(double: f64, long: i64) -> Ordering {
     if double.is_nan() || double < -9_223_372_036_854_775_808.0 {
         return Ordering::Less;
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_an_order() {
+    fn types_are_ordered_by_class() {
         let ascending = [
             Bson::MinKey,
             Bson::Undefined,

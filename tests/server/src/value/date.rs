@@ -1,6 +1,6 @@
-//! Calendar arithmetic on BSON dates (UTC, proleptic Gregorian), and their text forms.
+//! Calendar arithmetic on BSON dates (UTC, proleptic Gregorian calendar), and their string formats.
 
-/// A date and time taken apart.
+/// The parts of a date and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Civil {
     pub(crate) year: i64,
@@ -14,7 +14,7 @@ pub(crate) struct Civil {
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
-/// Days since 1970-01-01 of a date; months outside 1 to 12 carry into the year.
+/// Days from 1970-01-01 to a date. Months outside 1 to 12 carry into the year.
 pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = year + (month - 1).div_euclid(12);
     let month = (month - 1).rem_euclid(12) + 1;
@@ -26,7 +26,7 @@ pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 }
 
 impl Civil {
-    /// From milliseconds since the epoch.
+    /// Converts from milliseconds since the epoch.
     pub(crate) fn from_millis(millis: i64) -> Civil {
         let days = millis.div_euclid(MILLIS_PER_DAY);
         let rest = millis.rem_euclid(MILLIS_PER_DAY);
@@ -53,7 +53,7 @@ impl Civil {
         }
     }
 
-    /// To milliseconds since the epoch; every part may be out of its usual range and carries.
+    /// Converts to milliseconds since the epoch. Parts out of range carry. `None` on overflow.
     pub(crate) fn to_millis(self) -> Option<i64> {
         if !(-300_000_000..=300_000_000).contains(&self.year) || self.month.abs() > 1_000_000_000 {
             return None;
@@ -82,12 +82,12 @@ impl Civil {
         (self.day_of_week() + 5) % 7 + 1
     }
 
-    /// 0 to 53: weeks begin on Sundays, days before the first Sunday are in week 0.
+    /// 0 to 53. Weeks begin on Sunday; days before the first Sunday are in week 0.
     pub(crate) fn week(self) -> i64 {
         (self.day_of_year() + 7 - self.day_of_week()) / 7
     }
 
-    /// ISO 8601 year and week.
+    /// The ISO 8601 year and week.
     pub(crate) fn iso_week(self) -> (i64, i64) {
         let days = days_from_civil(self.year, self.month, self.day);
         let thursday = Civil::from_millis((days + 4 - self.iso_day_of_week()) * MILLIS_PER_DAY);
@@ -95,12 +95,11 @@ impl Civil {
     }
 }
 
-/// The number of days in a month.
 pub(crate) fn days_in_month(year: i64, month: i64) -> i64 {
     days_from_civil(year, month + 1, 1) - days_from_civil(year, month, 1)
 }
 
-/// The ISO form with milliseconds and `Z`.
+/// ISO 8601 format with milliseconds and `Z`.
 pub(crate) fn to_iso(millis: i64) -> String {
     let c = Civil::from_millis(millis);
     format!(
@@ -109,7 +108,7 @@ pub(crate) fn to_iso(millis: i64) -> String {
     )
 }
 
-/// Parses an offset such as `+03:00`, `-0530`, `Z` or `UTC` to minutes.
+/// Parses an offset such as `+03:00`, `-0530`, `Z` or `UTC`. Returns minutes.
 pub(crate) fn parse_offset(text: &str) -> Option<i64> {
     if matches!(
         text,
@@ -134,7 +133,8 @@ pub(crate) fn parse_offset(text: &str) -> Option<i64> {
     Some(sign * (hours * 60 + minutes))
 }
 
-/// Parses an ISO 8601 date or date and time, with an optional fraction and offset, to milliseconds in UTC.
+/// Parses an ISO 8601 date with optional time, fraction and offset. Returns milliseconds since the
+/// epoch.
 pub(crate) fn parse_iso(text: &str) -> Option<i64> {
     let (civil, offset) = parse_civil(text)?;
     civil
@@ -142,8 +142,8 @@ pub(crate) fn parse_iso(text: &str) -> Option<i64> {
         .checked_sub(offset.unwrap_or(0).checked_mul(60_000)?)
 }
 
-/// Parses an ISO 8601 date or date and time, and the offset from UTC in minutes if the text has one. The day may be left out, the
-/// month may not: the server takes four digits for a time.
+/// Parses an ISO 8601 date with optional time, and the offset from UTC in minutes, if present. The
+/// day is optional, the month is not: the server parses four digits as a time.
 pub(crate) fn parse_civil(text: &str) -> Option<(Civil, Option<i64>)> {
     let text = text.trim();
     if !text.is_ascii() {
@@ -200,8 +200,8 @@ pub(crate) fn parse_civil(text: &str) -> Option<(Civil, Option<i64>)> {
     Some((civil, offset))
 }
 
-/// Whether a text that is no ISO 8601 date may be one of the other forms that the server reads, such as `July 4, 2017`, `7/4/2017`
-/// and `@0`.
+/// Returns whether a string that is not in ISO 8601 format may be in another format that the server
+/// accepts, such as `July 4, 2017`, `7/4/2017` or `@0`.
 pub(crate) fn may_be_other_form(text: &str) -> bool {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",

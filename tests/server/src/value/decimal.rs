@@ -1,4 +1,5 @@
-//! Decimal128: decoding, exact comparison, and arithmetic rounded to 34 digits, half to even, as IEEE 754 asks.
+//! Decimal128: decoding, exact comparison, and arithmetic rounded to 34 digits, half to even, as
+//! specified by IEEE 754.
 
 use super::digits;
 use arithmetic::round;
@@ -12,7 +13,6 @@ const MAX_EXPONENT: i32 = 6111;
 const MIN_EXPONENT: i32 = -6176;
 const MAX_COEFFICIENT: u128 = 9_999_999_999_999_999_999_999_999_999_999_999;
 
-/// A decoded Decimal128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decimal {
     NaN,
@@ -27,7 +27,7 @@ pub(crate) enum Decimal {
 }
 
 impl Decimal {
-    /// Decodes the binary integer decimal form; a coefficient of more than 34 digits means zero.
+    /// Decodes the binary integer decimal encoding. A coefficient of more than 34 digits is zero.
     pub(crate) fn from_bson(value: &Decimal128) -> Decimal {
         let bits = u128::from_le_bytes(value.bytes());
         let negative = bits >> 127 == 1;
@@ -54,7 +54,6 @@ impl Decimal {
         }
     }
 
-    /// Encodes.
     pub(crate) fn to_bson(self) -> Decimal128 {
         let bits = match self {
             Decimal::NaN => 0b1_1111 << 122,
@@ -68,7 +67,6 @@ impl Decimal {
         Decimal128::from_bytes(bits.to_le_bytes())
     }
 
-    /// An integer.
     pub(crate) fn from_i64(value: i64) -> Decimal {
         Decimal::Finite {
             negative: value < 0,
@@ -77,8 +75,9 @@ impl Decimal {
         }
     }
 
-    /// A double rounded to so many significant digits: 15 where a value is converted, 34 where it is compared or added. Zero is
-    /// zero without decimal places, and 34 digits are without the zeros at the end of a fraction.
+    /// Rounds a double to a number of significant digits: 15 for conversions, 34 for comparison and
+    /// addition. Zero has no decimal places; with 34 digits, trailing zeros of the fraction are
+    /// removed.
     pub(crate) fn from_f64(value: f64, significant: usize) -> Decimal {
         if value.is_nan() {
             return Decimal::NaN;
@@ -114,7 +113,8 @@ impl Decimal {
         }
     }
 
-    /// Parses a number such as `-1.50E+3`, `Infinity` or `NaN`; `None` when it is none.
+    /// Parses a number such as `-1.50E+3`, `Infinity` or `NaN`. Returns `None` for any other
+    /// string.
     pub(crate) fn parse(text: &str) -> Option<Decimal> {
         let (negative, rest) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -142,7 +142,7 @@ impl Decimal {
         Some(round(negative, &digits::trim(all), exponent))
     }
 
-    /// Zero of any exponent and sign.
+    /// Returns whether the value is zero with any exponent and sign.
     pub(crate) fn is_zero(self) -> bool {
         matches!(self, Decimal::Finite { coefficient: 0, .. })
     }
@@ -166,7 +166,7 @@ impl Decimal {
         }
     }
 
-    /// The integer part, if it fits.
+    /// The integer part, or `None` if it is out of range.
     pub(crate) fn truncate_to_i64(self) -> Option<i64> {
         let Decimal::Finite {
             negative,
@@ -191,7 +191,7 @@ impl Decimal {
         i64::try_from(if negative { -magnitude } else { magnitude }).ok()
     }
 
-    /// Whether the value has no fractional part.
+    /// Returns whether the value has no fractional part.
     pub(crate) fn is_integral(self) -> bool {
         match self {
             Decimal::Finite {
@@ -209,7 +209,6 @@ impl Decimal {
         }
     }
 
-    /// The value with the opposite sign.
     pub(crate) fn negate(self) -> Decimal {
         match self {
             Decimal::NaN => Decimal::NaN,
@@ -226,7 +225,7 @@ impl Decimal {
         }
     }
 
-    /// Whether the sign bit is set.
+    /// Returns whether the sign bit is set.
     pub(crate) fn is_negative(self) -> bool {
         match self {
             Decimal::NaN => false,
@@ -234,7 +233,8 @@ impl Decimal {
         }
     }
 
-    /// Order of values; NaN is less than every number and equal to itself, as in the server's sort order.
+    /// Compares values. As in the server's sort order, NaN is less than all other numbers and equal
+    /// to itself.
     pub(crate) fn compare(self, other: Decimal) -> Ordering {
         let rank = |value: Decimal| match value {
             Decimal::NaN => 0,

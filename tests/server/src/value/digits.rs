@@ -1,21 +1,20 @@
-//! Unsigned integers of any length as decimal digits, most significant first, without leading zeros. Decimal128 arithmetic
-//! is done on these exactly and rounded once.
+//! Unsigned integers of any length as decimal digits, most significant first, without leading
+//! zeros. Decimal128 arithmetic is exact on these and rounded once.
 
 use std::cmp::Ordering;
 
-/// Drops leading zeros; zero is the empty list.
+/// Removes leading zeros. Zero is the empty list.
 pub(super) fn trim(mut digits: Vec<u8>) -> Vec<u8> {
     let zeros = digits.iter().take_while(|digit| **digit == 0).count();
     digits.drain(..zeros);
     digits
 }
 
-/// The digits of an integer.
 pub(super) fn from_u128(value: u128) -> Vec<u8> {
     trim(value.to_string().bytes().map(|byte| byte - b'0').collect())
 }
 
-/// The integer; the caller knows that it has at most 38 digits.
+/// Converts to an integer. The number must have at most 38 digits.
 pub(super) fn to_u128(digits: &[u8]) -> u128 {
     digits
         .iter()
@@ -32,12 +31,10 @@ pub(super) fn shift(digits: &[u8], zeros: usize) -> Vec<u8> {
     shifted
 }
 
-/// Order of two numbers.
 pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
 
-/// The sum.
 pub(super) fn add(left: &[u8], right: &[u8]) -> Vec<u8> {
     let mut sum = Vec::with_capacity(left.len().max(right.len()) + 1);
     let (mut left, mut right) = (left.iter().rev(), right.iter().rev());
@@ -56,7 +53,7 @@ pub(super) fn add(left: &[u8], right: &[u8]) -> Vec<u8> {
     trim(sum)
 }
 
-/// The difference; `left` must not be less than `right`.
+/// `left` must not be less than `right`.
 pub(super) fn subtract(left: &[u8], right: &[u8]) -> Vec<u8> {
     let mut difference = Vec::with_capacity(left.len());
     let mut right = right.iter().rev();
@@ -70,7 +67,6 @@ pub(super) fn subtract(left: &[u8], right: &[u8]) -> Vec<u8> {
     trim(difference)
 }
 
-/// The product.
 pub(super) fn multiply(left: &[u8], right: &[u8]) -> Vec<u8> {
     let mut product = vec![0_u32; left.len() + right.len()];
     for (i, a) in left.iter().rev().enumerate() {
@@ -88,7 +84,7 @@ pub(super) fn multiply(left: &[u8], right: &[u8]) -> Vec<u8> {
     trim(product.into_iter().map(|digit| digit as u8).collect())
 }
 
-/// Quotient and remainder; `divisor` must not be zero.
+/// Returns quotient and remainder. `divisor` must not be zero.
 pub(super) fn divide(dividend: &[u8], divisor: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut quotient = Vec::with_capacity(dividend.len());
     let mut remainder: Vec<u8> = Vec::new();

@@ -1,11 +1,11 @@
-//! Values as text in error messages, in the server's notation: `{ email: "a", n: 1 }`.
+//! Values in error messages, in the server's notation: `{ email: "a", n: 1 }`.
 
 use super::date;
 use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
 use std::ops::Range;
 
-/// A document on one line.
+/// Formats a document on one line.
 pub(crate) fn document(value: &Document) -> String {
     if value.is_empty() {
         return "{}".to_owned();
@@ -17,7 +17,7 @@ pub(crate) fn document(value: &Document) -> String {
     format!("{{ {} }}", fields.join(", "))
 }
 
-/// A value on one line.
+/// Formats a value on one line.
 pub(crate) fn bson(value: &Bson) -> String {
     match value {
         Bson::Document(value) => document(value),
@@ -50,7 +50,7 @@ pub(crate) fn bson(value: &Bson) -> String {
     }
 }
 
-/// A double as the server prints it: with a decimal point, or as `inf`, `nan`.
+/// Formats a double like the server: with a decimal point, or as `inf` or `nan`.
 fn double(number: f64) -> String {
     if number.is_finite() && number.fract() == 0.0 && number.abs() < 1e15 {
         format!("{number:.1}")
@@ -59,7 +59,7 @@ fn double(number: f64) -> String {
     }
 }
 
-/// A double with six significant digits, as `%g` prints it and as most error messages have it.
+/// Formats a double with six significant digits, like `%g` and most error messages.
 pub(crate) fn short(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
@@ -87,7 +87,8 @@ pub(crate) fn short(number: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// The text of a value where `$toString` and `$concat`-like conversions need it.
+/// Converts a value to a string as `$toString` and `$concat` do. Returns `None` for types without a
+/// string form.
 pub(crate) fn to_text(value: &Bson) -> Option<String> {
     Some(match value {
         Bson::String(text) | Bson::Symbol(text) => text.clone(),
@@ -116,7 +117,7 @@ pub(crate) fn to_text(value: &Bson) -> Option<String> {
     })
 }
 
-/// `1e+20` and `1e-07`: a sign and at least two digits in the exponent.
+/// Formats an exponent as in `1e+20` and `1e-07`: with a sign and at least two digits.
 fn exponent_form(number: f64) -> String {
     let text = format!("{number:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -132,7 +133,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn prints_in_shell_notation() {
+    fn formats_in_shell_notation() {
         assert_eq!(
             document(&doc! {"email": "a", "n": 1, "d": 2.0}),
             "{ email: \"a\", n: 1, d: 2.0 }"
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_binary() {
+    fn formats_binary_data() {
         let id = bson::Uuid::parse_str("00112233-4455-6677-8899-aabbccddeeff").unwrap();
         assert_eq!(
             bson(&Bson::from(id)),

@@ -1,4 +1,5 @@
-//! BSON values as the server sees them: order, numbers, decimals, collation, sizes and printing.
+//! BSON values with the server's semantics: order, numbers, decimals, collation, sizes and
+//! formatting.
 
 pub(crate) mod collation;
 pub(crate) mod compare;
@@ -12,7 +13,8 @@ pub(crate) mod zone;
 
 use bson::{Bson, Document};
 
-/// The name of a BSON type as `$type` gives it. `Undefined` stands for a missing value in expressions.
+/// The alias of a BSON type as returned by `$type`. `Undefined` represents a missing value in
+/// expressions.
 pub(crate) fn type_name(value: &Bson) -> &'static str {
     match value {
         Bson::Double(_) => "double",
@@ -39,7 +41,7 @@ pub(crate) fn type_name(value: &Bson) -> &'static str {
     }
 }
 
-/// Whether the value is one of the four numeric types.
+/// Returns whether the value has one of the four numeric types.
 pub(crate) fn is_number(value: &Bson) -> bool {
     matches!(
         value,
@@ -47,12 +49,12 @@ pub(crate) fn is_number(value: &Bson) -> bool {
     )
 }
 
-/// Null or missing.
+/// Returns whether the value is null or missing.
 pub(crate) fn is_nullish(value: &Bson) -> bool {
     matches!(value, Bson::Null | Bson::Undefined)
 }
 
-/// The truth of a value, as boolean expressions see it.
+/// Converts a value to a boolean, as boolean expressions do.
 pub(crate) fn truthy(value: &Bson) -> bool {
     match value {
         Bson::Null | Bson::Undefined => false,
@@ -65,7 +67,7 @@ pub(crate) fn truthy(value: &Bson) -> bool {
     }
 }
 
-/// The encoded size of a document in bytes, without encoding it.
+/// The BSON size of a document in bytes, computed without encoding it.
 pub(crate) fn document_size(document: &Document) -> usize {
     5 + document
         .iter()
@@ -98,7 +100,8 @@ fn value_size(value: &Bson) -> usize {
     }
 }
 
-/// Whether two values are the same in type, content and field order, unlike `==`, which ignores the order of fields.
+/// Returns whether two values are equal in type, content and field order. `==` ignores the order of
+/// fields.
 pub(crate) fn identical(left: &Bson, right: &Bson) -> bool {
     match (left, right) {
         (Bson::Document(left), Bson::Document(right)) => identical_documents(left, right),
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn identity_minds_types_and_order() {
+    fn identity_includes_types_and_order() {
         assert!(identical_documents(
             &doc! {"a": 1, "b": 2},
             &doc! {"a": 1, "b": 2}

@@ -1,9 +1,9 @@
-//! Arithmetic over the four numeric types with the server's widening rules: int, then long, then double, then decimal.
+//! Arithmetic on the four numeric types with the server's widening rules: int, long, double,
+//! decimal.
 
 use super::decimal::Decimal;
 use bson::Bson;
 
-/// A numeric value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Number {
     Int(i32),
@@ -13,7 +13,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// The number in a value, if it is one.
+    /// Returns the number, or `None` for any other type.
     pub(crate) fn from_bson(value: &Bson) -> Option<Number> {
         match value {
             Bson::Int32(value) => Some(Number::Int(*value)),
@@ -24,7 +24,6 @@ impl Number {
         }
     }
 
-    /// Back to BSON.
     pub(crate) fn to_bson(self) -> Bson {
         match self {
             Number::Int(value) => Bson::Int32(value),
@@ -34,7 +33,7 @@ impl Number {
         }
     }
 
-    /// As a decimal; doubles are taken to 15 digits, as the server converts them.
+    /// Converts to a decimal. Doubles are rounded to 15 digits, as on the server.
     pub(crate) fn to_decimal(self) -> Decimal {
         match self {
             Number::Int(value) => Decimal::from_i64(i64::from(value)),
@@ -44,7 +43,6 @@ impl Number {
         }
     }
 
-    /// As a double.
     pub(crate) fn to_f64(self) -> f64 {
         match self {
             Number::Int(value) => f64::from(value),
@@ -54,7 +52,7 @@ impl Number {
         }
     }
 
-    /// The value as a long if it is integral and in range.
+    /// Returns the value as a long if it is integral and in range.
     pub(crate) fn to_exact_i64(self) -> Option<i64> {
         match self {
             Number::Int(value) => Some(i64::from(value)),
@@ -67,7 +65,7 @@ impl Number {
         }
     }
 
-    /// The integer part as a long, saturated at the bounds; NaN is 0.
+    /// Returns the integer part as a long, saturated at the bounds. NaN is 0.
     pub(crate) fn to_saturated_i64(self) -> i64 {
         match self {
             Number::Int(value) => i64::from(value),
@@ -77,7 +75,8 @@ impl Number {
         }
     }
 
-    /// Applies an operation in the wider type of the two operands. `None` when a long overflows.
+    /// Applies an operation in the wider type of the two operands. Returns `None` if a long
+    /// overflows.
     fn combine(
         self,
         other: Number,
@@ -102,29 +101,29 @@ impl Number {
         })
     }
 
-    /// The sum; `None` when a long overflows.
+    /// Returns `None` if a long overflows.
     pub(crate) fn add(self, other: Number) -> Option<Number> {
         self.combine(other, i64::checked_add, |a, b| a + b, Decimal::add)
     }
 
-    /// The product; `None` when a long overflows.
+    /// Returns `None` if a long overflows.
     pub(crate) fn multiply(self, other: Number) -> Option<Number> {
         self.combine(other, i64::checked_mul, |a, b| a * b, Decimal::multiply)
     }
 
-    /// The difference; `None` when a long overflows.
+    /// Returns `None` if a long overflows.
     pub(crate) fn subtract(self, other: Number) -> Option<Number> {
         self.combine(other, i64::checked_sub, |a, b| a - b, |a, b| a.add(b.negate()))
     }
 
-    /// The sum where aggregation takes it: an overflowing long becomes a double.
+    /// Adds as in aggregation: a long that overflows becomes a double.
     pub(crate) fn add_widening(self, other: Number) -> Number {
         self.add(other)
             .unwrap_or_else(|| Number::Double(self.to_f64() + other.to_f64()))
     }
 }
 
-/// Whether a double is within the range of a long.
+/// Returns whether a double is within the range of a long.
 pub(crate) fn in_i64_range(value: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
 }
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_and_decimals_win() {
+    fn doubles_and_decimals_are_wider_than_integers() {
         assert_eq!(add(1, 0.5), Some(Bson::Double(1.5)));
         let decimal: bson::Decimal128 = "0.2".parse().unwrap();
         assert_eq!(add(1, decimal).unwrap().to_string(), "1.2");

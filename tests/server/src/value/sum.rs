@@ -1,18 +1,19 @@
-//! The compensated summation of `$sum` and `$avg`: numbers of all types are added with about 107 bits of precision and rounded once,
-//! at the end. The two-term sum is the one of Knuth (2Sum) and Dekker (Fast2Sum), as MongoDB uses it.
+//! The compensated summation of `$sum` and `$avg`: numbers of all types are added with about 107
+//! bits of precision and rounded once, at the end. The additions are Knuth's 2Sum and Dekker's
+//! Fast2Sum, as in MongoDB.
 
 use super::decimal::Decimal;
 use super::number::Number;
 use bson::Bson;
 
-/// A running sum and the widest numeric type that was added to it.
+/// A running sum and the widest numeric type added to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sum {
-    /// The double nearest to the sum of everything but decimals.
+    /// The double nearest to the sum of all numbers except decimals.
     high: f64,
-    /// What is missing from `high` for the exact sum.
+    /// The rounding error of `high`.
     low: f64,
-    /// The plain sum of doubles, which is right where infinities and NaN take part.
+    /// The uncompensated sum, which is correct for infinities and NaN.
     plain: f64,
     decimal: Decimal,
     widest: Width,
@@ -26,13 +27,13 @@ enum Width {
     Decimal,
 }
 
-/// The nearest double to `a + b` and the remainder, for `|b| <= |a|`.
+/// Returns the double nearest to `a + b` and the rounding error. Requires `|b| <= |a|`.
 fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     (sum, b - (sum - a))
 }
 
-/// The nearest double to `a + b` and the remainder.
+/// Returns the double nearest to `a + b` and the rounding error.
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let a_part = sum - b;
@@ -41,7 +42,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 impl Sum {
-    /// Zero, an int.
+    /// A sum of zero with type int.
     pub(crate) fn new() -> Sum {
         Sum {
             high: 0.0,
@@ -52,7 +53,6 @@ impl Sum {
         }
     }
 
-    /// Adds a number.
     pub(crate) fn add(&mut self, number: Number) {
         let width = match number {
             Number::Int(value) => {
@@ -60,7 +60,7 @@ impl Sum {
                 Width::Int
             }
             Number::Long(value) => {
-                // Two halves of 32 bits, each of which is exact as a double.
+                // Both halves of 32 bits are exact as doubles.
                 let upper = value >> 32 << 32;
                 self.add_double((value - upper) as f64);
                 self.add_double(upper as f64);
@@ -86,7 +86,8 @@ impl Sum {
         self.low = low + rest;
     }
 
-    /// The sum in the widest type that was added; an int that does not fit is a long, a long that does not fit a double.
+    /// The sum in the widest type added. An int out of range becomes a long, a long out of range a
+    /// double.
     pub(crate) fn total(&self) -> Bson {
         match (self.widest, self.as_long()) {
             (Width::Decimal, _) => Number::Decimal(self.as_decimal()).to_bson(),
@@ -96,7 +97,7 @@ impl Sum {
         }
     }
 
-    /// The sum divided by a count: a decimal if a decimal was added, else a double.
+    /// The sum divided by `count`: a decimal if a decimal was added, otherwise a double.
     pub(crate) fn mean(&self, count: u64) -> Bson {
         if self.widest == Width::Decimal {
             let count = Decimal::from_i64(i64::try_from(count).unwrap_or(i64::MAX));
@@ -120,7 +121,7 @@ impl Sum {
     }
 
     fn as_long(&self) -> Option<i64> {
-        // Far more than an i128 holds is far more than a long holds.
+        // The limit is beyond the range of a long and within that of an i128.
         let whole = self.high.is_finite() && self.high.abs() < 1e30;
         whole
             .then(|| (self.high as i128).checked_add(self.low.round() as i128))
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn doubles_are_rounded_once() {
         assert_eq!(sum(&vec![Bson::Double(0.1); 10]).total(), Bson::Double(1.0));
-        // What is missing from the high part only counts while more is added, as in the server.
+        // The rounding error only affects later additions, as on the server.
         assert_eq!(
             sum(&[1e100.into(), 1.0.into(), (-1e100).into()]).total(),
             Bson::Double(0.0)
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_and_nan_stay() {
+    fn infinities_and_nan_are_preserved() {
         assert_eq!(
             sum(&[f64::INFINITY.into(), 1.0.into()]).total(),
             Bson::Double(f64::INFINITY)
@@ -180,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn ints_widen_when_the_whole_sum_does_not_fit() {
+    fn integers_widen_if_the_final_sum_is_out_of_range() {
         assert_eq!(
             sum(&[i32::MAX.into(), 1.into()]).total(),
             Bson::Int64(2_147_483_648)
         );
-        // Out of range on the way, in range at the end.
+        // Out of range in between, in range at the end.
         assert_eq!(
             sum(&[i64::MAX.into(), 1.into(), (-1).into()]).total(),
             Bson::Int64(i64::MAX)
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_take_doubles_at_full_precision() {
+    fn doubles_are_added_to_decimals_at_full_precision() {
         assert_eq!(sum(&[decimal("1.50"), 2.into()]).total().to_string(), "3.50");
         assert_eq!(
             sum(&[decimal("0"), 0.1.into()]).total().to_string(),

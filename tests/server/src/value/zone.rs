@@ -1,4 +1,5 @@
-//! Time zones: fixed offsets, and the zones of the system's tz database, whose files (RFC 9636) are read when they are first named.
+//! Time zones: fixed offsets, and the zones of the system's time zone database (RFC 9636), whose
+//! files are read on first use.
 
 mod rules;
 
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Where systems keep the database.
+/// The usual paths of the database.
 const DIRECTORIES: [&str; 3] = [
     "/usr/share/zoneinfo",
     "/usr/lib/zoneinfo",
@@ -30,7 +31,7 @@ impl Zone {
     /// UTC.
     pub(crate) const UTC: Zone = Zone::Fixed(0);
 
-    /// A zone by its offset or its name.
+    /// Parses an offset or a time zone name.
     pub(crate) fn parse(name: &str) -> Result<Zone> {
         static READ: LazyLock<Mutex<HashMap<String, Arc<Rules>>>> = LazyLock::new(Mutex::default);
         if let Some(minutes) = parse_offset(name) {
@@ -53,12 +54,13 @@ impl Zone {
         }
     }
 
-    /// What clocks of the zone show at a time.
+    /// Converts to local time.
     pub(crate) fn to_local(&self, utc: i64) -> i64 {
         utc.saturating_add(self.offset_at(utc))
     }
 
-    /// The time at which clocks of the zone show a local time: the first of two; in a gap that of the offset before it.
+    /// Converts from local time. An ambiguous time is the earlier one; a time in a gap uses the
+    /// offset before the gap.
     pub(crate) fn to_utc(&self, local: i64) -> i64 {
         let before = self.offset_at(local.saturating_sub(MILLIS_PER_DAY));
         let after = self.offset_at(local.saturating_add(MILLIS_PER_DAY));
@@ -86,7 +88,7 @@ fn from_database(name: &str) -> Result<Rules> {
     let directory = DIRECTORIES.into_iter().map(Path::new).find(|path| path.is_dir());
     let Some(directory) = directory else {
         return Err(Error::not_served(format!(
-            "the time zone {name:?} on a system without a tz database"
+            "the time zone {name:?} on a system without a time zone database"
         )));
     };
     let bytes = std::fs::read(directory.join(name)).map_err(|_| unknown())?;
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
     use crate::value::date::parse_iso;
 
-    /// A zone without transitions, as its rule says from the beginning.
+    /// A zone without transitions, to which the rule always applies.
     fn zone(rule: &str) -> Zone {
         Zone::Rules(Arc::new(Rules::parse(&rules::tests::file(&[], rule)).unwrap()))
     }
@@ -114,10 +116,10 @@ mod tests {
             ("2026-01-15T12:00:00", "2026-01-15T17:00:00"),
             ("2026-07-15T12:00:00", "2026-07-15T16:00:00"),
             ("2026-03-08T01:59:00", "2026-03-08T06:59:00"),
-            // Clocks go from 2:00 to 3:00.
+            // Clocks change from 2:00 to 3:00.
             ("2026-03-08T02:30:00", "2026-03-08T07:30:00"),
             ("2026-03-08T03:00:00", "2026-03-08T07:00:00"),
-            // 1:30 comes twice.
+            // 1:30 occurs twice.
             ("2026-11-01T01:30:00", "2026-11-01T05:30:00"),
             ("2026-11-01T02:00:00", "2026-11-01T07:00:00"),
         ] {

@@ -1,14 +1,13 @@
-//! OP_COMPRESSED: taking requests out of it and putting replies into it.
+//! OP_COMPRESSED: decompresses requests and compresses replies.
 
 use super::{HEADER_SIZE, MAX_MESSAGE_SIZE, Reader};
 use bson::{Bson, Document};
 use std::io::{Read, Write};
 
 pub(crate) const OP_COMPRESSED: i32 = 2012;
-/// Original operation code, size without header, compressor.
+/// The size of the fields `originalOpcode`, `uncompressedSize` and `compressorId`, in bytes.
 const FIELDS: usize = 4 + 4 + 1;
 
-/// A compressor that a connection can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compressor {
     Snappy,
@@ -17,7 +16,7 @@ pub(crate) enum Compressor {
 }
 
 impl Compressor {
-    /// Those of a server that nobody configured.
+    /// The default `networkMessageCompressors` of a server.
     pub(crate) const ALL: [Compressor; 3] = [Compressor::Snappy, Compressor::Zstd, Compressor::Zlib];
 
     pub(crate) fn name(self) -> &'static str {
@@ -52,10 +51,10 @@ impl Compressor {
         }
     }
 
-    /// The bytes, if they become `size` bytes and nothing is left over.
+    /// Decompresses `bytes`. Returns `None` unless the result has exactly `size` bytes.
     fn decompress(self, bytes: &[u8], size: usize) -> Option<Vec<u8>> {
         let mut content = Vec::new();
-        // One byte more than claimed shows that there are too many.
+        // One byte more than `size` detects a longer result.
         let limit = size as u64 + 1;
         match self {
             Compressor::Snappy => {
@@ -80,7 +79,7 @@ impl Compressor {
     }
 }
 
-/// What client and server have in common, in the client's order.
+/// Returns the compressors that client and server have in common, in the client's order.
 pub(crate) fn negotiate(available: &[Compressor], hello: &Document) -> Option<Vec<Compressor>> {
     let Some(Bson::Array(wanted)) = hello.get("compression") else {
         return None;
@@ -94,7 +93,7 @@ pub(crate) fn negotiate(available: &[Compressor], hello: &Document) -> Option<Ve
     )
 }
 
-/// Whether a frame says that the message in it is longer than a message may be.
+/// Returns whether `uncompressedSize` exceeds the maximum message size.
 pub(crate) fn is_too_large(frame: &[u8]) -> bool {
     let size = || {
         let mut reader = Reader::new(frame);
@@ -104,8 +103,9 @@ pub(crate) fn is_too_large(frame: &[u8]) -> bool {
     size().is_some_and(|size| size > MAX_MESSAGE_SIZE - HEADER_SIZE)
 }
 
-/// Takes a message out of its frame and gives it a header again. `None` for a frame that breaks a rule, or whose compressor was
-/// not agreed on: such a client is cut off, as it is for any other message that cannot be read.
+/// Decompresses a message and restores its header. Returns `None` for a malformed OP_COMPRESSED or
+/// a compressor that was not negotiated; the connection is then closed, as for any other unreadable
+/// message.
 pub(crate) fn unpack(frame: &[u8], agreed: &[Compressor]) -> Option<(Vec<u8>, Compressor)> {
     let mut reader = Reader::new(frame);
     let header = reader.take(HEADER_SIZE).ok()?;
@@ -125,7 +125,7 @@ pub(crate) fn unpack(frame: &[u8], agreed: &[Compressor]) -> Option<(Vec<u8>, Co
     Some((message, compressor))
 }
 
-/// Puts a reply into a frame, unless the request was in none or the frame would be too large.
+/// Compresses a reply, unless the request was not compressed or the result would be too large.
 pub(crate) fn pack(message: Vec<u8>, compressor: Option<Compressor>) -> Vec<u8> {
     let Some(compressor) = compressor else {
         return message;
@@ -156,7 +156,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn every_compressor_gives_back_what_it_took() {
+    fn compressors_round_trip() {
         let document = doc! { "ok": 1, "text": "abc".repeat(1_000) };
         for compressor in Compressor::ALL {
             let message = reply(7, 8, 0, &document);
@@ -165,13 +165,13 @@ mod tests {
             let (unpacked, by) = unpack(&frame, &Compressor::ALL).unwrap();
             assert_eq!((&unpacked, by), (&message, compressor));
             assert_eq!(parse(&unpacked).unwrap().body, document);
-            assert!(unpack(&frame, &[]).is_none(), "not agreed on");
+            assert!(unpack(&frame, &[]).is_none(), "not negotiated");
         }
         assert_eq!(pack(vec![0; 30], None), vec![0; 30]);
     }
 
     #[test]
-    fn frames_that_lie_are_refused() {
+    fn malformed_frames_are_rejected() {
         for compressor in Compressor::ALL {
             let frame = pack(
                 reply(7, 8, 0, &doc! { "ok": 1, "text": "abc".repeat(100) }),
@@ -182,30 +182,27 @@ mod tests {
                 change(&mut frame);
                 unpack(&frame, &Compressor::ALL).is_none()
             };
-            assert!(refused(&|frame| frame[20] ^= 1), "{compressor:?}: another size");
-            assert!(
-                refused(&|frame| frame[23] = 255),
-                "{compressor:?}: a negative size"
-            );
-            assert!(refused(&|frame| frame[23] = 127), "{compressor:?}: a huge size");
+            assert!(refused(&|frame| frame[20] ^= 1), "{compressor:?}: wrong size");
+            assert!(refused(&|frame| frame[23] = 255), "{compressor:?}: negative size");
+            assert!(refused(&|frame| frame[23] = 127), "{compressor:?}: huge size");
             assert!(
                 refused(&|frame| frame[24] = 9),
-                "{compressor:?}: another compressor"
+                "{compressor:?}: unknown compressor"
             );
             assert!(refused(
                 &|frame| frame[16..20].copy_from_slice(&OP_COMPRESSED.to_le_bytes())
             ));
             assert!(
                 refused(&|frame| frame.truncate(frame.len() - 1)),
-                "{compressor:?}: its end"
+                "{compressor:?}: truncated"
             );
-            assert!(refused(&|frame| frame.push(0)), "{compressor:?}: garbage");
+            assert!(refused(&|frame| frame.push(0)), "{compressor:?}: trailing bytes");
             assert!(refused(&|frame| frame.truncate(20)));
         }
     }
 
     #[test]
-    fn the_clients_order_is_kept() {
+    fn compressors_are_negotiated_in_the_clients_order() {
         let hello = doc! { "compression": ["zlib", "lzma", "snappy", 3] };
         let both = Some(vec![Compressor::Zlib, Compressor::Snappy]);
         assert_eq!(negotiate(&Compressor::ALL, &hello), both);

@@ -1,4 +1,4 @@
-//! One client connection: reads requests one after the other, runs them, writes replies.
+//! One client connection: reads requests in order, runs them and writes the replies.
 
 use super::compress::{self, Compressor, OP_COMPRESSED};
 use super::message::{self, CHECKSUM_PRESENT, EXHAUST_ALLOWED, MORE_TO_COME};
@@ -16,32 +16,37 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
 
-/// How long the end of a connection may take to arrive that the client has closed already.
-const CLOSING: Duration = Duration::from_secs(1);
+/// The time to wait for the end of a stream that the client has already closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the server knows of a connection.
+/// The state of a client connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: i32,
     pub(crate) peer: String,
     /// `client.application.name` of the handshake.
     pub(crate) app_name: Option<String>,
-    /// Whom the certificate that it showed names.
+    /// The subject of the verified client certificate.
     pub(crate) certificate_subject: Option<String>,
     /// The connection came through a load balancer.
-    pub(crate) balanced: bool,
-    /// The first hello was answered.
-    pub(crate) greeted: bool,
-    /// Who is logged in, or about to be.
+    pub(crate) load_balanced: bool,
+    /// The first hello has been answered.
+    pub(crate) handshake_complete: bool,
+    /// The authentication state.
     pub(crate) session: Mutex<Session>,
-    /// The compressors agreed on.
+    /// The negotiated compressors, in the client's order.
     pub(crate) compressors: Vec<Compressor>,
 }
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deployment>, member: Arc<Member>) {
+pub(crate) async fn serve(
+    socket: Socket,
+    load_balanced: bool,
+    deployment: Arc<Deployment>,
+    member: Arc<Member>,
+) {
     let _counted = deployment.events.connection_opened();
-    // A client that cannot agree on the encryption learns that from the handshake.
+    // The TLS handshake has reported the error to the client.
     let Ok(accepted) = socket.open(deployment.tls.clone()).await else {
         return;
     };
@@ -56,8 +61,8 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         peer,
         certificate_subject,
         app_name: None,
-        balanced,
-        greeted: false,
+        load_balanced,
+        handshake_complete: false,
         session: Mutex::default(),
         compressors: Vec::new(),
     };
@@ -69,25 +74,25 @@ pub(crate) async fn serve(socket: Socket, balanced: bool, deployment: Arc<Deploy
         compressor: None,
     };
     let id = connection.client.id;
-    let _listed = Connected::new(&member, id, &connection.client.peer);
-    // An error here is the client's hanging up; there is nobody to tell.
+    let _listed = ConnectionGuard::new(&member, id, &connection.client.peer);
+    // An error means that the client has disconnected, so it cannot be reported.
     let _ = connection.run(&deployment, &member).await;
 }
 
-/// A connection is listed by its process as long as this exists.
-struct Connected<'m> {
+/// Registers a connection with its process until it is dropped.
+struct ConnectionGuard<'m> {
     member: &'m Member,
     id: i32,
 }
 
-impl<'m> Connected<'m> {
-    fn new(member: &'m Member, id: i32, peer: &str) -> Connected<'m> {
+impl<'m> ConnectionGuard<'m> {
+    fn new(member: &'m Member, id: i32, peer: &str) -> ConnectionGuard<'m> {
         member.operations.connected(id, peer);
-        Connected { member, id }
+        ConnectionGuard { member, id }
     }
 }
 
-impl Drop for Connected<'_> {
+impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
         self.member.operations.disconnected(self.id);
     }
@@ -98,7 +103,7 @@ struct Connection {
     writer: WriteHalf<Stream>,
     client: Client,
     next_id: i32,
-    /// What the request came compressed by: its reply goes the same way.
+    /// The compressor of the request, which is also used for its reply.
     compressor: Option<Compressor>,
 }
 
@@ -109,11 +114,11 @@ impl Connection {
             self.reader.read_exact(&mut head).await?;
             let Some(mut header) = Header::parse(head) else {
                 if is_too_large(head) {
-                    self.note_too_large(deployment, "the message");
+                    self.record_too_large(deployment, "the message");
                 }
                 return Ok(());
             };
-            // Memory grows with what arrives, not with what the header claims.
+            // The buffer grows with the bytes received, not with the length in the header.
             let mut bytes = Vec::with_capacity(header.length.min(64 * 1024));
             bytes.extend(head);
             (&mut self.reader)
@@ -126,7 +131,7 @@ impl Connection {
             self.compressor = None;
             if header.op_code == OP_COMPRESSED {
                 if compress::is_too_large(&bytes) {
-                    self.note_too_large(deployment, "the decompressed message");
+                    self.record_too_large(deployment, "the decompressed message");
                 }
                 let Some((message, compressor)) = compress::unpack(&bytes, &self.client.compressors) else {
                     return Ok(());
@@ -136,12 +141,12 @@ impl Connection {
                 };
                 (bytes, header, self.compressor) = (message, inner, Some(compressor));
             }
-            let go_on = match header.op_code {
+            let keep_open = match header.op_code {
                 OP_MSG => self.message(&bytes, header, deployment, member).await?,
                 OP_QUERY => self.query(&bytes, header, deployment, member).await?,
                 _ => false,
             };
-            if !go_on {
+            if !keep_open {
                 return Ok(());
             }
         }
@@ -157,8 +162,8 @@ impl Connection {
         let parsed = match message::parse(bytes) {
             Ok(parsed) => parsed,
             Err(error) => {
-                // The stream cannot be trusted after a malformed message: answer, then close. A document that is too large
-                // is none.
+                // The stream is unreliable after a malformed message: reply, then close. A document
+                // that is too large does not affect the framing.
                 let is_too_large = error.code == code::BSON_OBJECT_TOO_LARGE;
                 if is_too_large && message::flags(bytes) & MORE_TO_COME != 0 {
                     return Ok(true);
@@ -181,11 +186,12 @@ impl Connection {
                 Outcome::Reply(reply) => reply,
             };
             if parsed.flags & MORE_TO_COME != 0 {
-                // Nobody waits for this reply; a write on a server that is no longer primary closes the connection.
-                let lost_primary = reply
+                // The client does not read this reply. A write to a server that is not the primary
+                // closes the connection.
+                let is_not_primary = reply
                     .get_i32("code")
                     .is_ok_and(|code| matches!(code, 10107 | 189 | 11602 | 91));
-                return Ok(!lost_primary);
+                return Ok(!is_not_primary);
             }
             let next_body = if exhaust {
                 next_streamed(&body, &reply, deployment)
@@ -210,7 +216,7 @@ impl Connection {
         deployment: &Arc<Deployment>,
         member: &Arc<Member>,
     ) -> io::Result<bool> {
-        let (reply, go_on) = match legacy::parse(bytes) {
+        let (reply, keep_open) = match legacy::parse(bytes) {
             Ok(body) => match self.run_command(&body, deployment, member).await? {
                 Some(Outcome::Reply(reply)) => (reply, true),
                 Some(Outcome::Close) | None => return Ok(false),
@@ -219,10 +225,10 @@ impl Connection {
         };
         let id = self.next_id();
         self.send(&legacy::reply(id, header.request_id, &reply)).await?;
-        Ok(go_on)
+        Ok(keep_open)
     }
 
-    fn note_too_large(&self, deployment: &Deployment, what: &str) {
+    fn record_too_large(&self, deployment: &Deployment, what: &str) {
         deployment.violations.record(Violation {
             kind: ViolationKind::MessageTooLarge,
             command: String::new(),
@@ -232,7 +238,7 @@ impl Connection {
         });
     }
 
-    /// Runs a command, which may wait; `None` when the client hung up meanwhile.
+    /// Runs a command. Returns `None` if the client disconnects meanwhile.
     async fn run_command(
         &mut self,
         body: &Document,
@@ -254,20 +260,20 @@ impl Connection {
                     if buffered?.is_empty() {
                         return Ok(None);
                     }
-                    // The next request is here already; it is read when this one is answered.
+                    // The next request has arrived already; it is read after the reply to this one.
                     command.await
                 }
             }
         };
         if violations.is_repeated(id) {
-            let buffered = tokio::time::timeout(CLOSING, self.reader.fill_buf()).await;
+            let buffered = tokio::time::timeout(CLOSE_TIMEOUT, self.reader.fill_buf()).await;
             let closed = buffered.is_ok_and(|read| read.map_or(true, <[u8]>::is_empty));
             violations.settle(id, body, closed);
         }
         Ok(Some(outcome))
     }
 
-    /// Encrypted bytes may wait for the socket until they are flushed.
+    /// TLS may buffer bytes until they are flushed.
     async fn send(&mut self, message: &[u8]) -> io::Result<()> {
         self.writer.write_all(message).await?;
         self.writer.flush().await
@@ -280,8 +286,8 @@ impl Connection {
     }
 }
 
-/// The request that the server makes for itself to go on streaming: the same hello from the version just sent, or the same getMore
-/// while the cursor is open. A mongos streams no cursors.
+/// Returns the next request of an exhaust stream: the same hello with the last `topologyVersion`,
+/// or the same getMore while the cursor is open. A mongos does not stream getMore.
 fn next_streamed(body: &Document, reply: &Document, deployment: &Deployment) -> Option<Document> {
     reply.get("ok").filter(|ok| crate::value::truthy(ok))?;
     if body.keys().next().is_some_and(|name| name == "getMore") {

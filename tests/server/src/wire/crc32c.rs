@@ -2,7 +2,6 @@
 
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// The checksum of some bytes.
 pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

@@ -1,10 +1,10 @@
-//! OP_QUERY on `admin.$cmd`, which some clients still use for their very first hello, and its OP_REPLY.
+//! OP_QUERY on `admin.$cmd`, which some clients use for the initial handshake, and OP_REPLY.
 
 use super::{HEADER_SIZE, OP_REPLY, Reader, encode};
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document};
 
-/// Parses an OP_QUERY command. The body gets its `$db` as an OP_MSG would have it.
+/// Parses an OP_QUERY command. `$db` is added to the body, as in OP_MSG.
 pub(crate) fn parse(message: &[u8]) -> Result<Document> {
     let mut reader = Reader::new(message);
     reader.take(HEADER_SIZE)?;
@@ -36,7 +36,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<Document> {
     Ok(body)
 }
 
-/// Writes an OP_REPLY with one document.
+/// Encodes an OP_REPLY with one document.
 pub(crate) fn reply(request_id: i32, response_to: i32, document: &Document) -> Vec<u8> {
     let body = encode(document);
     let length = HEADER_SIZE + 20 + body.len();
@@ -45,7 +45,7 @@ pub(crate) fn reply(request_id: i32, response_to: i32, document: &Document) -> V
     message.extend(request_id.to_le_bytes());
     message.extend(response_to.to_le_bytes());
     message.extend(OP_REPLY.to_le_bytes());
-    // The flag tells that the server supports AwaitData.
+    // The AwaitCapable flag, which MongoDB servers always set.
     message.extend(8_i32.to_le_bytes());
     message.extend(0_i64.to_le_bytes());
     message.extend(0_i32.to_le_bytes());

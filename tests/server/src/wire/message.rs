@@ -1,4 +1,4 @@
-//! OP_MSG: parsing requests and writing replies.
+//! OP_MSG: parses requests and encodes replies.
 
 use super::{HEADER_SIZE, OP_MSG, Reader, crc32c, encode};
 use crate::error::{Error, Result, code};
@@ -8,21 +8,21 @@ pub(crate) const CHECKSUM_PRESENT: u32 = 1;
 pub(crate) const MORE_TO_COME: u32 = 1 << 1;
 pub(crate) const EXHAUST_ALLOWED: u32 = 1 << 16;
 
-/// A parsed OP_MSG request, its document sequences merged into the body as arrays.
+/// A parsed OP_MSG request. Document sequences are merged into the body as arrays.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) flags: u32,
     pub(crate) body: Document,
 }
 
-/// The flags of a message, also of one whose sections cannot be read.
+/// The flag bits of a message, even if its sections are malformed.
 pub(crate) fn flags(message: &[u8]) -> u32 {
     let mut reader = Reader::new(message);
     let flags = reader.take(HEADER_SIZE).and_then(|_| reader.i32());
     flags.map_or(0, |flags| flags as u32)
 }
 
-/// Parses a whole message, header included.
+/// Parses a message with its header.
 pub(crate) fn parse(message: &[u8]) -> Result<Message> {
     let mut reader = Reader::new(message);
     reader.take(HEADER_SIZE)?;
@@ -98,7 +98,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<Message> {
     Ok(Message { flags, body })
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(crate) fn reply(request_id: i32, response_to: i32, flags: u32, document: &Document) -> Vec<u8> {
     let body = encode(document);
     let checksum_size = if flags & CHECKSUM_PRESENT == 0 { 0 } else { 4 };
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_malformed_messages() {
+    fn rejects_malformed_messages() {
         let code = |message: &[u8]| parse(message).unwrap_err().code;
         assert_eq!(code(&message(4, &body(&doc! {}))), 223);
         assert_eq!(code(&message(0, &[])), 40587);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_deep_nesting() {
+    fn rejects_deep_nesting() {
         let mut document = doc! {};
         for _ in 0..300 {
             document = doc! {"a": document};

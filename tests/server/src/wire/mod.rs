@@ -1,5 +1,5 @@
-//! The wire protocol: OP_MSG, OP_COMPRESSED, and OP_QUERY with OP_REPLY for the first hello of older clients. Written from the
-//! specification, independently of the driver.
+//! The wire protocol: OP_MSG, OP_COMPRESSED, and OP_QUERY with OP_REPLY for the initial handshake
+//! of older clients. Implemented from the specification, independently of the driver.
 
 pub(crate) mod compress;
 pub(crate) mod connection;
@@ -15,15 +15,17 @@ pub(crate) const HEADER_SIZE: usize = 16;
 pub(crate) const OP_REPLY: i32 = 1;
 pub(crate) const OP_QUERY: i32 = 2004;
 pub(crate) const OP_MSG: i32 = 2013;
-/// The largest message, as hello announces it.
+/// `maxMessageSizeBytes`.
 pub(crate) const MAX_MESSAGE_SIZE: usize = 48_000_000;
-/// The largest document within a message: `maxBsonObjectSize`, and what a command may add to it.
+/// The maximum size of a document in a message: `maxBsonObjectSize`, and 16 KiB for the fields of a
+/// command.
 pub(crate) const MAX_INTERNAL_DOCUMENT_SIZE: usize =
     crate::storage::collection::MAX_DOCUMENT_SIZE + (16 << 10);
-/// How deep documents may nest; deeper ones are refused before anything recurses over them.
+/// The maximum nesting depth of documents. Deeper documents are rejected before they are traversed
+/// recursively.
 const MAX_NESTING: usize = 180;
 
-/// The header of every message.
+/// A message header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) length: usize,
@@ -31,14 +33,14 @@ pub(crate) struct Header {
     pub(crate) op_code: i32,
 }
 
-/// Whether a header says that its message is longer than [`MAX_MESSAGE_SIZE`].
+/// Returns whether the length in a header exceeds [`MAX_MESSAGE_SIZE`].
 pub(crate) fn is_too_large(bytes: [u8; HEADER_SIZE]) -> bool {
     let length = i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     usize::try_from(length).is_ok_and(|length| length > MAX_MESSAGE_SIZE)
 }
 
 impl Header {
-    /// Reads a header; a length that no message can have is `None`.
+    /// Decodes a header. Returns `None` if the length is invalid.
     pub(crate) fn parse(bytes: [u8; HEADER_SIZE]) -> Option<Header> {
         let word = |at: usize| i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let length = usize::try_from(word(0)).ok()?;
@@ -68,10 +70,7 @@ impl<'b> Reader<'b> {
 
     pub(crate) fn take(&mut self, count: usize) -> Result<&'b [u8]> {
         if count > self.bytes.len() {
-            return Err(Error::new(
-                code::PROTOCOL_ERROR,
-                "message ends before its content does",
-            ));
+            return Err(Error::new(code::PROTOCOL_ERROR, "message is truncated"));
         }
         let (taken, rest) = self.bytes.split_at(count);
         self.bytes = rest;
@@ -85,23 +84,20 @@ impl<'b> Reader<'b> {
 
     pub(crate) fn cstring(&mut self) -> Result<&'b str> {
         let Some(end) = self.bytes.iter().position(|byte| *byte == 0) else {
-            return Err(Error::new(
-                code::PROTOCOL_ERROR,
-                "a string in the message has no end",
-            ));
+            return Err(Error::new(code::PROTOCOL_ERROR, "unterminated string in message"));
         };
         let text = std::str::from_utf8(self.take(end)?)
-            .map_err(|_| Error::new(code::PROTOCOL_ERROR, "a string in the message is not UTF-8"))?;
+            .map_err(|_| Error::new(code::PROTOCOL_ERROR, "invalid UTF-8 in message"))?;
         self.take(1)?;
         Ok(text)
     }
 
-    /// The next `count` bytes as a reader of their own.
+    /// Splits off the next `count` bytes as a reader.
     pub(crate) fn sub(&mut self, count: usize) -> Result<Reader<'b>> {
         self.take(count).map(Reader::new)
     }
 
-    /// A whole BSON document.
+    /// Reads a BSON document.
     pub(crate) fn document(&mut self) -> Result<Document> {
         let length = Reader::new(self.bytes).i32()?;
         let length = usize::try_from(length)
@@ -148,7 +144,7 @@ fn check_nesting(raw: &RawDocument, left: usize) -> Result<()> {
     Ok(())
 }
 
-/// Encodes a reply document. Replies are built by this server, so failure is an internal error.
+/// Encodes a reply document. Replies are created by this server, so a failure is an internal error.
 pub(crate) fn encode(document: &Document) -> Vec<u8> {
     document.to_vec().unwrap_or_else(|error| {
         let reply = Error::new(code::INTERNAL_ERROR, format!("reply cannot be encoded: {error}")).to_reply();

@@ -1,4 +1,4 @@
-//! The protocol, and the behaviour of commands on a standalone and a replica set.
+//! The wire protocol and basic commands on a standalone and a replica set.
 
 use crate::client::{Client, EXHAUST_ALLOWED, MORE_TO_COME, OP_MSG, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
@@ -20,7 +20,7 @@ async fn hello_describes_a_standalone() {
 }
 
 #[tokio::test]
-async fn hello_describes_the_members_of_a_set() {
+async fn hello_describes_the_members_of_a_replica_set() {
     let server = replica_set().await;
     for (index, address) in server.addresses().into_iter().enumerate() {
         let hello = Client::connect(address)
@@ -37,7 +37,7 @@ async fn hello_describes_the_members_of_a_set() {
 }
 
 #[tokio::test]
-async fn legacy_hello_comes_as_op_query() {
+async fn legacy_hello_is_accepted_as_op_query() {
     let (_server, mut client) = standalone().await;
     let mut payload = 0_i32.to_le_bytes().to_vec();
     payload.extend(b"admin.$cmd\0");
@@ -91,7 +91,7 @@ async fn unacknowledged_writes_get_no_reply() {
 }
 
 #[tokio::test]
-async fn an_exhaust_hello_streams_topology_changes() {
+async fn exhaust_hello_streams_topology_changes() {
     let server = replica_set().await;
     let mut client = Client::connect(server.addresses()[0]).await;
     let version = client
@@ -102,7 +102,7 @@ async fn an_exhaust_hello_streams_topology_changes() {
         .unwrap();
     let hello = doc! {"hello": 1, "topologyVersion": version, "maxAwaitTimeMS": 600_000};
     let id = client.send(EXHAUST_ALLOWED, &on("admin", hello)).await;
-    // The hello is waiting when it has been seen.
+    // A hello that is counted is waiting for a topology change.
     server.wait_for_command("hello", 2).await;
     assert!(server.step_down());
     let reply = client.receive().await.unwrap();
@@ -111,7 +111,7 @@ async fn an_exhaust_hello_streams_topology_changes() {
     assert!(!reply.body.get_bool("isWritablePrimary").unwrap());
     assert!(server.step_down());
     let next = client.receive().await.unwrap();
-    assert_eq!(next.response_to, reply.id, "each reply answers the one before");
+    assert_eq!(next.response_to, reply.id, "each reply refers to the one before");
     assert_eq!(
         next.body.get_str("primary").unwrap(),
         server.primary().unwrap().to_string()
@@ -119,7 +119,7 @@ async fn an_exhaust_hello_streams_topology_changes() {
 }
 
 #[tokio::test]
-async fn an_awaitable_hello_ends_with_its_time() {
+async fn awaitable_hello_ends_after_max_await_time() {
     let (_server, mut client) = standalone().await;
     let version = client
         .run(on("admin", doc! {"hello": 1}))
@@ -146,7 +146,7 @@ async fn an_awaitable_hello_ends_with_its_time() {
 }
 
 #[tokio::test]
-async fn secondaries_refuse_writes_and_primary_reads() {
+async fn secondaries_reject_writes_and_primary_reads() {
     let server = replica_set().await;
     let mut secondary = Client::connect(server.addresses()[1]).await;
     let insert = secondary
@@ -173,7 +173,7 @@ async fn secondaries_refuse_writes_and_primary_reads() {
 }
 
 #[tokio::test]
-async fn a_stopped_primary_is_succeeded_and_returns_as_secondary() {
+async fn a_stopped_primary_is_replaced_and_returns_as_secondary() {
     let server = replica_set().await;
     let old = server.addresses()[0];
     let mut client = Client::connect(old).await;
@@ -192,7 +192,7 @@ async fn a_stopped_primary_is_succeeded_and_returns_as_secondary() {
 }
 
 #[tokio::test]
-async fn a_retried_write_is_done_once() {
+async fn a_retried_write_is_executed_once() {
     let server = replica_set().await;
     let mut client = Client::connect(server.addresses()[0]).await;
     let lsid = doc! {"id": bson::Uuid::new()};

@@ -24,7 +24,7 @@ async fn watch(client: &mut Client, stage: Document, rest: &[Document]) -> Docum
         .await
 }
 
-async fn more(client: &mut Client, id: i64) -> Document {
+async fn get_more(client: &mut Client, id: i64) -> Document {
     client
         .run(on("db", doc! {"getMore": id, "collection": "c"}))
         .await
@@ -42,7 +42,7 @@ fn kinds(events: &[Bson]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn events_come_in_order_and_streams_resume() {
+async fn events_are_ordered_and_streams_resume() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     write(&mut client, doc! {"create": "c"}).await;
@@ -75,7 +75,7 @@ async fn events_come_in_order_and_streams_resume() {
         doc! {"delete": "c", "deletes": [{"q": {"_id": 2}, "limit": 1}]},
     )
     .await;
-    let reply = more(&mut client, id).await;
+    let reply = get_more(&mut client, id).await;
     let (_, events) = cursor(&reply, "nextBatch");
     assert_eq!(kinds(events), ["insert", "insert", "update", "replace", "delete"]);
     let update = events[2].as_document().unwrap();
@@ -100,22 +100,22 @@ async fn events_come_in_order_and_streams_resume() {
 }
 
 #[tokio::test]
-async fn a_dropped_collection_invalidates() {
+async fn dropping_the_collection_invalidates_the_stream() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     write(&mut client, doc! {"create": "c"}).await;
     let opened = watch(&mut client, doc! {}, &[]).await;
     let (id, _) = cursor(&opened, "firstBatch");
     write(&mut client, doc! {"drop": "c"}).await;
-    let reply = more(&mut client, id).await;
+    let reply = get_more(&mut client, id).await;
     let (id, events) = cursor(&reply, "nextBatch");
     assert_eq!((id, kinds(events)), (0, vec!["drop", "invalidate"]));
     let token = |index: usize| {
         let event: &Document = events[index].as_document().unwrap();
         event.get_document("_id").unwrap().clone()
     };
-    let refused = watch(&mut client, doc! {"resumeAfter": token(1)}, &[]).await;
-    assert_eq!(code(&refused), 260);
+    let rejected = watch(&mut client, doc! {"resumeAfter": token(1)}, &[]).await;
+    assert_eq!(code(&rejected), 260);
     let again = watch(&mut client, doc! {"resumeAfter": token(0)}, &[]).await;
     assert_eq!(kinds(cursor(&again, "firstBatch").1), ["invalidate"]);
     let after = watch(&mut client, doc! {"startAfter": token(1)}, &[]).await;
@@ -155,7 +155,7 @@ async fn get_more_waits_for_an_event() {
 }
 
 #[tokio::test]
-async fn transactions_show_when_they_commit() {
+async fn transactions_are_visible_after_the_commit() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     let opened = watch(&mut client, doc! {"showExpandedEvents": true}, &[]).await;
@@ -167,19 +167,19 @@ async fn transactions_show_when_they_commit() {
     );
     insert.extend(session.clone());
     client.run(insert).await;
-    let quiet = client
+    let uncommitted = client
         .run(on("db", doc! {"getMore": id, "collection": "c", "maxTimeMS": 1}))
         .await;
-    assert!(cursor(&quiet, "nextBatch").1.is_empty());
+    assert!(cursor(&uncommitted, "nextBatch").1.is_empty());
     let mut commit = on("admin", doc! {"commitTransaction": 1});
     commit.extend(session);
     client.run(commit).await;
-    let reply = more(&mut client, id).await;
+    let reply = get_more(&mut client, id).await;
     assert_eq!(kinds(cursor(&reply, "nextBatch").1), ["create", "insert"]);
 }
 
 #[tokio::test]
-async fn what_streams_refuse() {
+async fn errors_of_change_streams() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     assert_eq!(
@@ -197,20 +197,20 @@ async fn what_streams_refuse() {
     let opened = watch(&mut client, doc! {}, &[doc! {"$project": {"_id": 0}}]).await;
     let (id, _) = cursor(&opened, "firstBatch");
     write(&mut client, doc! {"insert": "c", "documents": [{"_id": 1}]}).await;
-    let fatal = more(&mut client, id).await;
+    let fatal = get_more(&mut client, id).await;
     assert_eq!(code(&fatal), 280);
     assert_eq!(
         fatal.get_array("errorLabels").unwrap(),
         &vec![Bson::from("NonResumableChangeStreamError")]
     );
-    // An error is one to resume after if the server knows that it concerns a change stream.
+    // An error is resumable if the server has identified the cursor as a change stream.
     for (name, resumable) in [("failGetMoreAfterCursorCheckout", true), ("failCommand", false)] {
         let data = doc! {"failCommands": ["getMore"], "errorCode": 6};
         let point = doc! {"configureFailPoint": name, "mode": {"times": 1}, "data": data};
         let opened = watch(&mut client, doc! {}, &[]).await;
         let (id, _) = cursor(&opened, "firstBatch");
         client.run(on("admin", point)).await;
-        let failed = more(&mut client, id).await;
+        let failed = get_more(&mut client, id).await;
         assert_eq!(code(&failed), 6);
         let labels = failed.get_array("errorLabels").cloned().unwrap_or_default();
         assert_eq!(
@@ -224,7 +224,7 @@ async fn what_streams_refuse() {
 }
 
 #[tokio::test]
-async fn tailable_cursors_go_on() {
+async fn tailable_cursors_return_new_documents() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     write(&mut client, doc! {"create": "c", "capped": true, "size": 4096}).await;
@@ -233,7 +233,7 @@ async fn tailable_cursors_go_on() {
         doc! {"find": "c", "tailable": true, "awaitData": true, "batchSize": 1},
     );
     let dead = client.run(tail.clone()).await;
-    assert_eq!(cursor(&dead, "firstBatch").0, 0, "nothing to tail yet");
+    assert_eq!(cursor(&dead, "firstBatch").0, 0, "the collection is empty");
     write(
         &mut client,
         doc! {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]},
@@ -242,7 +242,7 @@ async fn tailable_cursors_go_on() {
     let opened = client.run(tail).await;
     let (id, first) = cursor(&opened, "firstBatch");
     assert_eq!(first.len(), 1);
-    assert_eq!(cursor(&more(&mut client, id).await, "nextBatch").1.len(), 1);
+    assert_eq!(cursor(&get_more(&mut client, id).await, "nextBatch").1.len(), 1);
     client
         .send(
             0,
@@ -263,5 +263,5 @@ async fn tailable_cursors_go_on() {
     let plain = client.run(on("db", doc! {"find": "d", "tailable": true})).await;
     assert_eq!(code(&plain), 2);
     write(&mut client, doc! {"drop": "c"}).await;
-    assert_eq!(code(&more(&mut client, id).await), 175);
+    assert_eq!(code(&get_more(&mut client, id).await), 175);
 }

@@ -1,4 +1,4 @@
-//! A client of raw TCP, with messages written here byte by byte.
+//! A raw TCP client that encodes messages independently of the server's code.
 
 use bson::Document;
 use marula_test_server::TestServer;
@@ -48,7 +48,7 @@ impl Client {
         self.next_id
     }
 
-    /// The next reply, or `None` when the server closed the connection.
+    /// Receives the next reply, or `None` if the server has closed the connection.
     pub(crate) async fn receive(&mut self) -> Option<Reply> {
         let mut head = [0; 16];
         self.stream.read_exact(&mut head).await.ok()?;

@@ -1,4 +1,4 @@
-//! Commands beside reading and writing: bulkWrite, views, the Stable API, and those that are refused.
+//! Commands other than reads and writes: bulkWrite, views, the Stable API, and rejected commands.
 
 use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
@@ -50,7 +50,7 @@ async fn bulk_write_reports_every_operation() {
     assert_eq!(row(3).get_document("upserted").unwrap(), &doc! {"_id": 9});
     assert_eq!(row(4).get_i32("code").unwrap(), 11000);
     assert!(row(4).contains_key("keyValue"));
-    // Ordered: it stops at the error, and only that is told.
+    // An ordered bulk write stops at the error; `errorsOnly` returns only that result.
     let body = doc! {"bulkWrite": 1, "ops": ops[..2].to_vec(), "nsInfo": info, "errorsOnly": true};
     let reply = client.run(on("admin", body)).await;
     assert_eq!(first_batch(&reply).len(), 1);
@@ -60,7 +60,7 @@ async fn bulk_write_reports_every_operation() {
 }
 
 #[tokio::test]
-async fn views_show_what_their_pipeline_gives() {
+async fn views_return_the_result_of_their_pipeline() {
     let (_server, mut client) = standalone().await;
     ok(
         &mut client,
@@ -107,7 +107,7 @@ async fn views_show_what_their_pipeline_gives() {
 }
 
 #[tokio::test]
-async fn the_stable_api_is_checked() {
+async fn stable_api_violations_are_rejected() {
     let server = TestServer::builder()
         .parameter("acceptApiVersion2", true)
         .start()
@@ -146,7 +146,7 @@ async fn the_stable_api_is_checked() {
 }
 
 #[tokio::test]
-async fn commands_that_cannot_succeed_fail_as_they_should() {
+async fn invalid_commands_fail_with_the_servers_codes() {
     let (_server, mut client) = standalone().await;
     for (expected, body) in [
         (31082, doc! {"createSearchIndexes": "c", "indexes": []}),
@@ -181,7 +181,7 @@ async fn commands_that_cannot_succeed_fail_as_they_should() {
 }
 
 #[tokio::test]
-async fn map_reduce_and_where_understand_one_program_each() {
+async fn map_reduce_and_where_support_one_function_each() {
     let (_server, mut client) = standalone().await;
     ok(
         &mut client,
@@ -223,7 +223,7 @@ async fn unacknowledged_writes_get_no_reply() {
 }
 
 #[tokio::test]
-async fn old_servers_add_no_labels() {
+async fn older_servers_add_no_error_labels() {
     for (version, labelled) in [("4.2", false), ("4.4", true)] {
         let server = TestServer::builder()
             .replica_set()
@@ -243,7 +243,7 @@ async fn old_servers_add_no_labels() {
 }
 
 #[tokio::test]
-async fn old_servers_refuse_newer_options() {
+async fn older_servers_reject_newer_options() {
     let old = TestServer::builder().version("4.2").start().await.unwrap();
     let mut client = Client::connect(old.addresses()[0]).await;
     ok(&mut client, doc! {"insert": "c", "documents": [{"_id": 1}]}).await;
@@ -275,25 +275,28 @@ async fn old_servers_refuse_newer_options() {
 }
 
 #[tokio::test]
-async fn fail_points_hit_the_handshake_of_an_application() {
+async fn fail_points_match_the_app_name_of_a_handshake() {
     let server = replica_set().await;
     let mut setup = Client::connect(server.primary().unwrap()).await;
     let point = doc! {
         "configureFailPoint": "failCommand",
         "mode": "alwaysOn",
-        "data": {"failCommands": ["hello", "isMaster"], "appName": "victim", "errorCode": 91},
+        "data": {"failCommands": ["hello", "isMaster"], "appName": "failing", "errorCode": 91},
     };
     setup.run(on("admin", point)).await;
-    let greeting = |name: &str| {
+    let hello = |name: &str| {
         on(
             "admin",
             doc! {"hello": 1, "client": {"application": {"name": name}, "driver": {"name": "d", "version": "1"}, "os": {"type": "Linux"}}},
         )
     };
-    let mut victim = Client::connect(server.primary().unwrap()).await;
-    let reply = victim.run(greeting("victim")).await;
+    let mut failing = Client::connect(server.primary().unwrap()).await;
+    let reply = failing.run(hello("failing")).await;
     assert_eq!(code(&reply), 91);
-    assert!(!reply.contains_key("topologyVersion"), "no news of the topology");
+    assert!(
+        !reply.contains_key("topologyVersion"),
+        "a state change error of a fail point has no topologyVersion"
+    );
     let mut other = Client::connect(server.primary().unwrap()).await;
-    assert_eq!(code(&other.run(greeting("other")).await), 0);
+    assert_eq!(code(&other.run(hello("other")).await), 0);
 }

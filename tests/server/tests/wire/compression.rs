@@ -1,4 +1,4 @@
-//! OP_COMPRESSED, byte by byte.
+//! OP_COMPRESSED, encoded and decoded independently of the server's code.
 
 use crate::client::{Client, OP_MSG, on};
 use bson::{Bson, Document, doc};
@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt;
 const OP_COMPRESSED: i32 = 2012;
 const SNAPPY: u8 = 1;
 
-async fn greeted(compressors: &[&str], wanted: Bson) -> (TestServer, Client, Document) {
+async fn connect(compressors: &[&str], wanted: Bson) -> (TestServer, Client, Document) {
     let builder = TestServer::builder().compressors(compressors);
     let server = builder.start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
@@ -18,7 +18,7 @@ async fn greeted(compressors: &[&str], wanted: Bson) -> (TestServer, Client, Doc
     (server, client, hello)
 }
 
-/// Sends a ping by snappy, under this number.
+/// Sends a ping compressed with snappy and with `id` as the compressor ID.
 async fn send_ping(client: &mut Client, id: u8) -> i32 {
     let mut content = vec![0; 5];
     content.extend(on("admin", doc! {"ping": 1}).to_vec().unwrap());
@@ -29,7 +29,8 @@ async fn send_ping(client: &mut Client, id: u8) -> i32 {
     client.send_raw(OP_COMPRESSED, &payload).await
 }
 
-/// The words of the next message's header, and what follows it; nothing when the server closed the connection.
+/// Receives a message header as integers, and the rest of the message. Returns `None` if the server
+/// has closed the connection.
 async fn receive_raw(client: &mut Client) -> Option<([i32; 4], Vec<u8>)> {
     let mut words = [0; 4];
     for word in &mut words {
@@ -41,10 +42,10 @@ async fn receive_raw(client: &mut Client) -> Option<([i32; 4], Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn the_handshake_says_what_both_have_in_the_clients_order() {
+async fn hello_returns_the_common_compressors_in_the_clients_order() {
     let both = ["snappy", "zlib"];
     let wanted = || Bson::from(vec!["zlib", "lzma", "zstd", "snappy"]);
-    let (_server, _, hello) = greeted(&both, wanted()).await;
+    let (_server, _, hello) = connect(&both, wanted()).await;
     assert_eq!(
         hello.get_array("compression").unwrap(),
         &["zlib".into(), "snappy".into()]
@@ -54,14 +55,14 @@ async fn the_handshake_says_what_both_have_in_the_clients_order() {
         (&both[..], Bson::from(vec!["zstd"])),
         (&both[..], Bson::Array(vec![])),
     ] {
-        let (_server, _, hello) = greeted(compressors, wanted).await;
+        let (_server, _, hello) = connect(compressors, wanted).await;
         assert!(!hello.contains_key("compression"), "{hello}");
     }
 }
 
 #[tokio::test]
-async fn a_compressed_request_has_a_compressed_reply_and_a_plain_one_a_plain_reply() {
-    let (_server, mut client, _) = greeted(&["snappy"], Bson::from(vec!["snappy"])).await;
+async fn replies_are_compressed_like_their_requests() {
+    let (_server, mut client, _) = connect(&["snappy"], Bson::from(vec!["snappy"])).await;
     let id = send_ping(&mut client, SNAPPY).await;
     let (words, rest) = receive_raw(&mut client).await.unwrap();
     assert_eq!((words[2], words[3]), (id, OP_COMPRESSED));
@@ -76,14 +77,14 @@ async fn a_compressed_request_has_a_compressed_reply_and_a_plain_one_a_plain_rep
 }
 
 #[tokio::test]
-async fn what_was_not_agreed_on_ends_the_connection() {
+async fn a_compressor_that_was_not_negotiated_closes_the_connection() {
     for (wanted, id) in [
         (vec!["snappy"], 2),
         (vec!["snappy"], 0),
         (vec!["zlib"], SNAPPY),
         (vec![], SNAPPY),
     ] {
-        let (_server, mut client, _) = greeted(&["snappy", "zlib"], Bson::from(wanted)).await;
+        let (_server, mut client, _) = connect(&["snappy", "zlib"], Bson::from(wanted)).await;
         send_ping(&mut client, id).await;
         assert!(receive_raw(&mut client).await.is_none(), "{id}");
     }

@@ -1,10 +1,10 @@
-//! When cursors end, what ends them, and exhaust cursors.
+//! The end of cursors, and exhaust cursors.
 
 use crate::client::{Client, EXHAUST_ALLOWED, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
 use marula_test_server::{TestServer, ViolationKind};
 
-/// The ids of a batch, and the cursor's id.
+/// The `_id`s of a batch, and the cursor ID.
 fn batch(reply: &Document) -> (Vec<i32>, i64) {
     let cursor = reply.get_document("cursor").unwrap_or_else(|_| panic!("{reply}"));
     let rows = cursor
@@ -35,7 +35,7 @@ async fn get_more(client: &mut Client, id: i64, size: i32) -> Document {
 }
 
 #[tokio::test]
-async fn a_batch_that_the_last_document_fills_leaves_the_cursor_open() {
+async fn a_full_batch_leaves_the_cursor_open() {
     let (_server, mut client) = standalone().await;
     filled(&mut client, "c", 4).await;
     for body in [
@@ -56,7 +56,7 @@ async fn a_batch_that_the_last_document_fills_leaves_the_cursor_open() {
         assert_eq!(batch(&get_more(&mut client, id, 2).await), (vec![], 0), "{body}");
         assert_eq!(code(&get_more(&mut client, id, 2).await), 43);
     }
-    // A batch that is not filled ends the cursor.
+    // A batch that is not full ends the cursor.
     let (_, id) = batch(&client.run(on("db", doc! {"find": "c", "batchSize": 3})).await);
     assert_eq!(batch(&get_more(&mut client, id, 2).await), (vec![4], 0));
     let first = client.run(on("db", doc! {"find": "c", "batchSize": 5})).await;
@@ -64,7 +64,7 @@ async fn a_batch_that_the_last_document_fills_leaves_the_cursor_open() {
 }
 
 #[tokio::test]
-async fn queries_that_know_their_end_close_the_cursor_with_the_last_document() {
+async fn queries_with_a_known_end_close_the_cursor_with_the_last_document() {
     let (_server, mut client) = standalone().await;
     filled(&mut client, "c", 2).await;
     let index = doc! {"createIndexes": "c", "indexes": [{"key": {"x": 1}, "name": "x_1", "unique": true}]};
@@ -95,7 +95,7 @@ async fn queries_that_know_their_end_close_the_cursor_with_the_last_document() {
 }
 
 #[tokio::test]
-async fn cursors_end_with_their_collection_and_index() {
+async fn dropping_a_collection_or_index_ends_its_cursors() {
     let (_server, mut client) = standalone().await;
     filled(&mut client, "c", 4).await;
     let index = doc! {"createIndexes": "c", "indexes": [{"key": {"x": 1}, "name": "x_1"}]};
@@ -127,7 +127,7 @@ async fn cursors_end_with_their_collection_and_index() {
 }
 
 #[tokio::test]
-async fn tailable_cursors_honour_skip_and_limit() {
+async fn tailable_cursors_apply_skip_and_limit() {
     let (_server, mut client) = standalone().await;
     client
         .run(on("db", doc! {"create": "c", "capped": true, "size": 4096}))
@@ -146,7 +146,7 @@ async fn tailable_cursors_honour_skip_and_limit() {
 }
 
 #[tokio::test]
-async fn a_get_more_that_allows_it_is_streamed() {
+async fn get_more_with_exhaust_allowed_is_streamed() {
     let (_server, mut client) = standalone().await;
     filled(&mut client, "c", 4).await;
     let (_, id) = batch(&client.run(on("db", doc! {"find": "c", "batchSize": 2})).await);
@@ -166,7 +166,7 @@ async fn a_get_more_that_allows_it_is_streamed() {
 }
 
 #[tokio::test]
-async fn a_mongos_streams_no_cursors() {
+async fn a_mongos_does_not_stream_get_more() {
     let server = TestServer::builder().sharded().start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
     filled(&mut client, "c", 4).await;
@@ -208,7 +208,7 @@ async fn a_cursor_belongs_to_its_session() {
         };
         assert_eq!(kinds, wanted);
     }
-    // Outside of its transaction the cursor is not readable either.
+    // A cursor of a transaction cannot be read outside of it.
     let mut find = within(doc! {"find": "c", "batchSize": 2}, Some(&first));
     find.extend(doc! {"txnNumber": 1_i64, "startTransaction": true, "autocommit": false});
     let (_, id) = batch(&client.run(find).await);

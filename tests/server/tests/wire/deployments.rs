@@ -1,4 +1,4 @@
-//! Sharded clusters, load balancers, names and parameters.
+//! Sharded clusters, load balancers, host names, versions and parameters.
 
 use crate::client::{Client, code, on};
 use bson::{Document, doc};
@@ -19,7 +19,7 @@ async fn hello(client: &mut Client, load_balanced: bool) -> Document {
 }
 
 #[tokio::test]
-async fn two_mongos_share_one_storage() {
+async fn both_mongos_serve_the_same_data() {
     let server = TestServer::builder().sharded().start().await.unwrap();
     let addresses = server.addresses();
     assert_eq!(addresses.len(), 2);
@@ -43,7 +43,7 @@ async fn two_mongos_share_one_storage() {
         .await;
     let found = second.run(on("db", doc! {"count": "c"})).await;
     assert_eq!(found.get_i32("n").unwrap(), 1);
-    // Fail points belong to one process.
+    // Fail points are set per process.
     let point = doc! {"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": {"failCommands": ["count"], "errorCode": 8}};
     first.run(on("admin", point)).await;
     assert_eq!(code(&first.run(on("db", doc! {"count": "c"})).await), 8);
@@ -72,7 +72,7 @@ async fn two_mongos_share_one_storage() {
 }
 
 #[tokio::test]
-async fn load_balancers_name_their_services() {
+async fn load_balanced_connections_have_a_service_id() {
     let server = TestServer::builder().load_balanced().start().await.unwrap();
     assert!(server.uri().ends_with("/?loadBalanced=true"));
     let mut services = Vec::new();
@@ -85,16 +85,20 @@ async fn load_balancers_name_their_services() {
         services.push(service);
     }
     assert_ne!(services[0], services[1]);
-    assert_eq!(services[..2], services[2..], "connections go round");
+    assert_eq!(
+        services[..2],
+        services[2..],
+        "connections alternate between the services"
+    );
     for _ in 0..2 {
         let mut client = Client::connect(host(&server.single_uri())).await;
         let reply = hello(&mut client, true).await;
         assert_eq!(reply.get_object_id("serviceId").unwrap(), services[0]);
     }
-    // A client that does not know of the load balancer is told.
-    let mut unaware = Client::connect(host(&server.uri())).await;
-    assert_eq!(code(&hello(&mut unaware, false).await), 354);
-    // Beside the load balancer a mongos has no service id.
+    // A client without `loadBalanced` is rejected.
+    let mut without_option = Client::connect(host(&server.uri())).await;
+    assert_eq!(code(&hello(&mut without_option, false).await), 354);
+    // A direct connection to a mongos has no service ID.
     let mut direct = Client::connect(server.addresses()[0]).await;
     let reply = hello(&mut direct, true).await;
     assert_eq!(code(&reply), 0);
@@ -102,7 +106,7 @@ async fn load_balancers_name_their_services() {
 }
 
 #[tokio::test]
-async fn stopped_mongos_are_passed_over() {
+async fn the_load_balancer_skips_stopped_mongos() {
     let server = TestServer::builder().load_balanced().start().await.unwrap();
     server.stop_member(0).await;
     for _ in 0..3 {
@@ -117,11 +121,11 @@ async fn stopped_mongos_are_passed_over() {
 }
 
 #[tokio::test]
-async fn sets_advertise_the_names_they_are_given() {
+async fn replica_sets_advertise_the_configured_host_names() {
     let names = ["one.test:27017", "two.test:27018", "three.test:27019"];
     let server = TestServer::builder()
         .replica_set()
-        .set_name("repl0")
+        .replica_set_name("repl0")
         .advertised_hosts(names)
         .start()
         .await
@@ -141,7 +145,7 @@ async fn sets_advertise_the_names_they_are_given() {
 }
 
 #[tokio::test]
-async fn versions_drive_wire_versions_and_commands() {
+async fn versions_determine_wire_versions_and_commands() {
     for (version, wire, bulk_write) in [
         ("4.2", 8, 59),
         ("4.4", 9, 59),
@@ -162,7 +166,7 @@ async fn versions_drive_wire_versions_and_commands() {
 }
 
 #[tokio::test]
-async fn parameters_are_set_and_change_behaviour() {
+async fn set_parameter_changes_behaviour() {
     let server = TestServer::builder()
         .parameter("requireApiVersion", true)
         .start()

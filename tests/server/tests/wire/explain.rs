@@ -1,4 +1,4 @@
-//! `explain`: the plans of each command, and the figures of their execution.
+//! `explain`: the plans of each command, and their execution statistics.
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Bson, Document, doc};
@@ -10,7 +10,8 @@ async fn ok(client: &mut Client, body: Document) -> Document {
     reply
 }
 
-/// A collection with 100 documents: `_id` and `n` from 0 to 99, `tens` their tens, `tags` an array, an index on each.
+/// A collection with 100 documents: `_id` and `n` from 0 to 99, `tens` the tens digit of `n`,
+/// `tags` an array; with an index on each.
 async fn filled() -> (TestServer, Client) {
     let (server, mut client) = standalone().await;
     fill(&mut client).await;
@@ -41,7 +42,7 @@ fn winner(reply: &Document) -> &Document {
     planner.get_document("winningPlan").unwrap()
 }
 
-/// The names of the stages from the top down, with the index of a scan.
+/// The names of the stages from the root to the leaves, with the index of a scan.
 fn names(stage: &Document) -> String {
     let mut text = stage.get_str("stage").unwrap().to_owned();
     if let Ok(index) = stage.get_str("indexName") {
@@ -67,7 +68,7 @@ fn figures(reply: &Document) -> [i32; 3] {
 }
 
 #[tokio::test]
-async fn finds_are_planned_by_their_filter_and_sort() {
+async fn find_is_planned_by_filter_and_sort() {
     let (_server, mut client) = filled().await;
     let indexed = "FETCH < IXSCAN(n_1)";
     for (stages, expected, find) in [
@@ -187,7 +188,7 @@ async fn finds_are_planned_by_their_filter_and_sort() {
 }
 
 #[tokio::test]
-async fn plans_name_the_index_and_its_bounds() {
+async fn plans_contain_the_index_and_its_bounds() {
     let (_server, mut client) = filled().await;
     let reply = explain(
         &mut client,
@@ -225,7 +226,7 @@ async fn plans_name_the_index_and_its_bounds() {
         scan.get_document("multiKeyPaths").unwrap(),
         &doc! { "tags": ["tags"] }
     );
-    // Both ends may be met by different elements of an array.
+    // On a multikey index, different elements may satisfy the two bounds.
     assert_eq!(
         scan.get_document("indexBounds").unwrap(),
         &doc! { "tags": ["[-inf, 7)"] }
@@ -233,7 +234,7 @@ async fn plans_name_the_index_and_its_bounds() {
 }
 
 #[tokio::test]
-async fn indexes_serve_filters_of_their_own_collation() {
+async fn indexes_support_filters_with_the_same_collation() {
     let (_server, mut client) = standalone().await;
     let documents = vec![
         doc! { "name": "Ann" },
@@ -260,7 +261,7 @@ async fn indexes_serve_filters_of_their_own_collation() {
 }
 
 #[tokio::test]
-async fn the_verbosity_says_how_much_is_told() {
+async fn verbosity_determines_the_sections_of_the_reply() {
     let (_server, mut client) = filled().await;
     let find = doc! { "find": "c", "filter": { "n": 7, "tens": 0 } };
     let reply = ok(
@@ -311,7 +312,7 @@ async fn the_verbosity_says_how_much_is_told() {
 }
 
 #[tokio::test]
-async fn counts_and_distincts_use_keys_where_they_can() {
+async fn count_and_distinct_use_index_keys() {
     let (_server, mut client) = filled().await;
     for (stages, expected, command) in [
         ("RECORD_STORE_FAST_COUNT", [0, 0, 0], doc! { "count": "c" }),
@@ -343,7 +344,7 @@ async fn counts_and_distincts_use_keys_where_they_can() {
 }
 
 #[tokio::test]
-async fn writes_are_explained_and_not_done() {
+async fn writes_are_explained_without_execution() {
     let (_server, mut client) = filled().await;
     let counted = |reply: &Document, name: &str| {
         let stats = reply.get_document("executionStats").unwrap();
@@ -384,7 +385,7 @@ async fn writes_are_explained_and_not_done() {
 }
 
 #[tokio::test]
-async fn aggregations_are_a_query_and_the_stages_after_it() {
+async fn aggregations_are_a_query_and_the_following_stages() {
     let (_server, mut client) = filled().await;
     let aggregate = |pipeline: Vec<Document>| doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} };
     let query = vec![
@@ -407,7 +408,7 @@ async fn aggregations_are_a_query_and_the_stages_after_it() {
     let returned = [0, 1, 2].map(|index| stage(index).get_i64("nReturned").unwrap());
     assert_eq!(returned, [3, 3, 1]);
     assert!(stage(1).contains_key("$group") && stage(2).contains_key("$count"));
-    // The option is the verbosity queryPlanner, and needs no cursor.
+    // The `explain` option has the verbosity queryPlanner and does not require `cursor`.
     let reply = ok(
         &mut client,
         doc! { "aggregate": "c", "pipeline": grouped, "explain": true },
@@ -417,7 +418,7 @@ async fn aggregations_are_a_query_and_the_stages_after_it() {
     assert!(!stages[1].as_document().unwrap().contains_key("nReturned"));
     let concerned = doc! { "aggregate": "c", "pipeline": [], "explain": true, "writeConcern": { "w": 1 } };
     assert_eq!(code(&client.run(on("db", concerned)).await), 9);
-    // A read of a view is the aggregation that it stands for.
+    // A read of a view is explained as the equivalent aggregation.
     let view = doc! { "create": "v", "viewOn": "c", "pipeline": [{ "$match": { "n": { "$gt": 97 } } }] };
     ok(&mut client, view).await;
     let reply = explain(&mut client, doc! { "find": "v", "filter": { "free": 99 } }).await;
@@ -428,7 +429,7 @@ async fn aggregations_are_a_query_and_the_stages_after_it() {
 }
 
 #[tokio::test]
-async fn a_mongos_passes_on_what_its_shard_explains() {
+async fn a_mongos_returns_the_explanation_of_its_shard() {
     let server = TestServer::builder().sharded().start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
     fill(&mut client).await;
@@ -449,7 +450,7 @@ async fn a_mongos_passes_on_what_its_shard_explains() {
 }
 
 #[tokio::test]
-async fn older_servers_look_up_ids_without_a_plan() {
+async fn older_servers_use_idhack() {
     let server = TestServer::builder().version("7.0.0").start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
     ok(&mut client, doc! { "insert": "c", "documents": [{ "_id": 1 }] }).await;

@@ -1,4 +1,5 @@
-//! What the server lacks is refused as missing; only what MongoDB has not, either, is unknown.
+//! Features of MongoDB that this server lacks are reported as not implemented; other names are
+//! reported as unknown.
 
 use crate::client::{Client, code, on, replica_set, standalone};
 use bson::{Document, doc};
@@ -20,7 +21,7 @@ async fn check(client: &mut Client, cases: Vec<(i32, Document)>) {
 }
 
 #[tokio::test]
-async fn missing_commands_are_not_unknown() {
+async fn unimplemented_commands_are_not_unknown() {
     let (_server, mut client) = standalone().await;
     let cases = vec![
         (238, doc! { "fsync": 1 }),
@@ -39,7 +40,7 @@ async fn missing_commands_are_not_unknown() {
         (59, doc! { "replSetReconfig": {} }),
     ];
     check(&mut client, cases).await;
-    // A command of a later version is unknown to an earlier one, though this server has it.
+    // A command of a later server version is unknown to an earlier one, even if it is implemented.
     let server = TestServer::builder().version("7.0.0").start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
     let bulk = doc! { "bulkWrite": 1, "ops": [], "nsInfo": [] };
@@ -47,7 +48,7 @@ async fn missing_commands_are_not_unknown() {
 }
 
 #[tokio::test]
-async fn missing_options_are_not_unknown() {
+async fn unimplemented_options_are_not_unknown() {
     let (_server, mut client) = standalone().await;
     let cases = vec![
         (238, doc! { "find": "c", "querySettings": {} }),
@@ -63,7 +64,7 @@ async fn missing_options_are_not_unknown() {
 }
 
 #[tokio::test]
-async fn missing_operators_are_not_unknown() {
+async fn unimplemented_operators_are_not_unknown() {
     let (_server, mut client) = standalone().await;
     check(
         &mut client,
@@ -105,14 +106,14 @@ async fn missing_operators_are_not_unknown() {
         (9, update("$pushAll")),
     ];
     check(&mut client, cases).await;
-    // All operators of updates are served.
+    // All update operators are implemented.
     for operator in ["$set", "$setOnInsert", "$inc", "$mul", "$min", "$max", "$unset"] {
         check(&mut client, vec![(0, update(operator))]).await;
     }
 }
 
 #[tokio::test]
-async fn the_cluster_time_is_a_variable_where_there_is_one() {
+async fn cluster_time_is_a_variable_on_replica_sets_only() {
     let server = replica_set().await;
     let mut client = Client::connect(server.addresses()[0]).await;
     let insert = doc! { "insert": "c", "documents": [{ "_id": 1 }] };

@@ -1,4 +1,4 @@
-//! The server over raw TCP.
+//! Tests of the server over raw TCP.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod basics;

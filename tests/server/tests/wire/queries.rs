@@ -1,4 +1,5 @@
-//! Queries on the wire: the context of their errors, positions, and what indexes and hints refuse.
+//! Queries: the context in their error messages, positional operators, index restrictions and
+//! hints.
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Bson, Document, doc};
@@ -30,7 +31,7 @@ fn aggregate(stage: Document) -> Document {
 }
 
 #[tokio::test]
-async fn errors_say_in_which_phase_they_arose() {
+async fn error_messages_contain_the_phase() {
     let (_server, mut client) = with_documents().await;
     let divided = |by: Bson| aggregate(doc! {"$project": {"v": {"$divide": [1, by]}}});
     let reply = run(&mut client, divided("$n".into()), 2).await;
@@ -63,7 +64,7 @@ async fn errors_say_in_which_phase_they_arose() {
     );
     let reply = run(&mut client, doc! {"find": "c", "filter": {}, "hint": "none"}, 2).await;
     assert!(message(&reply).starts_with("error processing query"), "{reply}");
-    // What this server does not do is no error of the query.
+    // The phase is not added to errors about features that are not implemented.
     let decimal: bson::Decimal128 = "1".parse().unwrap();
     let reply = run(
         &mut client,
@@ -78,7 +79,7 @@ async fn errors_say_in_which_phase_they_arose() {
 }
 
 #[tokio::test]
-async fn older_servers_put_other_words_before_errors() {
+async fn error_message_prefixes_of_older_servers() {
     let server = TestServer::builder().version("6.0").start().await.unwrap();
     let mut client = Client::connect(server.addresses()[0]).await;
     run(&mut client, doc! {"insert": "c", "documents": [{"n": 0}]}, 0).await;
@@ -95,7 +96,7 @@ async fn older_servers_put_other_words_before_errors() {
 }
 
 #[tokio::test]
-async fn positional_updates_need_a_position() {
+async fn positional_updates_require_an_array_match() {
     let (_server, mut client) = with_documents().await;
     let update =
         |filter: Document| doc! {"update": "c", "updates": [{"q": filter, "u": {"$set": {"a.$": 9}}}]};
@@ -112,7 +113,7 @@ async fn index(client: &mut Client, mut spec: Document, expected: i32) -> Docume
 }
 
 #[tokio::test]
-async fn indexes_refuse_arrays_and_unknown_options() {
+async fn indexes_reject_arrays_and_unknown_options() {
     let (_server, mut client) = with_documents().await;
     index(&mut client, doc! {"key": {"a": "hashed"}}, 16766).await;
     index(&mut client, doc! {"key": {"a": 1, "t": "text"}}, 16675).await;
@@ -161,7 +162,7 @@ async fn indexes_refuse_arrays_and_unknown_options() {
 }
 
 #[tokio::test]
-async fn a_hint_by_key_names_one_index() {
+async fn a_hint_by_key_pattern_must_be_unambiguous() {
     let (_server, mut client) = with_documents().await;
     let specs = vec![
         doc! {"key": {"s": 1}, "name": "plain"},
@@ -173,7 +174,7 @@ async fn a_hint_by_key_names_one_index() {
 }
 
 #[tokio::test]
-async fn a_removal_takes_no_array_filters() {
+async fn remove_rejects_array_filters() {
     let (_server, mut client) = with_documents().await;
     run(
         &mut client,

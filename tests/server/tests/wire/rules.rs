@@ -1,4 +1,4 @@
-//! What no driver may send: refused with the server's errors, recorded, and failing the test.
+//! Violations by a driver: rejected with the server's errors, recorded, and failing the test.
 
 use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
@@ -17,7 +17,8 @@ fn kinds(server: &TestServer) -> Vec<ViolationKind> {
         .collect()
 }
 
-/// Runs commands and compares their codes, and that those with an error were recorded as this kind.
+/// Runs commands, compares their error codes, and checks that each error was recorded as a
+/// violation of the given kind.
 async fn check(
     server: &TestServer,
     kind: ViolationKind,
@@ -33,7 +34,7 @@ async fn check(
 }
 
 #[tokio::test]
-async fn write_concerns_belong_on_writes() {
+async fn write_concerns_are_for_writes_only() {
     let server = replica_set().await;
     let concern = doc! {"w": 1};
     check(
@@ -70,7 +71,7 @@ async fn write_concerns_belong_on_writes() {
 }
 
 #[tokio::test]
-async fn an_aggregate_that_writes_answers_write_concern_errors() {
+async fn an_aggregate_with_writes_returns_write_concern_errors() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     for stage in [doc! {"$out": "d"}, doc! {"$merge": "d"}] {
@@ -83,7 +84,7 @@ async fn an_aggregate_that_writes_answers_write_concern_errors() {
 }
 
 #[tokio::test]
-async fn read_concerns_belong_on_reads() {
+async fn read_concerns_are_for_reads_only() {
     let server = replica_set().await;
     let concern = doc! {"level": "majority"};
     let mut client = primary(&server).await;
@@ -109,11 +110,11 @@ async fn read_concerns_belong_on_reads() {
         ],
     )
     .await;
-    // The server takes the default level anywhere; drivers must not send it all the same.
+    // The server accepts the default level on any command, but drivers must not send it.
     let accepted = doc! {"insert": "c", "documents": [{}], "readConcern": {"level": "local"}};
     assert_eq!(code(&client.run(on("db", accepted)).await), 0);
     assert_eq!(kinds(&server), [ViolationKind::ReadConcern]);
-    // A getMore may have any.
+    // A getMore may have any read concern.
     let reply = client.run(on("db", doc! {"find": "c", "batchSize": 1})).await;
     let id = reply.get_document("cursor").unwrap().get_i64("id").unwrap();
     let time = reply.get_timestamp("operationTime").unwrap();
@@ -229,7 +230,7 @@ async fn malformed_read_preferences() {
 }
 
 #[tokio::test]
-async fn client_metadata_comes_once_complete_and_short() {
+async fn client_metadata_is_sent_once_complete_and_within_the_limit() {
     let server = replica_set().await;
     let hello = |metadata: Document| doc! {"hello": 1, "client": metadata};
     let whole = doc! {"driver": {"name": "d", "version": "1"}, "os": {"type": "Linux"}};
@@ -254,7 +255,7 @@ async fn client_metadata_comes_once_complete_and_short() {
     )
     .await;
     let mut client = primary(&server).await;
-    // A mongod takes more than drivers may send.
+    // A mongod accepts more bytes than the specification allows drivers to send.
     let long = hello(with("platform", "x".repeat(512).into()));
     assert_eq!(code(&client.run(on("admin", long.clone())).await), 0);
     assert_eq!(kinds(&server), [ViolationKind::ClientMetadata]);
@@ -268,7 +269,7 @@ async fn client_metadata_comes_once_complete_and_short() {
 }
 
 #[tokio::test]
-async fn messages_that_are_too_large_close_the_connection() {
+async fn messages_over_the_limit_close_the_connection() {
     let (server, mut client) = standalone().await;
     let mut head = 48_000_001_i32.to_le_bytes().to_vec();
     head.extend([0; 8]);
@@ -279,7 +280,7 @@ async fn messages_that_are_too_large_close_the_connection() {
 }
 
 #[tokio::test]
-async fn a_session_serves_one_command_at_a_time() {
+async fn a_session_has_one_command_at_a_time() {
     let server = replica_set().await;
     let mut setup = primary(&server).await;
     let point = doc! {
@@ -302,11 +303,11 @@ async fn a_session_serves_one_command_at_a_time() {
     let find = |session: &Document| on("db", doc! {"find": "c", "lsid": session});
     let mut blocked = 0;
     for (close, then, expected) in [
-        // Another command beside the one that runs.
+        // A different command while the first one is running.
         (false, "find", vec![ViolationKind::SessionInUse]),
-        // Another command after the client has closed the connection of the first.
+        // A different command after the client has closed the connection of the first one.
         (true, "find", vec![ViolationKind::SessionInUse]),
-        // The same command again, and what ends commands.
+        // A retry of the same command, and commands that end operations.
         (true, "insert", vec![]),
         (false, "killCursors", vec![]),
         (true, "killCursors", vec![]),
@@ -360,7 +361,7 @@ async fn a_violation_fails_the_test() {
 }
 
 #[tokio::test]
-async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
+async fn a_document_over_the_internal_limit_is_rejected_without_violation() {
     const LIMIT: usize = (16 << 20) + (16 << 10);
     let (server, mut client) = standalone().await;
     let body = |size: usize| {
@@ -369,9 +370,9 @@ async fn a_document_over_the_internal_limit_is_refused_and_no_violation() {
         command("x".repeat(size - empty))
     };
     assert_eq!(code(&client.run(body(LIMIT)).await), 0);
-    let refused = client.run(body(LIMIT + 1)).await;
-    assert_eq!(code(&refused), 10334);
-    assert_eq!(refused.get_str("codeName").unwrap(), "BSONObjectTooLarge");
+    let rejected = client.run(body(LIMIT + 1)).await;
+    assert_eq!(code(&rejected), 10334);
+    assert_eq!(rejected.get_str("codeName").unwrap(), "BSONObjectTooLarge");
     // A request with moreToCome gets no reply, and the connection stays open.
     client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
     assert_eq!(code(&client.run(body(100)).await), 0);

@@ -1,4 +1,4 @@
-//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), to log in by.
+//! The client side of SCRAM-SHA-256 (RFC 5802, RFC 7677).
 
 use crate::client::{Client, code, on};
 use bson::spec::BinarySubtype;
@@ -36,8 +36,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Logs a connection in.
-pub(crate) async fn log_in(client: &mut Client, db: &str, user: &str, password: &str) {
+/// Authenticates a connection.
+pub(crate) async fn authenticate(client: &mut Client, db: &str, user: &str, password: &str) {
     let first = format!("n={user},r=abcdef");
     let start = doc! {
         "saslStart": 1,

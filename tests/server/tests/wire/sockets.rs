@@ -1,8 +1,8 @@
-//! Ways to the server beside TCP in the clear: TLS, and a path.
+//! TLS connections and Unix domain sockets.
 
 use crate::client::{Client, code, on};
 use bson::{Document, doc};
-use marula_test_server::{SelfMadeCertificates, TestServer, TestServerBuilder};
+use marula_test_server::{TestCertificates, TestServer, TestServerBuilder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -14,22 +14,20 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-async fn encrypted(builder: TestServerBuilder) -> (TestServer, SelfMadeCertificates) {
-    let made = SelfMadeCertificates::new().unwrap();
-    let builder = builder
-        .tls(made.server.clone())
-        .client_authority(&*made.authority_pem);
+async fn encrypted(builder: TestServerBuilder) -> (TestServer, TestCertificates) {
+    let made = TestCertificates::generate().unwrap();
+    let builder = builder.tls(made.server.clone()).tls_client_ca(&*made.ca_pem);
     (builder.start().await.unwrap(), made)
 }
 
-/// Greets the server in TLS, showing the certificate or none.
+/// Connects with TLS, optionally with a client certificate.
 async fn dial(
     address: SocketAddr,
-    made: &SelfMadeCertificates,
+    made: &TestCertificates,
     certificate: bool,
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    let root = CertificateDer::from_pem_slice(made.authority_pem.as_bytes()).unwrap();
+    let root = CertificateDer::from_pem_slice(made.ca_pem.as_bytes()).unwrap();
     roots.add(root).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -48,7 +46,7 @@ async fn dial(
     connector.connect(name, stream).await
 }
 
-/// One command; an error when the server hangs up.
+/// Runs a command. Returns an error if the server closes the connection.
 async fn run(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     body: Document,
@@ -70,7 +68,7 @@ async fn run(
     Ok(Document::from_reader(&rest[5..]).unwrap())
 }
 
-fn log_in(user: Option<&str>) -> Document {
+fn authenticate(user: Option<&str>) -> Document {
     let mut body = doc! { "authenticate": 1, "mechanism": "MONGODB-X509" };
     if let Some(user) = user {
         body.insert("user", user);
@@ -80,20 +78,20 @@ fn log_in(user: Option<&str>) -> Document {
 
 #[tokio::test]
 async fn the_subject_of_the_certificate_is_the_user() {
-    let subject = SelfMadeCertificates::CLIENT_SUBJECT;
-    let (server, made) = encrypted(TestServer::builder().certificate_subject(subject)).await;
+    let subject = TestCertificates::CLIENT_SUBJECT;
+    let (server, made) = encrypted(TestServer::builder().x509_user(subject)).await;
     assert!(server.uri().ends_with("/?tls=true"), "{}", server.uri());
     let mut stream = dial(server.addresses()[0], &made, true).await.unwrap();
     let find = || on("db", doc! { "find": "c" });
     assert_eq!(code(&run(&mut stream, find()).await.unwrap()), 13);
-    let wrong = run(&mut stream, log_in(Some("CN=somebody"))).await.unwrap();
+    let wrong = run(&mut stream, authenticate(Some("CN=other"))).await.unwrap();
     assert_eq!(code(&wrong), 18);
     assert!(
         wrong.get_str("errmsg").unwrap().contains("matching the user"),
         "{wrong}"
     );
     for user in [None, Some(subject)] {
-        let reply = run(&mut stream, log_in(user)).await.unwrap();
+        let reply = run(&mut stream, authenticate(user)).await.unwrap();
         assert_eq!(reply.get_str("user").ok(), Some(subject), "{reply}");
         assert_eq!(reply.get_str("dbname").ok(), Some("$external"));
     }
@@ -101,7 +99,7 @@ async fn the_subject_of_the_certificate_is_the_user() {
 }
 
 #[tokio::test]
-async fn all_processes_encrypt() {
+async fn all_processes_use_tls() {
     for builder in [
         TestServer::builder().replica_set(),
         TestServer::builder().sharded(),
@@ -122,7 +120,7 @@ async fn all_processes_encrypt() {
 }
 
 #[tokio::test]
-async fn certificates_are_wanted_unless_they_may_be_left_out() {
+async fn client_certificates_are_required_by_default() {
     let ping = || on("admin", doc! { "ping": 1 });
     let (server, made) = encrypted(TestServer::builder()).await;
     let refused = async {
@@ -130,20 +128,20 @@ async fn certificates_are_wanted_unless_they_may_be_left_out() {
         run(&mut stream, ping()).await
     };
     refused.await.unwrap_err();
-    let builder = TestServer::builder().allow_connections_without_certificates();
+    let builder = TestServer::builder().tls_allow_connections_without_certificates();
     let (server, made) = encrypted(builder).await;
     let mut stream = dial(server.addresses()[0], &made, false).await.unwrap();
     run(&mut stream, ping()).await.unwrap();
-    let nobody = run(&mut stream, log_in(None)).await.unwrap();
-    assert_eq!(code(&nobody), 18, "{nobody}");
+    let unauthenticated = run(&mut stream, authenticate(None)).await.unwrap();
+    assert_eq!(code(&unauthenticated), 18, "{unauthenticated}");
 }
 
 #[tokio::test]
-async fn who_does_not_encrypt_is_cut_off() {
+async fn plain_connections_to_a_tls_server_are_closed() {
     let (server, _) = encrypted(TestServer::builder()).await;
     let mut client = Client::connect(server.addresses()[0]).await;
     client.send(0, &on("admin", doc! { "ping": 1 })).await;
-    // What comes back is an alert of TLS, if anything, and then the end.
+    // The server may send a TLS alert before it closes the connection.
     let mut rest = Vec::new();
     let _ = client.stream.read_to_end(&mut rest).await;
     assert_eq!(server.commands_seen("ping"), 0);
@@ -151,10 +149,10 @@ async fn who_does_not_encrypt_is_cut_off() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_first_process_listens_on_a_path() {
+async fn the_first_process_listens_on_a_unix_domain_socket() {
     use tokio::net::UnixStream;
     let path = std::env::temp_dir().join(format!("marula-wire-{}.sock", std::process::id()));
-    // What an earlier process left is replaced.
+    // A stale socket of an earlier process is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let builder = TestServer::builder().replica_set().unix_socket(&path);
     let server = builder.start().await.unwrap();
@@ -176,11 +174,11 @@ async fn the_first_process_listens_on_a_path() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn another_file_is_not_replaced() {
+async fn a_regular_file_is_not_replaced() {
     let path = std::env::temp_dir().join(format!("marula-wire-{}.txt", std::process::id()));
-    std::fs::write(&path, "precious").unwrap();
+    std::fs::write(&path, "content").unwrap();
     let refused = TestServer::builder().unix_socket(&path).start().await;
     assert!(refused.is_err());
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "content");
     std::fs::remove_file(&path).unwrap();
 }

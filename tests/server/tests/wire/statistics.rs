@@ -1,4 +1,5 @@
-//! Commands that measure and check what there is: dbStats, collStats, validate; and those that see other operations.
+//! Commands with statistics, validation and operations in progress: dbStats, collStats, validate,
+//! currentOp, killOp.
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Bson, Document, doc};
@@ -24,7 +25,7 @@ async fn filled() -> (TestServer, Client) {
 }
 
 #[tokio::test]
-async fn db_stats_add_up_the_collections() {
+async fn db_stats_sums_the_collections() {
     let (_server, mut client) = filled().await;
     ok(&mut client, doc! { "create": "empty" }).await;
     ok(&mut client, doc! { "create": "v", "viewOn": "c", "pipeline": [] }).await;
@@ -52,7 +53,7 @@ async fn db_stats_add_up_the_collections() {
 }
 
 #[tokio::test]
-async fn coll_stats_describe_a_collection_and_its_indexes() {
+async fn coll_stats_describes_a_collection_and_its_indexes() {
     let (_server, mut client) = filled().await;
     let size = doc! { "_id": 1, "a": [1, 2] }.to_vec().unwrap().len() as i32;
     let stats = ok(&mut client, doc! { "collStats": "c" }).await;
@@ -98,7 +99,7 @@ async fn coll_stats_describe_a_collection_and_its_indexes() {
     );
     ok(&mut client, doc! { "create": "v", "viewOn": "c", "pipeline": [] }).await;
     assert_eq!(code(&client.run(on("db", doc! { "collStats": "v" })).await), 166);
-    // The stage gives the same figures.
+    // The `$collStats` stage returns the same values.
     let pipeline = vec![doc! { "$collStats": { "storageStats": { "scale": 10 }, "count": {} } }];
     let reply = ok(
         &mut client,
@@ -150,7 +151,7 @@ async fn validate_checks_documents_and_keys() {
         (26, doc! { "validate": "absent" }),
         (166, doc! { "validate": "v" }),
         (72, doc! { "validate": "c", "full": true, "background": true }),
-        // Drivers send an option of old servers on; the command takes any field.
+        // Drivers pass on an option of old servers; the command accepts any field.
         (0, doc! { "validate": "c", "scandata": true }),
     ] {
         let shown = body.to_string();
@@ -158,7 +159,7 @@ async fn validate_checks_documents_and_keys() {
     }
 }
 
-/// The operations that the command lists.
+/// The operations listed by currentOp.
 async fn in_progress(client: &mut Client, command: Document) -> Vec<Document> {
     let reply = ok_on(client, "admin", command).await;
     let operations = reply.get_array("inprog").unwrap();
@@ -190,7 +191,7 @@ async fn waiting_operations_are_listed_and_killed() {
         slow.get_document("filter").unwrap()
     );
     let opid = found.get_i32("opid").unwrap();
-    // The stage lists the same.
+    // The `$currentOp` stage returns the same operations.
     let pipeline = vec![
         doc! { "$currentOp": { "allUsers": true } },
         doc! { "$match": { "opid": opid } },
@@ -211,7 +212,7 @@ async fn waiting_operations_are_listed_and_killed() {
     assert_eq!(reply.get_str("info").unwrap(), "attempting to kill op");
     assert_eq!(code(&other.receive().await.unwrap().body), 11601);
     assert!(in_progress(&mut client, wanted).await.is_empty());
-    // Connections without a command are listed only if they are asked for.
+    // Idle connections are listed only on request.
     let idle = in_progress(
         &mut client,
         doc! { "currentOp": 1, "$all": true, "active": false },

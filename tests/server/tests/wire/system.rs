@@ -1,4 +1,4 @@
-//! The databases of the server itself, and commands that describe it.
+//! System databases, and commands that describe the server.
 
 use crate::client::{Client, code, on, replica_set, standalone};
 use bson::{Document, doc};
@@ -30,7 +30,7 @@ async fn rows(client: &mut Client, db: &str, collection: &str) -> Vec<Document> 
 }
 
 #[tokio::test]
-async fn the_servers_own_databases_hold_what_they_say() {
+async fn contents_of_the_system_databases() {
     let (_server, mut client) = standalone().await;
     assert_eq!(databases(&mut client).await, ["admin", "local"]);
     let version = rows(&mut client, "admin", "system.version").await;
@@ -71,7 +71,7 @@ async fn the_servers_own_databases_hold_what_they_say() {
 }
 
 #[tokio::test]
-async fn transactions_work_on_user_data_only() {
+async fn transactions_reject_system_collections() {
     let server = replica_set().await;
     let mut client = Client::connect(server.addresses()[0]).await;
     ok(

@@ -1,4 +1,5 @@
-//! Transactions that write the same, and writes outside of transactions that wait for them; the fail point of retryable writes.
+//! Write conflicts of transactions, non-transactional writes that wait for a transaction, and the
+//! fail point `onPrimaryTransactionalWrite`.
 
 use crate::client::{Client, code, on, replica_set};
 use bson::{Document, doc};
@@ -39,7 +40,7 @@ async fn x_of(client: &mut Client, id: i32) -> i32 {
 }
 
 #[tokio::test]
-async fn outside_writes_wait_for_transactions() {
+async fn non_transactional_writes_wait_for_transactions() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client
@@ -50,7 +51,7 @@ async fn outside_writes_wait_for_transactions() {
         .await;
     let session = bson::Uuid::new();
     assert_eq!(code(&client.run(within(session, true, set(1, 10))).await), 0);
-    // Within its time the write does not get to run, and what runs out of it has done nothing.
+    // The write times out while it waits, and has no effect.
     let mut limited = set(1, 20);
     limited.insert("maxTimeMS", 50);
     assert_eq!(code(&client.run(on("db", limited)).await), 50);
@@ -59,7 +60,7 @@ async fn outside_writes_wait_for_transactions() {
         limited.insert("maxTimeMS", 50);
         assert_eq!(code(&client.run(on("db", limited)).await), 50);
     }
-    // Other documents are free.
+    // Writes to other documents do not wait.
     assert_eq!(code(&client.run(on("db", set(2, 20))).await), 0);
     let mut waiting = primary(&server).await;
     let seen = server.commands_seen("update");
@@ -73,7 +74,7 @@ async fn outside_writes_wait_for_transactions() {
 }
 
 #[tokio::test]
-async fn outside_inserts_of_the_same_id_wait_and_then_clash() {
+async fn non_transactional_inserts_of_the_same_id_wait_and_then_conflict() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client
@@ -95,15 +96,15 @@ async fn outside_inserts_of_the_same_id_wait_and_then_clash() {
         server.wait_for_command("insert", seen + 1).await;
         assert_eq!(code(&client.run(end(session, ending)).await), 0);
         let reply = waiting.receive().await.unwrap().body;
-        let clash = reply.get_array("writeErrors").map_or(0, |errors| {
+        let conflict = reply.get_array("writeErrors").map_or(0, |errors| {
             errors[0].as_document().unwrap().get_i32("code").unwrap()
         });
-        assert_eq!(clash, expected, "{ending}: {reply}");
+        assert_eq!(conflict, expected, "{ending}: {reply}");
     }
 }
 
 #[tokio::test]
-async fn a_retryable_write_that_waited_is_done_once() {
+async fn a_retryable_write_that_waited_is_executed_once() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client
@@ -137,7 +138,7 @@ async fn a_retryable_write_that_waited_is_done_once() {
 }
 
 #[tokio::test]
-async fn unique_keys_are_claimed_by_the_first_transaction() {
+async fn unique_keys_belong_to_the_first_transaction() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     let index = doc! {"createIndexes": "c", "indexes": [{"key": {"k": 1}, "name": "k_1", "unique": true}]};
@@ -145,10 +146,10 @@ async fn unique_keys_are_claimed_by_the_first_transaction() {
     let (first, second) = (bson::Uuid::new(), bson::Uuid::new());
     let insert = |id: i32| doc! {"insert": "c", "documents": [{"_id": id, "k": 1}]};
     assert_eq!(code(&client.run(within(first, true, insert(1))).await), 0);
-    let clash = client.run(within(second, true, insert(2))).await;
-    assert_eq!(code(&clash), 112);
+    let conflict = client.run(within(second, true, insert(2))).await;
+    assert_eq!(code(&conflict), 112);
     assert_eq!(
-        clash.get_array("errorLabels").unwrap(),
+        conflict.get_array("errorLabels").unwrap(),
         &vec!["TransientTransactionError".into()]
     );
     assert_eq!(code(&client.run(end(first, "commitTransaction")).await), 0);
@@ -156,7 +157,7 @@ async fn unique_keys_are_claimed_by_the_first_transaction() {
 }
 
 #[tokio::test]
-async fn the_first_write_error_ends_a_transaction() {
+async fn the_first_write_error_aborts_the_transaction() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client
@@ -174,7 +175,7 @@ async fn the_first_write_error_ends_a_transaction() {
 }
 
 #[tokio::test]
-async fn transactions_are_open_for_their_lifetime_only() {
+async fn transactions_are_aborted_after_their_lifetime_limit() {
     let server = TestServer::builder()
         .replica_set()
         .parameter("transactionLifetimeLimitSeconds", 1)
@@ -190,14 +191,14 @@ async fn transactions_are_open_for_their_lifetime_only() {
     assert_eq!(
         code(&client.run(on("db", set(1, 20))).await),
         0,
-        "waits, and goes on"
+        "the write waits and then succeeds"
     );
     assert_eq!(code(&client.run(end(session, "commitTransaction")).await), 251);
     assert_eq!(x_of(&mut client, 1).await, 20);
 }
 
 #[tokio::test]
-async fn the_fail_point_of_retryable_writes_counts_storage_transactions() {
+async fn on_primary_transactional_write_counts_storage_transactions() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client
@@ -213,7 +214,7 @@ async fn the_fail_point_of_retryable_writes_counts_storage_transactions() {
         let reply = client.run(on("db", doc! {"count": "c"})).await;
         reply.get_i32("n").unwrap()
     };
-    // Large documents are inserted one by one: the fourth fails.
+    // Large documents are inserted individually: the fourth insert fails.
     let before = doc! {"failBeforeCommitExceptionCode": 100_001, "closeConnection": true};
     client.run(point(doc! {"skip": 3}, before)).await;
     let text = "x".repeat(300 * 1024);
@@ -233,7 +234,7 @@ async fn the_fail_point_of_retryable_writes_counts_storage_transactions() {
     let reply = client.run(body).await;
     assert_eq!(reply.get_array("retriedStmtIds").unwrap().len(), 3);
     assert_eq!(count(&mut client).await, 1 + 5);
-    // A findAndModify that fails before its end has done nothing.
+    // A findAndModify that fails before the commit has no effect.
     let failing = doc! {"failBeforeCommitExceptionCode": 1, "closeConnection": false};
     client.run(point(doc! {"times": 1}, failing)).await;
     let mut modify = on(
@@ -243,7 +244,7 @@ async fn the_fail_point_of_retryable_writes_counts_storage_transactions() {
     modify.extend(doc! {"lsid": {"id": bson::Uuid::new()}, "txnNumber": 1_i64});
     assert_eq!(code(&client.run(modify).await), 1);
     assert_eq!(x_of(&mut client, 0).await, 0);
-    // Updates are counted one by one; the second is done, and its reply lost.
+    // Updates are counted individually: the second one is executed and its reply is lost.
     client.run(point(doc! {"skip": 1}, doc! {})).await;
     let increment = doc! {"q": {"_id": 0}, "u": {"$inc": {"x": 1}}};
     let updates = vec![increment.clone(), increment.clone(), increment];

@@ -1,4 +1,4 @@
-//! Transactions, snapshot reads and the state that sessions keep.
+//! Transactions, snapshot reads and session state.
 
 use crate::client::{Client, code, on, replica_set};
 use bson::{Bson, Document, doc};
@@ -18,18 +18,18 @@ impl Session {
     }
 
     fn begin(&self, body: Document) -> Document {
-        let mut body = self.go_on(body);
+        let mut body = self.next(body);
         body.insert("startTransaction", true);
         body
     }
 
-    fn go_on(&self, mut body: Document) -> Document {
+    fn next(&self, mut body: Document) -> Document {
         body.extend(doc! {"lsid": {"id": self.id}, "txnNumber": self.number, "autocommit": false});
         body
     }
 
     fn end(&self, name: &str) -> Document {
-        on("admin", self.go_on(doc! {name: 1}))
+        on("admin", self.next(doc! {name: 1}))
     }
 }
 
@@ -57,20 +57,24 @@ async fn primary(server: &TestServer) -> Client {
 }
 
 #[tokio::test]
-async fn commits_show_everything_and_aborts_nothing() {
+async fn commits_make_all_writes_visible_and_aborts_none() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     let mut session = Session::new();
     assert_eq!(code(&client.run(session.begin(insert(1))).await), 0);
-    assert_eq!(code(&client.run(session.go_on(insert(2))).await), 0);
-    assert_eq!(count(&mut client).await, 0, "not visible outside");
-    let own = client.run(session.go_on(on("db", doc! {"find": "c"}))).await;
+    assert_eq!(code(&client.run(session.next(insert(2))).await), 0);
+    assert_eq!(
+        count(&mut client).await,
+        0,
+        "not visible outside of the transaction"
+    );
+    let own = client.run(session.next(on("db", doc! {"find": "c"}))).await;
     let batch = own
         .get_document("cursor")
         .unwrap()
         .get_array("firstBatch")
         .unwrap();
-    assert_eq!(batch.len(), 2, "visible inside");
+    assert_eq!(batch.len(), 2, "visible within the transaction");
     assert_eq!(code(&client.run(session.end("commitTransaction")).await), 0);
     assert_eq!(count(&mut client).await, 2);
     assert_eq!(
@@ -83,15 +87,15 @@ async fn commits_show_everything_and_aborts_nothing() {
     client.run(session.begin(insert(3))).await;
     assert_eq!(code(&client.run(session.end("abortTransaction")).await), 0);
     assert_eq!(count(&mut client).await, 2);
-    let gone = client.run(session.go_on(insert(4))).await;
+    let aborted = client.run(session.next(insert(4))).await;
     assert_eq!(
-        (code(&gone), labels(&gone)),
+        (code(&aborted), labels(&aborted)),
         (251, vec!["TransientTransactionError"])
     );
 }
 
 #[tokio::test]
-async fn conflicting_writes_abort_the_later_one() {
+async fn write_conflicts_abort_the_later_transaction() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     let (first, second, third) = (Session::new(), Session::new(), Session::new());
@@ -104,23 +108,23 @@ async fn conflicting_writes_abort_the_later_one() {
     );
     assert_eq!(code(&client.run(second.end("commitTransaction")).await), 251);
     assert_eq!(code(&client.run(first.end("commitTransaction")).await), 0);
-    // What was written outside since the snapshot conflicts too.
+    // A write outside of a transaction after its snapshot is also a conflict.
     client.run(third.begin(on("db", doc! {"find": "c"}))).await;
     let update = |x: i32| doc! {"update": "c", "updates": [{"q": {"_id": 0}, "u": {"$set": {"x": x}}}]};
     client.run(on("db", update(1))).await;
-    let conflict = client.run(third.go_on(on("db", update(2)))).await;
+    let conflict = client.run(third.next(on("db", update(2)))).await;
     assert_eq!(code(&conflict), 112);
 }
 
 #[tokio::test]
-async fn what_transactions_may_not_do() {
+async fn operations_that_transactions_reject() {
     let server = replica_set().await;
     server.allow_violations([ViolationKind::ReadConcern, ViolationKind::WriteConcern]);
     let mut client = primary(&server).await;
     let session = Session::new();
-    let refused = client.run(session.begin(on("db", doc! {"count": "c"}))).await;
-    assert_eq!(code(&refused), 263);
-    let early = client.run(session.go_on(insert(1))).await;
+    let rejected = client.run(session.begin(on("db", doc! {"count": "c"}))).await;
+    assert_eq!(code(&rejected), 263);
+    let early = client.run(session.next(insert(1))).await;
     assert_eq!(code(&early), 251);
     client.run(session.begin(insert(1))).await;
     for (expected, body) in [
@@ -131,17 +135,17 @@ async fn what_transactions_may_not_do() {
         ),
         (117, doc! {"find": "c", "startTransaction": true}),
     ] {
-        let reply = client.run(session.go_on(on("db", body))).await;
+        let reply = client.run(session.next(on("db", body))).await;
         assert_eq!(code(&reply), expected);
     }
-    // An error inside ends the transaction.
-    let duplicate = client.run(session.go_on(insert(1))).await;
+    // An error aborts the transaction.
+    let duplicate = client.run(session.next(insert(1))).await;
     assert!(duplicate.contains_key("writeErrors"));
     assert_eq!(code(&client.run(session.end("commitTransaction")).await), 251);
 }
 
 #[tokio::test]
-async fn sessions_can_be_killed_and_end() {
+async fn sessions_can_be_killed_and_ended() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     for kill in [
@@ -167,14 +171,14 @@ async fn sessions_can_be_killed_and_end() {
 }
 
 #[tokio::test]
-async fn a_mongos_knows_only_its_own_transactions() {
+async fn a_mongos_has_only_its_own_transactions() {
     let server = TestServer::builder().sharded().start().await.unwrap();
     let mut first = Client::connect(server.addresses()[0]).await;
     let mut second = Client::connect(server.addresses()[1]).await;
     let session = Session::new();
     let reply = first.run(session.begin(insert(1))).await;
     let token = reply.get_document("recoveryToken").unwrap().clone();
-    let stray = second.run(session.go_on(insert(2))).await;
+    let stray = second.run(session.next(insert(2))).await;
     assert_eq!(
         (code(&stray), labels(&stray)),
         (251, vec!["TransientTransactionError"])
@@ -183,11 +187,15 @@ async fn a_mongos_knows_only_its_own_transactions() {
     assert_eq!(code(&first.run(session.end("commitTransaction")).await), 0);
     let mut recover = session.end("commitTransaction");
     recover.insert("recoveryToken", token);
-    assert_eq!(code(&second.run(recover).await), 0, "the decision is known");
+    assert_eq!(
+        code(&second.run(recover).await),
+        0,
+        "the outcome is recovered with the recoveryToken"
+    );
 }
 
 #[tokio::test]
-async fn snapshot_reads_see_one_time() {
+async fn snapshot_reads_read_at_one_cluster_time() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     client.run(insert(1)).await;
@@ -214,14 +222,14 @@ async fn snapshot_reads_see_one_time() {
         increment: 1,
     };
     assert_eq!(code(&client.run(concern(Some(past))).await), 246);
-    let refused = on("db", doc! {"count": "c", "readConcern": {"level": "snapshot"}});
-    assert_eq!(code(&client.run(refused).await), 72);
+    let rejected = on("db", doc! {"count": "c", "readConcern": {"level": "snapshot"}});
+    assert_eq!(code(&client.run(rejected).await), 72);
     let out = doc! {"aggregate": "c", "pipeline": [{"$out": "d"}], "cursor": {}, "readConcern": {"level": "snapshot"}};
     assert_eq!(code(&client.run(on("db", out)).await), 72);
 }
 
 #[tokio::test]
-async fn retried_writes_after_a_lost_reply_are_not_done_twice() {
+async fn retried_writes_after_a_lost_reply_are_executed_once() {
     let server = replica_set().await;
     let mut client = primary(&server).await;
     let point = doc! {"configureFailPoint": "onPrimaryTransactionalWrite", "mode": {"times": 1}};
@@ -232,7 +240,10 @@ async fn retried_writes_after_a_lost_reply_are_not_done_twice() {
     );
     body.extend(doc! {"lsid": {"id": bson::Uuid::new()}, "txnNumber": 1_i64});
     client.send(0, &body).await;
-    assert!(client.receive().await.is_none(), "written, and then closed");
+    assert!(
+        client.receive().await.is_none(),
+        "executed before the connection is closed"
+    );
     let mut client = primary(&server).await;
     let reply = client.run(body).await;
     assert_eq!(reply.get_i32("n").unwrap(), 1);

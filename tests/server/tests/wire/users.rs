@@ -1,4 +1,4 @@
-//! Users: who is refused, and how they are made, listed, changed and dropped.
+//! Access control, and user management: users are created, listed, changed and dropped.
 
 use crate::client::{Client, code, on, standalone};
 use crate::scram;
@@ -8,8 +8,8 @@ use marula_test_server::TestServer;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// A server that wants users, and a client that is none.
-async fn guarded(version: &str) -> (TestServer, Client) {
+/// A server with authentication enabled, and an unauthenticated client.
+async fn with_authentication(version: &str) -> (TestServer, Client) {
     let builder = TestServer::builder()
         .version(version)
         .auth("root", "p@ss:word")
@@ -41,8 +41,8 @@ async fn ok(client: &mut Client, db: &str, body: Document) -> Document {
 }
 
 #[tokio::test]
-async fn commands_need_a_user() {
-    let (server, mut client) = guarded("8.2.0").await;
+async fn commands_require_authentication() {
+    let (server, mut client) = with_authentication("8.2.0").await;
     assert!(
         server
             .uri()
@@ -72,7 +72,7 @@ async fn commands_need_a_user() {
 }
 
 #[tokio::test]
-async fn users_are_made_listed_changed_and_dropped() {
+async fn users_are_created_listed_changed_and_dropped() {
     let (_server, mut client) = standalone().await;
     let create = doc! {"createUser": "u", "pwd": "p", "roles": ["read"], "mechanisms": ["SCRAM-SHA-1"]};
     ok(&mut client, "db", create.clone()).await;
@@ -124,8 +124,8 @@ async fn users_are_made_listed_changed_and_dropped() {
 }
 
 #[tokio::test]
-async fn the_handshake_tells_of_mechanisms_and_takes_the_first_message() {
-    let (_server, mut client) = guarded("8.2.0").await;
+async fn hello_lists_mechanisms_and_supports_speculative_authentication() {
+    let (_server, mut client) = with_authentication("8.2.0").await;
     let first = payload("n,,n=root,r=abc");
     let start = |user: &str| {
         let payload = payload(&format!("n,,n={user},r=abc"));
@@ -137,28 +137,31 @@ async fn the_handshake_tells_of_mechanisms_and_takes_the_first_message() {
     let reply = ok(&mut client, "admin", start("root")).await;
     assert_eq!(reply.get_array("saslSupportedMechs").unwrap().len(), 2);
     let answer = reply.get_document("speculativeAuthenticate").unwrap();
-    let said = String::from_utf8(answer.get_binary_generic("payload").unwrap().clone()).unwrap();
-    assert!(said.starts_with("r=abc") && said.ends_with(",i=15000"), "{said}");
+    let server_first = String::from_utf8(answer.get_binary_generic("payload").unwrap().clone()).unwrap();
+    assert!(
+        server_first.starts_with("r=abc") && server_first.ends_with(",i=15000"),
+        "{server_first}"
+    );
     assert!(!answer.get_bool("done").unwrap());
-    let reply = ok(&mut client, "admin", start("nobody")).await;
+    let reply = ok(&mut client, "admin", start("absent")).await;
     assert!(!reply.contains_key("speculativeAuthenticate") && !reply.contains_key("saslSupportedMechs"));
-    // A proof without a conversation, and a wrong one.
-    let go_on = doc! {"saslContinue": 1, "conversationId": 1, "payload": payload("c=biws,r=abc,p=AAAA")};
-    assert_eq!(code(&client.run(on("admin", go_on.clone())).await), 17);
+    // A client-final message without a conversation, and one with an invalid proof.
+    let proof = doc! {"saslContinue": 1, "conversationId": 1, "payload": payload("c=biws,r=abc,p=AAAA")};
+    assert_eq!(code(&client.run(on("admin", proof.clone())).await), 17);
     let begin = doc! {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": first};
     let id = ok(&mut client, "admin", begin.clone())
         .await
         .get_i32("conversationId")
         .unwrap();
-    let mut wrong = go_on.clone();
+    let mut wrong = proof.clone();
     wrong.insert("conversationId", id);
     assert_eq!(code(&client.run(on("admin", wrong)).await), 18);
     assert_eq!(code(&client.run(on("admin", doc! {"find": "c"})).await), 13);
     let mut unknown = begin;
     unknown.insert("mechanism", "MONGODB-CR");
     assert_eq!(code(&client.run(on("admin", unknown)).await), 334);
-    // Older servers do not speculate.
-    let (_server, mut client) = guarded("4.2.0").await;
+    // Older servers ignore speculativeAuthenticate.
+    let (_server, mut client) = with_authentication("4.2.0").await;
     let mut hello = start("root");
     hello.remove("hello");
     let mut legacy = doc! {"isMaster": 1};
@@ -167,18 +170,18 @@ async fn the_handshake_tells_of_mechanisms_and_takes_the_first_message() {
     assert!(!reply.contains_key("speculativeAuthenticate"));
 }
 
-/// A client that has logged in as a user of a database.
-async fn logged_in(address: SocketAddr, db: &str, user: &str, password: &str) -> Client {
+/// A client that is authenticated as a user of a database.
+async fn authenticated(address: SocketAddr, db: &str, user: &str, password: &str) -> Client {
     let mut client = Client::connect(address).await;
-    scram::log_in(&mut client, db, user, password).await;
+    scram::authenticate(&mut client, db, user, password).await;
     client
 }
 
 #[tokio::test]
-async fn roles_say_what_a_user_may_do() {
-    let (server, _) = guarded("8.2.0").await;
+async fn roles_determine_the_authorized_commands() {
+    let (server, _) = with_authentication("8.2.0").await;
     let address = server.addresses()[0];
-    let mut root = logged_in(address, "admin", "root", "p@ss:word").await;
+    let mut root = authenticated(address, "admin", "root", "p@ss:word").await;
     ok(
         &mut root,
         "shop",
@@ -280,7 +283,7 @@ async fn roles_say_what_a_user_may_do() {
         ("none", "admin", true, doc! {"currentOp": 1, "$ownOps": true}),
     ] {
         if !clients.contains_key(user) {
-            clients.insert(user, logged_in(address, "shop", user, user).await);
+            clients.insert(user, authenticated(address, "shop", user, user).await);
         }
         let shown = body.to_string();
         let reply = clients.get_mut(user).unwrap().run(on(db, body)).await;
@@ -290,13 +293,13 @@ async fn roles_say_what_a_user_may_do() {
             "{user} on {db}: {shown}: {reply}"
         );
     }
-    let mut reader = logged_in(address, "shop", "reader", "reader").await;
+    let mut reader = authenticated(address, "shop", "reader", "reader").await;
     let reply = reader.run(on("other", find())).await;
     assert_eq!(
         reply.get_str("errmsg").unwrap(),
         "not authorized on other to execute command { find: \"items\", $db: \"other\" }"
     );
-    // Passwords are not shown.
+    // Passwords are redacted.
     let reply = reader
         .run(on(
             "shop",
@@ -304,7 +307,7 @@ async fn roles_say_what_a_user_may_do() {
         ))
         .await;
     assert!(!reply.to_string().contains("hunter2"), "{reply}");
-    // Only the databases that the user may see are listed.
+    // Only the databases that the user is authorized for are listed.
     let names = |reply: &Document| -> Vec<String> {
         let databases = reply.get_array("databases").unwrap().iter();
         databases
@@ -320,11 +323,11 @@ async fn roles_say_what_a_user_may_do() {
     };
     let listed = ok(&mut reader, "admin", doc! {"listDatabases": 1}).await;
     assert_eq!(names(&listed), ["shop"]);
-    let refused = doc! {"listDatabases": 1, "authorizedDatabases": false};
-    assert_eq!(code(&reader.run(on("admin", refused)).await), 13);
+    let rejected = doc! {"listDatabases": 1, "authorizedDatabases": false};
+    assert_eq!(code(&reader.run(on("admin", rejected)).await), 13);
     let listed = ok(&mut root, "admin", doc! {"listDatabases": 1}).await;
     assert_eq!(names(&listed), ["admin", "local", "other", "shop"]);
-    // A dropped user may do nothing, though still connected.
+    // A dropped user has no privileges, even on open connections.
     ok(&mut root, "shop", doc! {"dropUser": "reader"}).await;
     assert_eq!(code(&reader.run(on("shop", find())).await), 13);
 }

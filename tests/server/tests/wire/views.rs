@@ -1,4 +1,4 @@
-//! The definitions of views: their graph, their listing, their change, and what a read of one may not ask.
+//! Views: cyclic definitions, listing, modification, and options that views reject.
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Document, doc};
@@ -16,7 +16,7 @@ fn batch(reply: &Document) -> Vec<Document> {
 }
 
 #[tokio::test]
-async fn views_must_not_read_themselves() {
+async fn cyclic_views_are_rejected() {
     let (_server, mut client) = standalone().await;
     let create = |name: &str, on: &str, pipeline: Vec<Document>| doc! { "create": name, "viewOn": on, "pipeline": pipeline };
     ok(&mut client, create("a", "b", vec![])).await;

@@ -1,4 +1,4 @@
-//! auth: which credential a client makes of a connection string.
+//! Authentication: the credential of a connection string.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
     machine::cases_of_list,
 };
 
-/// The cases of the folder of URI tests.
+/// Collects the connection string tests of the Authentication specification.
 pub fn collect(root: &Path) -> Vec<Case> {
     files::below(root, "auth/tests/legacy")
         .iter()
@@ -31,43 +31,45 @@ fn check(test: &Value) -> Result<(), String> {
     let asserted = test.get("credential").is_some();
     let expected = test.object("credential")?;
     test.finish()?;
-    let made = ClientOptions::parse(uri).and_then(|options| internals::resolved_credential(&options));
-    let made = match (made, valid) {
+    let credential = ClientOptions::parse(uri).and_then(|options| internals::resolved_credential(&options));
+    let credential = match (credential, valid) {
         (Err(_), false) => return Ok(()),
-        (Err(error), true) => return Err(format!("refused: {error}")),
-        (Ok(made), false) => return Err(format!("accepted as {made:?}")),
-        (Ok(made), true) => made,
+        (Err(error), true) => return Err(format!("rejected: {error}")),
+        (Ok(credential), false) => return Err(format!("accepted as {credential:?}")),
+        (Ok(credential), true) => credential,
     };
-    let (made, expected) = match (made, expected) {
-        (Some(made), Some(expected)) => (made, expected),
-        (Some(made), None) if asserted => return Err(format!("made {made:?}, expected no credential")),
-        (None, Some(_)) => return Err("made no credential".to_owned()),
+    let (credential, expected) = match (credential, expected) {
+        (Some(credential), Some(expected)) => (credential, expected),
+        (Some(credential), None) if asserted => {
+            return Err(format!("credential {credential:?}, expected no credential"));
+        }
+        (None, Some(_)) => return Err("no credential".to_owned()),
         _ => return Ok(()),
     };
     if expected.get("username").is_some() {
         equal(
-            "the user name",
-            &made.username.as_deref(),
+            "username",
+            &credential.username.as_deref(),
             &expected.text("username")?,
         )?;
     }
     if expected.get("password").is_some() {
         equal(
-            "the password",
-            &internals::password(&made),
+            "password",
+            &internals::password(&credential),
             &expected.text("password")?,
         )?;
     }
     if expected.get("source").is_some() {
-        equal("the source", &made.source.as_deref(), &expected.text("source")?)?;
+        equal("source", &credential.source.as_deref(), &expected.text("source")?)?;
     }
     if expected.get("mechanism").is_some() {
-        let mechanism = made.mechanism.as_ref().map(AuthMechanism::as_str);
-        equal("the mechanism", &mechanism, &expected.text("mechanism")?)?;
+        let mechanism = credential.mechanism.as_ref().map(AuthMechanism::as_str);
+        equal("mechanism", &mechanism, &expected.text("mechanism")?)?;
     }
     if let Some(properties) = expected.object("mechanism_properties")? {
         for (key, value) in properties.entries() {
-            let actual = made.mechanism_properties.get(key).cloned();
+            let actual = credential.mechanism_properties.get(key).cloned();
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -94,10 +96,10 @@ mod tests {
         for (place, value, why) in [
             ("/valid", json!(false), "accepted"),
             ("/credential", json!(null), "expected no credential"),
-            ("/credential/username", json!("v"), "the user name"),
-            ("/credential/password", json!(null), "the password"),
-            ("/credential/source", json!("admin"), "the source"),
-            ("/credential/mechanism", json!(null), "the mechanism"),
+            ("/credential/username", json!("v"), "username"),
+            ("/credential/password", json!(null), "password"),
+            ("/credential/source", json!("admin"), "source"),
+            ("/credential/mechanism", json!(null), "mechanism"),
             (
                 "/credential/mechanism_properties/SERVICE_NAME",
                 json!("x"),

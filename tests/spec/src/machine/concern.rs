@@ -1,4 +1,5 @@
-//! read-write-concern: what connection strings and documents make of concerns, and how commands carry them.
+//! Read and write concerns: parsing of connection strings and documents, and their form in
+//! commands.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::{
     machine::cases_of_list,
 };
 
-/// The cases of both folders.
+/// Collects the cases of both folders.
 pub fn collect(root: &Path) -> Vec<Case> {
     let of = |folder: &str, check: fn(&Value) -> Result<(), String>| -> Vec<Case> {
         files::below(root, &format!("read-write-concern/tests/{folder}"))
@@ -41,11 +42,11 @@ fn check_uri(test: &Value) -> Result<(), String> {
     test.finish()?;
     let options = match (ClientOptions::parse(uri), valid) {
         (Ok(options), true) => options,
-        // What is wrong with a value is said by a warning, as the URI Options specification has it.
+        // The URI Options specification requires a warning, not an error, for an invalid value.
         (Ok(options), false) if !options.warnings().is_empty() => return Ok(()),
         (Ok(options), false) => return Err(format!("accepted as {options:?}")),
         (Err(_), false) => return Ok(()),
-        (Err(error), true) => return Err(format!("refused: {error}")),
+        (Err(error), true) => return Err(format!("rejected: {error}")),
     };
     equal("a warning", &!options.warnings().is_empty(), &warning)?;
     if let Some(read) = read {
@@ -85,7 +86,7 @@ fn check_document(test: &Value) -> Result<(), String> {
         (Ok(concern), true) => concern,
         (Err(_), false) => return Ok(()),
         (Ok(concern), false) => return Err(format!("accepted as {concern:?}")),
-        (Err(why), true) => return Err(format!("refused: {why}")),
+        (Err(why), true) => return Err(format!("rejected: {why}")),
     };
     let command = command(|builder| builder.write_concern(&concern))?;
     check_sent(command.get("writeConcern"), write_document, is_default)?;
@@ -95,7 +96,7 @@ fn check_document(test: &Value) -> Result<(), String> {
     }
 }
 
-/// A command that carries a concern, as it is sent.
+/// Encodes a command with a concern.
 fn command(write: impl FnOnce(&mut CommandBuilder<'_>)) -> Result<Document, String> {
     let mut buffer = Vec::new();
     let mut builder = CommandBuilder::new(&mut buffer);
@@ -105,7 +106,7 @@ fn command(write: impl FnOnce(&mut CommandBuilder<'_>)) -> Result<Document, Stri
     decode_document(&buffer).map_err(|error| error.to_string())
 }
 
-/// A concern that is the server's default is left out of commands.
+/// Checks the concern of a command. The server's default is omitted from commands.
 fn check_sent(sent: Option<&Bson>, expected: Option<&Value>, is_default: Option<bool>) -> Result<(), String> {
     if let Some(is_default) = is_default {
         equal("isServerDefault", &sent.is_none(), &is_default)?;
@@ -118,7 +119,7 @@ fn check_sent(sent: Option<&Bson>, expected: Option<&Value>, is_default: Option<
     equal("the document", &numbers(sent), &numbers(expected))
 }
 
-/// The width of integers does not matter to servers.
+/// Widens integers: their width is not significant.
 fn numbers(value: Bson) -> Bson {
     match value {
         Bson::Int32(number) => Bson::Int64(number.into()),
@@ -139,7 +140,8 @@ fn read_concern(fields: Fields<'_>) -> Result<ReadConcern, String> {
     Ok(concern)
 }
 
-/// The type cannot hold negative numbers, so what the files demand to be refused is refused here.
+/// Parses a write concern. Negative values are rejected here, because the driver's types cannot
+/// represent them.
 fn write_concern(fields: Fields<'_>) -> Result<WriteConcern, String> {
     let mut concern = WriteConcern::default();
     concern.w = match fields.given("w") {
@@ -147,10 +149,10 @@ fn write_concern(fields: Fields<'_>) -> Result<WriteConcern, String> {
         Some(Value::String(name)) if name == "majority" => Some(Acknowledgment::Majority),
         Some(Value::String(name)) => Some(Acknowledgment::Custom(name.clone())),
         Some(number) => {
-            let nodes = integer(number).ok_or(format!("w cannot be {number}"))?;
-            Some(Acknowledgment::Nodes(u32::try_from(nodes).map_err(|_| {
-                format!("w cannot be the negative or too large number {nodes}")
-            })?))
+            let nodes = integer(number).ok_or(format!("invalid w: {number}"))?;
+            Some(Acknowledgment::Nodes(
+                u32::try_from(nodes).map_err(|_| format!("w is out of range: {nodes}"))?,
+            ))
         }
     };
     concern.journal = fields.flag("journal")?;

@@ -1,4 +1,4 @@
-//! bson-corpus: bytes, trees and Extended JSON, each into each, straight and by way of a tree.
+//! BSON corpus: conversions between bytes, documents and Extended JSON.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ type CheckFields = Box<dyn Fn(Fields<'_>) -> Result<(), String> + Send + Sync>;
 const FORMAT: &str = "bson-corpus";
 const DECIMAL128: u8 = 0x13;
 
-/// The cases of all files.
+/// Collects the cases of all files.
 pub fn collect(root: &Path) -> Vec<Case> {
     files::below(root, "bson-corpus/tests")
         .iter()
@@ -39,8 +39,8 @@ fn cases(file: &str, content: &Value) -> Result<Vec<Case>, String> {
     let kind = kind
         .strip_prefix("0x")
         .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        .ok_or(format!("bson_type {kind} is no byte"))?;
-    // A help for drivers without documents: the one field to look at. Here whole documents are compared.
+        .ok_or(format!("bson_type {kind} is not a byte"))?;
+    // `test_key` is for drivers without document comparison. Whole documents are compared here.
     fields.text("test_key")?;
     fields.flag("deprecated")?;
     let mut cases = Vec::new();
@@ -78,14 +78,14 @@ fn valid(test: Fields<'_>) -> Result<(), String> {
     test.finish()?;
 
     equal(
-        "tree to bytes",
+        "document to bytes",
         &hex(&encode(&decode(&canonical)?)?),
         &hex(&canonical),
     )?;
     printed("canonical", &canonical, json, relaxed)?;
     if let Some(degenerate) = &degenerate {
         equal(
-            "tree of degenerate bytes to bytes",
+            "document of degenerate bytes to bytes",
             &hex(&encode(&decode(degenerate)?)?),
             &hex(&canonical),
         )?;
@@ -97,9 +97,10 @@ fn valid(test: Fields<'_>) -> Result<(), String> {
     }
     if let Some(relaxed) = relaxed {
         let again = to_relaxed_json(&parse(relaxed)?).map_err(|error| error.to_string())?;
-        same_json("relaxed Extended JSON read and written", &again, relaxed)?;
+        same_json("relaxed Extended JSON parsed and formatted", &again, relaxed)?;
     }
-    // What a deprecated value could be turned into has to be understood too; this driver keeps the deprecated types.
+    // The converted form of deprecated types must be readable too. The driver keeps the deprecated
+    // types.
     match (&converted, converted_json) {
         (Some(converted), Some(json)) => {
             equal(
@@ -120,10 +121,10 @@ fn valid(test: Fields<'_>) -> Result<(), String> {
     }
 }
 
-/// The Extended JSON of bytes, straight and by way of a tree.
+/// Checks the Extended JSON of bytes, converted directly and through a document.
 fn printed(what: &str, bytes: &[u8], json: &str, relaxed: Option<&str>) -> Result<(), String> {
     let raw = RawDocument::from_bytes(bytes).map_err(|error| format!("{what} bytes: {error}"))?;
-    let tree = decode(bytes)?;
+    let document = decode(bytes)?;
     let text = |result: Result<String, marula_driver::bson::DecodeError>| result.map_err(|e| e.to_string());
     same_json(
         &format!("{what} bytes as canonical"),
@@ -131,8 +132,8 @@ fn printed(what: &str, bytes: &[u8], json: &str, relaxed: Option<&str>) -> Resul
         json,
     )?;
     same_json(
-        &format!("{what} tree as canonical"),
-        &text(to_canonical_json(&tree))?,
+        &format!("{what} document as canonical"),
+        &text(to_canonical_json(&document))?,
         json,
     )?;
     if let Some(relaxed) = relaxed {
@@ -142,25 +143,26 @@ fn printed(what: &str, bytes: &[u8], json: &str, relaxed: Option<&str>) -> Resul
             relaxed,
         )?;
         same_json(
-            &format!("{what} tree as relaxed"),
-            &text(to_relaxed_json(&tree))?,
+            &format!("{what} document as relaxed"),
+            &text(to_relaxed_json(&document))?,
             relaxed,
         )?;
     }
     Ok(())
 }
 
-/// Extended JSON to a tree, and on to bytes and to canonical Extended JSON.
+/// Checks the conversion of Extended JSON to a document, and of that to bytes and to canonical
+/// Extended JSON.
 fn parsed(what: &str, text: &str, json: &str, canonical: &[u8], lossy: bool) -> Result<(), String> {
-    let tree = parse(text).map_err(|why| format!("{what}: {why}"))?;
-    let again = to_canonical_json(&tree).map_err(|error| error.to_string())?;
-    same_json(&format!("{what} read and written"), &again, json)?;
+    let document = parse(text).map_err(|why| format!("{what}: {why}"))?;
+    let again = to_canonical_json(&document).map_err(|error| error.to_string())?;
+    same_json(&format!("{what} parsed and formatted"), &again, json)?;
     if lossy {
         return Ok(());
     }
     equal(
         &format!("{what} as bytes"),
-        &hex(&encode(&tree)?),
+        &hex(&encode(&document)?),
         &hex(canonical),
     )
 }
@@ -168,8 +170,8 @@ fn parsed(what: &str, text: &str, json: &str, canonical: &[u8], lossy: bool) -> 
 fn decode_error(test: Fields<'_>) -> Result<(), String> {
     let bytes = bytes(test.need_text("bson")?)?;
     test.finish()?;
-    if let Ok(tree) = decode_document(&bytes) {
-        return Err(format!("decoded to {tree:?}"));
+    if let Ok(document) = decode_document(&bytes) {
+        return Err(format!("decoded to {document:?}"));
     }
     if let Ok(json) = RawDocument::from_bytes(&bytes)
         .map_err(|error| error.to_string())
@@ -183,19 +185,19 @@ fn decode_error(test: Fields<'_>) -> Result<(), String> {
     }
 }
 
-/// What has any form: all values are read.
+/// A type that deserializes any document.
 type AnyValues = std::collections::BTreeMap<String, marula_driver::bson::Bson>;
 
 fn parse_error(test: Fields<'_>, kind: u8) -> Result<(), String> {
     let text = test.need_text("string")?;
     test.finish()?;
     let json = if kind == DECIMAL128 {
-        // The driver's reader of decimals; `FromStr` belongs to crate bson, which takes `.` and `-+1` for numbers.
+        // Uses the driver's parser: `FromStr` of crate bson accepts `.` and `-+1` as decimals.
         serde_json::json!({ "d": { "$numberDecimal": text } }).to_string()
     } else {
         text.to_owned()
     };
-    match parse(&json).and_then(|tree| encode(&tree)) {
+    match parse(&json).and_then(|document| encode(&document)) {
         Ok(bytes) => Err(format!("parsed and encoded as {}", hex(&bytes))),
         Err(_) => Ok(()),
     }
@@ -215,15 +217,15 @@ fn encode(document: &Document) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Whitespace and the order of keys mean nothing in JSON.
+/// Compares JSON values: whitespace and key order are not significant.
 fn same_json(what: &str, actual: &str, expected: &str) -> Result<(), String> {
     let read = |text: &str| {
-        serde_json::from_str::<Value>(text).map_err(|error| format!("{what}: {text} is no JSON: {error}"))
+        serde_json::from_str::<Value>(text).map_err(|error| format!("{what}: invalid JSON {text}: {error}"))
     };
     equal(what, &read(actual)?, &read(expected)?)
 }
 
-/// Bytes from hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>, String> {
     let pair = |at| {
         digits
@@ -231,15 +233,15 @@ pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>, String> {
             .and_then(|pair| u8::from_str_radix(pair, 16).ok())
     };
     if !digits.len().is_multiple_of(2) {
-        return Err(format!("{digits} is an odd number of digits"));
+        return Err(format!("odd number of hexadecimal digits: {digits}"));
     }
     (0..digits.len())
         .step_by(2)
-        .map(|at| pair(at).ok_or(format!("{digits} is not hexadecimal")))
+        .map(|at| pair(at).ok_or(format!("invalid hexadecimal digits: {digits}")))
         .collect()
 }
 
-/// Bytes as hexadecimal digits.
+/// Encodes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_fails_the_cases_about_errors() {
+    fn valid_input_fails_decode_error_and_parse_error_cases() {
         assert!(run(&json!({ "bson": "0500000000" }), decode_error).is_err());
         assert!(run(&json!({ "bson": "0500000001" }), decode_error).is_ok());
         assert!(run(&json!({ "string": "1" }), |test| parse_error(test, DECIMAL128)).is_err());

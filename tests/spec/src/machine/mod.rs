@@ -1,4 +1,4 @@
-//! The suites of the pure machines and of the codec, one file or folder each.
+//! The suites of the driver's machines and of the BSON codec.
 
 pub mod auth;
 pub mod cmap;
@@ -18,10 +18,10 @@ use crate::{
     files,
 };
 
-/// What a suite does with one element of a file's list.
+/// Checks one element of a list of tests.
 pub(crate) type Check = fn(&Value) -> Result<(), String>;
 
-/// The cases of a file that is an object with a list of tests, each with a description.
+/// Collects the cases of a file whose object has a list of tests, each with a description.
 pub(crate) fn cases_of_list(
     root: &Path,
     format: &'static str,
@@ -34,11 +34,7 @@ pub(crate) fn cases_of_list(
         Err(why) => return vec![Case::unreadable(format, file, why)],
     };
     let Some(tests) = content.get(key).and_then(Value::as_array) else {
-        return vec![Case::unreadable(
-            format,
-            file,
-            format!("it has no list \"{key}\""),
-        )];
+        return vec![Case::unreadable(format, file, format!("missing list \"{key}\""))];
     };
     tests
         .iter()
@@ -54,7 +50,7 @@ pub(crate) fn cases_of_list(
         .collect()
 }
 
-/// A case that is a whole file.
+/// A file with a single case.
 pub(crate) fn case_of_file(root: &Path, format: &'static str, file: &str, check: Check) -> Case {
     match files::json(root, file) {
         Err(why) => Case::unreadable(format, file, why),

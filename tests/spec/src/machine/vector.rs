@@ -1,4 +1,4 @@
-//! bson-binary-vector: numbers and bits in Binary subtype 9.
+//! BSON Binary Vector: numeric and packed bit vectors in Binary subtype 9.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const FORMAT: &str = "bson-binary-vector";
 
-/// The cases of all files.
+/// Collects the cases of all files.
 pub fn collect(root: &Path) -> Vec<Case> {
     files::below(root, "bson-binary-vector/tests")
         .iter()
@@ -53,22 +53,22 @@ fn check(test: &Value, key: &str) -> Result<(), String> {
     let numbers = test.list("vector")?;
     let stored = test.text("canonical_bson")?.map(bytes).transpose()?;
     test.finish()?;
-    let made = numbers.map(|numbers| make(kind, padding, numbers));
+    let vector = numbers.map(|numbers| make(kind, padding, numbers));
     if valid {
-        let made = made.ok_or("a valid case without vector")??;
-        let stored = stored.ok_or("a valid case without canonical_bson")?;
+        let vector = vector.ok_or("valid case without vector")??;
+        let stored = stored.ok_or("valid case without canonical_bson")?;
         let mut document = Document::new();
-        document.insert(key, Binary::from(&made));
+        document.insert(key, Binary::from(&vector));
         let mut encoded = Vec::new();
         append_document(&document, &mut encoded).map_err(|error| error.to_string())?;
-        equal("the vector as bytes", &hex(&encoded), &hex(&stored))?;
-        return equal("the bytes as vector", &read(&stored, key)?, &made);
+        equal("encoded vector", &hex(&encoded), &hex(&stored))?;
+        return equal("decoded vector", &read(&stored, key)?, &vector);
     }
-    if let Some(Ok(made)) = made {
-        return Err(format!("made {made:?}"));
+    if let Some(Ok(vector)) = vector {
+        return Err(format!("accepted as {vector:?}"));
     }
     match stored.map(|stored| read(&stored, key)) {
-        Some(Ok(read)) => Err(format!("read {read:?}")),
+        Some(Ok(read)) => Err(format!("decoded as {read:?}")),
         _ => Ok(()),
     }
 }
@@ -81,11 +81,12 @@ fn read(document: &[u8], key: &str) -> Result<Vector, String> {
     }
 }
 
-/// A vector of numbers as the file has them. The types refuse most of what is wrong, and do so here.
+/// Creates a vector from the elements of a file. Most invalid values are rejected by the element
+/// types.
 fn make(kind: &str, padding: i64, numbers: &[Value]) -> Result<Vector, String> {
-    let refuse = |number: &Value| format!("{number} is no element of a vector of {kind}");
+    let refuse = |number: &Value| format!("{number} is not an element of a vector of type {kind}");
     if kind != "0x10" && padding != 0 {
-        return Err("only packed bits can leave some unused".to_owned());
+        return Err("padding requires packed bits".to_owned());
     }
     match kind {
         "0x03" => numbers
@@ -116,7 +117,7 @@ fn make(kind: &str, padding: i64, numbers: &[Value]) -> Result<Vector, String> {
                 .map(Vector::PackedBit)
                 .map_err(|error| error.to_string())
         }
-        _ => Err(format!("{kind} is no type of elements")),
+        _ => Err(format!("unknown element type {kind}")),
     }
 }
 

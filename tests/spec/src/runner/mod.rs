@@ -1,4 +1,4 @@
-//! Runs cases: arguments, the list of skips, time-outs, and the reports.
+//! The test runner: arguments, skipped cases, timeouts and reports.
 
 mod page;
 pub mod report;
@@ -26,14 +26,14 @@ use skips::Skips;
 
 type Records = Arc<Mutex<Vec<Record>>>;
 
-/// Runs what the arguments ask for. Fails if a case fails, or if an entry of `skips.toml` matches no case.
+/// Runs the selected cases. Fails if a case fails, or if an entry of `skips.toml` matches no case.
 pub fn main(suites: &[Collect]) -> ExitCode {
     let args = Arguments::from_args();
     let root = files::root();
     let cases: Vec<Case> = match &root {
         Some(root) => suites.iter().flat_map(|collect| collect(root)).collect(),
         None if env::var_os("SPEC_TESTS_DIR").is_some() => {
-            eprintln!("SPEC_TESTS_DIR is no folder");
+            eprintln!("SPEC_TESTS_DIR is not a folder");
             return ExitCode::FAILURE;
         }
         None => {
@@ -57,7 +57,7 @@ pub fn main(suites: &[Collect]) -> ExitCode {
     let records = std::mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
     print!("{}", report::summary(&records));
     if let Err(why) = write_reports(&records) {
-        eprintln!("no report: {why}");
+        eprintln!("cannot write the report: {why}");
         return ExitCode::FAILURE;
     }
     let unmatched = if root.is_some() {
@@ -66,7 +66,7 @@ pub fn main(suites: &[Collect]) -> ExitCode {
         Vec::new()
     };
     for name in &unmatched {
-        eprintln!("skips.toml: no case is named {name}");
+        eprintln!("skips.toml: no case matches {name}");
     }
     if unmatched.is_empty() {
         conclusion.exit_code()
@@ -75,7 +75,7 @@ pub fn main(suites: &[Collect]) -> ExitCode {
     }
 }
 
-/// The cases as tests, with names that are all different.
+/// Creates tests with unique names.
 fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
     let mut used: HashMap<String, usize> = HashMap::new();
     let mut trials = Vec::with_capacity(cases.len());
@@ -101,24 +101,24 @@ fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
     trials
 }
 
-/// Suites whose files give an operation so few milliseconds that the other cases could use them up.
-const AGAINST_THE_CLOCK: [&str; 1] = ["client-side-operations-timeout"];
+/// Suites with timeouts so short that cases running in parallel could exceed them.
+const TIMING_SENSITIVE: [&str; 1] = ["client-side-operations-timeout"];
 
-/// Held alone by the cases of those suites.
-static QUIET: RwLock<()> = RwLock::new(());
+/// Locked exclusively by the cases of timing-sensitive suites.
+static PARALLEL: RwLock<()> = RwLock::new(());
 
-/// Runs one case, unless there is a reason to skip it.
+/// Runs a case unless it is skipped.
 fn run(case: Case, skip: Option<String>) -> Record {
     let start = Instant::now();
     let mut record = Record::of(&case, Outcome::Passed, 0.0);
     record.outcome = match skip {
         Some(reason) => Outcome::Skipped(reason),
-        None if AGAINST_THE_CLOCK.contains(&case.suite.as_str()) => {
-            let _alone = QUIET.write().unwrap_or_else(PoisonError::into_inner);
+        None if TIMING_SENSITIVE.contains(&case.suite.as_str()) => {
+            let _exclusive = PARALLEL.write().unwrap_or_else(PoisonError::into_inner);
             watch::run(case.run, watch::LIMIT)
         }
         None => {
-            let _with_others = QUIET.read().unwrap_or_else(PoisonError::into_inner);
+            let _shared = PARALLEL.read().unwrap_or_else(PoisonError::into_inner);
             watch::run(case.run, watch::LIMIT)
         }
     };
@@ -126,7 +126,7 @@ fn run(case: Case, skip: Option<String>) -> Record {
     record
 }
 
-/// Pending and skipped cases count as ignored, never as passed.
+/// Pending and skipped cases are reported as ignored.
 fn completion(outcome: Outcome) -> Result<Completion, Failed> {
     match outcome {
         Outcome::Passed => Ok(Completion::Completed),
@@ -136,10 +136,10 @@ fn completion(outcome: Outcome) -> Result<Completion, Failed> {
     }
 }
 
-/// Writes both reports into cargo's target folder, whole or not at all.
+/// Writes both reports to cargo's target folder, each atomically.
 fn write_reports(records: &[Record]) -> Result<(), String> {
     let report = report::to_json(records);
-    let folder = target_folder().ok_or("the target folder is not to be found")?;
+    let folder = target_folder().ok_or("target folder not found")?;
     for (name, text) in [
         ("spec-report.json", format!("{report:#}\n")),
         ("spec-report.html", page::page(&report)),
@@ -153,7 +153,7 @@ fn write_reports(records: &[Record]) -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo marks its target folder; the test binary lies in it.
+/// The closest parent of the test binary with cargo's `CACHEDIR.TAG`.
 fn target_folder() -> Option<PathBuf> {
     let binary = env::current_exe().ok()?;
     binary
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_outcome_is_counted_as_what_it_is() {
+    fn outcomes_are_counted_separately() {
         let count = |outcome: Outcome| completion(run(case(outcome), None).outcome);
         assert!(matches!(count(Outcome::Passed), Ok(Completion::Completed)));
         let failed = count(Outcome::Failed("why".into())).err().unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_all_different_and_skips_match_before_that() {
+    fn names_are_unique_and_skips_match_the_original_name() {
         let skips = Skips::parse("[[skip]]\nname = \"suite/file::case\"\nreason = \"why\"").unwrap();
         let cases = vec![case(Outcome::Passed), case(Outcome::Passed)];
         let trials = trials(cases, &skips, &Records::default());

@@ -1,10 +1,10 @@
-//! The report as a page: one file, no network, with a filter.
+//! The report as a self-contained HTML page with a filter.
 
 use serde_json::Value;
 
-/// The page that shows the report.
+/// Renders the report.
 pub(super) fn page(report: &Value) -> String {
-    // A text in the data must not end the script.
+    // Prevents `</script>` in the data.
     let data = report.to_string().replace('<', "\\u003c");
     format!(
         "{HEAD}<script type=\"application/json\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n</body></html>\n"
@@ -60,10 +60,10 @@ const statuses = ['passed', 'failed', 'pending', 'skipped'];
 const chosen = new Set();
 const open = new Set();
 const element = (tag, className, text) => {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
 };
 const count = cases => Object.fromEntries(statuses.map(s => [s, cases.filter(c => c.status === s).length]));
 function show() {
@@ -124,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn data_cannot_end_the_script() {
+    fn data_does_not_end_the_script() {
         let page = page(&json!({ "suites": [{ "suite": "</script><b>" }] }));
         assert!(!page.contains("</script><b>"));
         assert!(page.contains("\\u003c/script>"));

@@ -1,4 +1,4 @@
-//! What came of the cases: `spec-report.json`, and the summary that is printed last.
+//! The results of the cases: `spec-report.json`, and the summary printed at the end.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::case::{Case, Outcome};
 
-/// One case and how it ended.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// [`Case::suite`]
@@ -21,14 +21,14 @@ pub struct Record {
     pub topology: Option<String>,
     /// [`Case::version`]
     pub version: Option<String>,
-    /// How it ended.
+    /// The outcome of the case.
     pub outcome: Outcome,
-    /// How long it took.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl Record {
-    /// A record of the case.
+    /// Creates the result of a case; `seconds` is its duration.
     pub fn of(case: &Case, outcome: Outcome, seconds: f64) -> Self {
         Self {
             suite: case.suite.clone(),
@@ -70,7 +70,7 @@ impl Record {
     }
 }
 
-/// Records by suite and format.
+/// Groups records by suite and format.
 fn groups(records: &[Record]) -> BTreeMap<(&str, &str), Vec<&Record>> {
     let mut groups: BTreeMap<_, Vec<&Record>> = BTreeMap::new();
     for record in records {
@@ -85,7 +85,7 @@ fn groups(records: &[Record]) -> BTreeMap<(&str, &str), Vec<&Record>> {
     groups
 }
 
-/// The report for programs.
+/// The report as JSON.
 pub fn to_json(records: &[Record]) -> Value {
     let suites: Vec<Value> = groups(records)
         .into_iter()
@@ -97,7 +97,8 @@ pub fn to_json(records: &[Record]) -> Value {
     json!({ "suites": suites })
 }
 
-/// The summary for people: a line per suite, then the reasons of what did not run, then what failed.
+/// The summary as text: one line per suite, then the reasons of pending and skipped cases, then the
+/// failures.
 pub fn summary(records: &[Record]) -> String {
     let mut text = String::new();
     let mut total = [0; 4];
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_has_its_shape() {
+    fn report_format() {
         let report = to_json(&[
             record("b", Outcome::Passed),
             record("a", Outcome::Failed("why".into())),
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_counts_and_tells_reasons() {
+    fn the_summary_has_counts_and_reasons() {
         let text = summary(&[
             record("a", Outcome::Passed),
             record("a", Outcome::Failed("f".into())),

@@ -1,26 +1,26 @@
-//! The list of cases that are not run: `skips.toml`.
+//! The list of skipped cases: `skips.toml`.
 
 use std::cell::Cell;
 
-/// The list in this repository.
+/// The contents of `skips.toml`.
 pub const LIST: &str = include_str!("../../skips.toml");
 
-/// One entry.
+/// A pattern of case names with the reason to skip them.
 #[derive(Debug)]
 pub struct Skip {
-    /// A case's name; `*` stands for any text.
+    /// The name of a case; `*` matches any text.
     pub name: String,
-    /// Why it is not run.
+    /// The reason of the skip.
     pub reason: String,
     matched: Cell<bool>,
 }
 
-/// All entries.
+/// The entries of `skips.toml`.
 #[derive(Debug, Default)]
 pub struct Skips(Vec<Skip>);
 
 impl Skips {
-    /// Reads the list: TOML, as far as tables `[[skip]]` of texts need it.
+    /// Parses the list: the subset of TOML with `[[skip]]` tables of strings.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut entries: Vec<(Option<String>, Option<String>)> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -36,28 +36,28 @@ impl Skips {
             let Some((key, value)) = line.split_once('=') else {
                 return refuse("expected [[skip]], or a key and a value");
             };
-            // A JSON text is a basic string of TOML, but for escapes that no name holds.
+            // A JSON string is a TOML basic string, except for escapes that names do not contain.
             let Ok(value) = serde_json::from_str::<String>(value.trim()) else {
-                return refuse("the value must be a text in double quotes");
+                return refuse("the value must be a string in double quotes");
             };
             let Some(entry) = entries.last_mut() else {
-                return refuse("a key before the first [[skip]]");
+                return refuse("key before the first [[skip]]");
             };
             let field = match key.trim() {
                 "name" => &mut entry.0,
                 "reason" => &mut entry.1,
-                _ => return refuse("only name and reason are known"),
+                _ => return refuse("unknown key, expected name or reason"),
             };
             if value.trim().is_empty() || field.replace(value).is_some() {
-                return refuse("the key is given twice, or its value is empty");
+                return refuse("duplicate key or empty value");
             }
         }
         entries
             .into_iter()
             .map(|(name, reason)| {
                 Ok(Skip {
-                    name: name.ok_or("skips.toml: an entry has no name")?,
-                    reason: reason.ok_or("skips.toml: an entry has no reason")?,
+                    name: name.ok_or("skips.toml: entry without name")?,
+                    reason: reason.ok_or("skips.toml: entry without reason")?,
                     matched: Cell::new(false),
                 })
             })
@@ -65,7 +65,7 @@ impl Skips {
             .map(Self)
     }
 
-    /// Why the case is not run. The entries that match are marked as used.
+    /// Returns the reason to skip a case. Marks matching entries as used.
     pub fn reason(&self, case: &str) -> Option<&str> {
         let mut reason = None;
         for skip in self.0.iter().filter(|skip| matches(&skip.name, case)) {
@@ -75,7 +75,7 @@ impl Skips {
         reason
     }
 
-    /// Entries that matched no case so far.
+    /// Entries that have not matched a case.
     pub fn unmatched(&self) -> Vec<&str> {
         self.0
             .iter()
@@ -85,7 +85,7 @@ impl Skips {
     }
 }
 
-/// Whether the text fits the pattern, in which `*` stands for any text.
+/// Matches a pattern in which `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
@@ -109,12 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_in_the_repository_is_readable() {
+    fn skips_toml_is_valid() {
         assert!(Skips::parse(LIST).is_ok());
     }
 
     #[test]
-    fn entries_that_match_nothing_are_known() {
+    fn unmatched_entries_are_reported() {
         let text = "# c\n[[skip]]\nname = \"a/*::x \\\"y\\\"\"\nreason = \"why\"\n[[skip]]\nname=\"b\"\nreason=\"r\"\n";
         let skips = Skips::parse(text).unwrap();
         assert_eq!(skips.reason("a/file::x \"y\""), Some("why"));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_lists_are_refused() {
+    fn malformed_lists_are_rejected() {
         for text in [
             "name = \"a\"",
             "[[skip]]\nname = \"a\"",
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_any_text() {
+    fn stars_match_any_text() {
         for (pattern, text, fits) in [
             ("abc", "abc", true),
             ("abc", "abcd", false),

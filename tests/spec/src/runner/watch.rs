@@ -1,4 +1,4 @@
-//! Runs one case so that neither its panic nor its hanging reaches another.
+//! Runs a case isolated from the others: a panic or a timeout is a failure of that case only.
 
 use std::{
     any::Any,
@@ -10,20 +10,21 @@ use std::{
 
 use crate::case::Outcome;
 
-/// Far longer than any case takes, also on a busy machine: it only catches those that would never end.
+/// The time limit of a case: far longer than any case takes, even on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
-/// Runs it in a thread of its own. A thread that hangs is left behind; it ends with the process.
+/// Runs a case in its own thread. After a timeout the thread is left running until the process
+/// ends.
 pub fn run(case: impl FnOnce() -> Outcome + Send + 'static, limit: Duration) -> Outcome {
     let (sender, receiver) = mpsc::channel();
     let work = move || {
         let outcome = catch_unwind(AssertUnwindSafe(case))
             .unwrap_or_else(|payload| Outcome::Failed(format!("panicked: {}", message(&*payload))));
-        // Nobody listens any more if the limit is over.
+        // The receiver is gone after a timeout.
         drop(sender.send(outcome));
     };
     if let Err(error) = thread::Builder::new().name("case".into()).spawn(work) {
-        return Outcome::Failed(format!("no thread for the case: {error}"));
+        return Outcome::Failed(format!("cannot spawn a thread: {error}"));
     }
     receiver
         .recv_timeout(limit)
@@ -35,7 +36,7 @@ fn message(payload: &(dyn Any + Send)) -> &str {
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("with something that is no text")
+        .unwrap_or("with a payload that is not a string")
 }
 
 #[cfg(test)]
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcomes_come_through() {
+    fn outcomes_are_returned() {
         assert_eq!(run(|| Outcome::Passed, LIMIT), Outcome::Passed);
         let pending = Outcome::Pending("watch".into());
         let own = pending.clone();
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_a_failure_with_its_text() {
+    fn a_panic_is_a_failure_with_its_message() {
         let number = 7;
         let Outcome::Failed(why) = run(move || panic!("number {number}"), LIMIT) else {
             panic!("it passed");
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_that_hangs_is_a_failure() {
+    fn a_timeout_is_a_failure() {
         let (keep, wait) = mpsc::channel::<()>();
         let hang = move || {
             let _ = wait.recv();

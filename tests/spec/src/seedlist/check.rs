@@ -1,4 +1,4 @@
-//! One file of the suite: what it expects, and whether that holds.
+//! The expectations of one file, and their verification.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,13 +10,13 @@ use marula_driver::{
 };
 use serde_json::{Map, Value};
 
-use super::world::{Kind, World};
+use super::fixture::{Fixture, Kind};
 use crate::case::Outcome;
 
-/// Catches a discovery that never ends; nothing is measured.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A limit for discovery that does not end. No time is measured.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A file.
+/// The expectations of a file.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     uri: String,
@@ -27,13 +27,13 @@ pub(super) struct Expected {
     error: bool,
     options: Map<String, Value>,
     parsed_options: Map<String, Value>,
-    /// Whether a ping is to succeed: yes, unless the file says otherwise.
+    /// Whether to run a ping that must succeed. Default: true.
     ping: bool,
 }
 
 impl Expected {
     pub(super) fn read(json: &Value) -> Result<Self, String> {
-        let fields = json.as_object().ok_or("it is no object")?;
+        let fields = json.as_object().ok_or("expected an object")?;
         let mut expected = Self {
             ping: true,
             ..Self::default()
@@ -57,11 +57,11 @@ impl Expected {
                     .ok_or_else(wrong)?
                     .clone_into(&mut expected.parsed_options),
                 "comment" => {}
-                _ => return Err(format!("the key {key} is unknown")),
+                _ => return Err(format!("unknown key {key}")),
             }
         }
         if expected.uri.is_empty() {
-            return Err("it has no uri".into());
+            return Err("missing uri".into());
         }
         Ok(expected)
     }
@@ -77,7 +77,9 @@ impl Expected {
             _ => {}
         }
         match self.num_seeds {
-            Some(expected) if expected != seeds.len() => Err(format!("not {expected} seeds: {seeds:?}")),
+            Some(expected) if expected != seeds.len() => {
+                Err(format!("expected {expected} seeds, found {seeds:?}"))
+            }
             _ => Ok(()),
         }
     }
@@ -92,30 +94,30 @@ impl Expected {
                 "directConnection" => found.direct_connection.map(Value::from),
                 "srvMaxHosts" => Some(found.srv_max_hosts.into()),
                 "srvServiceName" => Some(found.srv_service_name.as_str().into()),
-                _ => return Err(format!("the option {name} is unknown to the test")),
+                _ => return Err(format!("unknown option {name}")),
             };
             if value.as_ref() != Some(expected) {
-                return Err(format!("{name} is {value:?}, not {expected}"));
+                return Err(format!("{name} is {value:?}, expected {expected}"));
             }
         }
         let text = |name: &str| self.parsed_options.get(name).and_then(Value::as_str);
         let credential = found.credential.clone().unwrap_or_default();
         for (name, expected) in &self.parsed_options {
-            let holds = match name.as_str() {
+            let is_equal = match name.as_str() {
                 "user" => credential.username.as_deref() == text(name),
-                // A password cannot be read back, but compared.
+                // A password cannot be read back, only compared.
                 "password" => text(name).is_some_and(|password| has_password(&credential, password)),
                 "db" | "defaultDatabase" | "auth_database" => found.default_database.as_deref() == text(name),
-                _ => return Err(format!("the parsed option {name} is unknown to the test")),
+                _ => return Err(format!("unknown parsed option {name}")),
             };
-            if !holds {
-                return Err(format!("{name} is not {expected}"));
+            if !is_equal {
+                return Err(format!("{name} differs from {expected}"));
             }
         }
         Ok(())
     }
 
-    /// Waits until the hosts are those expected.
+    /// Waits until the hosts are the expected ones.
     async fn check_hosts(&self, client: &Client) -> Result<(), String> {
         let suit = |now: &[String]| {
             let as_named = match &self.hosts {
@@ -124,7 +126,7 @@ impl Expected {
             };
             as_named && self.num_hosts.is_none_or(|expected| now.len() == expected)
         };
-        match tokio::time::timeout(PATIENCE, wait_for_hosts(client, suit)).await {
+        match tokio::time::timeout(TIMEOUT, wait_for_hosts(client, suit)).await {
             Ok(now) if suit(&now) => Ok(()),
             _ => Err(format!("hosts: {:?}", hosts(client))),
         }
@@ -144,11 +146,11 @@ fn has_password(credential: &Credential, password: &str) -> bool {
     *credential == credential.clone().with_password(password)
 }
 
-pub(super) async fn run(expected: &Expected, world: &World, kind: Kind) -> Outcome {
-    let found = resolve(expected, world).await;
+pub(super) async fn run(expected: &Expected, fixture: &Fixture, kind: Kind) -> Outcome {
+    let found = resolve(expected, fixture).await;
     if expected.error {
         return rejected(
-            found.and_then(|options| world.environment(kind, &mut options.clone()).client(options)),
+            found.and_then(|options| fixture.environment(kind, &mut options.clone()).client(options)),
         );
     }
     let options = match found {
@@ -161,15 +163,16 @@ pub(super) async fn run(expected: &Expected, world: &World, kind: Kind) -> Outco
     {
         return Outcome::Failed(why);
     }
-    connect(expected, world, kind, options).await
+    connect(expected, fixture, kind, options).await
 }
 
-async fn resolve(expected: &Expected, world: &World) -> Result<ClientOptions, Error> {
+async fn resolve(expected: &Expected, fixture: &Fixture) -> Result<ClientOptions, Error> {
     let options = ClientOptions::parse(&expected.uri)?;
-    world.lookup_only().resolve(options).await
+    fixture.lookup_only().resolve(options).await
 }
 
-/// A refusal counts when it is about the string or the records, not about what this driver cannot do or reach.
+/// Checks an expected error. It must concern the connection string or the DNS records, not an
+/// unsupported feature or the network.
 fn rejected(outcome: Result<Client, Error>) -> Outcome {
     match outcome {
         Ok(_) => Outcome::Failed("no error".into()),
@@ -177,17 +180,18 @@ fn rejected(outcome: Result<Client, Error>) -> Outcome {
             ErrorKind::ConnectionString(_) | ErrorKind::Dns(_) | ErrorKind::InvalidArgument(_) => {
                 Outcome::Passed
             }
-            _ => Outcome::Failed(format!("an error about something else: {error}")),
+            _ => Outcome::Failed(format!("unexpected error: {error}")),
         },
     }
 }
 
-async fn connect(expected: &Expected, world: &World, kind: Kind, mut options: ClientOptions) -> Outcome {
-    // Files with users say that no ping is to be tried: the deployments know none. Hosts are discovered without logging in.
+async fn connect(expected: &Expected, fixture: &Fixture, kind: Kind, mut options: ClientOptions) -> Outcome {
+    // Files with credentials disable the ping: the deployments have no users. Hosts are discovered
+    // without authentication.
     if !expected.ping {
         options.credential = None;
     }
-    let environment = world.environment(kind, &mut options);
+    let environment = fixture.environment(kind, &mut options);
     let client = match environment.client(options) {
         Ok(client) => client,
         Err(error) => {
@@ -220,8 +224,8 @@ mod tests {
     }
 
     fn outcome(json: &str) -> Outcome {
-        let world = World::get().as_ref().expect("a world");
-        world.block_on(run(&expecting(json), world, Kind::ReplicaSet))
+        let fixture = Fixture::get().as_ref().expect("the fixture");
+        fixture.block_on(run(&expecting(json), fixture, Kind::ReplicaSet))
     }
 
     #[test]
@@ -233,7 +237,7 @@ mod tests {
             ),
             (
                 r#"{"uri": "mongodb+srv://test3.test.build.10gen.cc/", "numSeeds": 2}"#,
-                "not 2 seeds",
+                "expected 2 seeds",
             ),
             (
                 r#"{"uri": "mongodb+srv://test3.test.build.10gen.cc/", "options": {"ssl": false}}"#,
@@ -244,7 +248,7 @@ mod tests {
                 "authSource",
             ),
             (
-                r#"{"uri": "mongodb+srv://test3.test.build.10gen.cc/", "options": {"novelty": 1}}"#,
+                r#"{"uri": "mongodb+srv://test3.test.build.10gen.cc/", "options": {"invented": 1}}"#,
                 "unknown",
             ),
             (
@@ -265,7 +269,7 @@ mod tests {
                 other => panic!("{json}: {other:?}"),
             }
         }
-        assert!(Expected::read(&serde_json::json!({ "uri": "x", "novelty": 1 })).is_err());
+        assert!(Expected::read(&serde_json::json!({ "uri": "x", "invented": 1 })).is_err());
         assert!(Expected::read(&serde_json::json!({ "seeds": [] })).is_err());
     }
 }

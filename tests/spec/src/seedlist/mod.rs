@@ -1,7 +1,7 @@
-//! The suite of Initial DNS Seedlist Discovery: names looked up at a DNS server of ours, and deployments behind TLS.
+//! Initial DNS Seedlist Discovery: lookups with an in-process DNS server, and deployments with TLS.
 
 mod check;
-mod world;
+mod fixture;
 mod zone;
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{
 
 const FORMAT: &str = "dns-seedlist";
 
-/// The cases of the suite, one per file.
+/// Collects the cases, one per file.
 pub fn collect(root: &Path) -> Vec<Case> {
     files::below(root, "initial-dns-seedlist-discovery/tests")
         .into_iter()
@@ -23,19 +23,19 @@ pub fn collect(root: &Path) -> Vec<Case> {
 
 fn case(root: &Path, file: &str) -> Case {
     let read = files::json(root, file).and_then(|json| check::Expected::read(&json));
-    // The folder says which deployment listens on the ports.
+    // The folder determines the deployment.
     let kind = file
         .rsplit('/')
         .nth(1)
-        .and_then(world::Kind::of_folder)
-        .ok_or_else(|| format!("{file} is in a folder of no known deployment"));
+        .and_then(fixture::Kind::of_folder)
+        .ok_or_else(|| format!("no deployment for the folder of {file}"));
     let (expected, kind) = match (read, kind) {
         (Ok(expected), Ok(kind)) => (expected, kind),
         (Err(why), _) | (_, Err(why)) => return Case::unreadable(FORMAT, file, why),
     };
     let description = expected.uri().to_owned();
-    Case::new(FORMAT, file, description, move || match world::World::get() {
-        Ok(world) => world.block_on(check::run(&expected, world, kind)),
+    Case::new(FORMAT, file, description, move || match fixture::Fixture::get() {
+        Ok(fixture) => fixture.block_on(check::run(&expected, fixture, kind)),
         Err(why) => Outcome::Failed(why.clone()),
     })
 }

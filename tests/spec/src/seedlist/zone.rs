@@ -1,12 +1,12 @@
-//! The DNS records that the specification's tests presuppose, as its README tells them.
+//! The DNS records that the README of the specification's tests requires.
 
 use marula_driver_tests::dns::DnsServer;
 
-/// The domain of all names but those made to break a rule.
+/// The domain of all names except those that violate a rule.
 const DOMAIN: &str = "test.build.10gen.cc";
 const HOST: &str = "localhost.test.build.10gen.cc";
 
-/// `_mongodb._tcp.testN`, and the hosts of its SRV records.
+/// `_mongodb._tcp.testN`, and the targets of its SRV records.
 const SRV: [(&str, &[(&str, u16)]); 21] = [
     ("test1", &[(HOST, 27017), (HOST, 27018)]),
     ("test2", &[(HOST, 27018), (HOST, 27019)]),
@@ -34,7 +34,7 @@ const SRV: [(&str, &[(&str, u16)]); 21] = [
     ("test23", &[(HOST, 8000)]),
 ];
 
-/// `testN`, and the strings of each of its TXT records.
+/// `testN`, and the strings of its TXT records.
 const TXT: [(&str, &[&[&str]]); 9] = [
     ("test5", &[&["replicaSet=repl0&authSource=thisDB"]]),
     ("test6", &[&["replicaSet=repl0"], &["authSource=otherDB"]]),
@@ -47,7 +47,7 @@ const TXT: [(&str, &[&[&str]]); 9] = [
     ("test24", &[&["loadBalanced=true"]]),
 ];
 
-/// Every host that the driver may be led to.
+/// All host names that the driver may connect to.
 pub(super) const HOSTS: [&str; 3] = [HOST, "localhost.sub.test.build.10gen.cc", "localhost"];
 
 pub(super) fn fill(dns: &DnsServer) {

@@ -1,4 +1,4 @@
-//! The data that a test begins with, and the data it should end with.
+//! The data before a test, and the expected data after it.
 
 use marula_driver::{
     Client, Database, Error,
@@ -12,9 +12,9 @@ use super::{
     stop::{Step, failed},
 };
 
-/// A file without `initialData` counts on collections that do not exist: deployments are used again, so what another test
-/// left in them is dropped.
-pub(crate) async fn drop_leftovers(run: &TestRun, entities: &[Bson]) -> Step {
+/// Drops the collections of a file without `initialData`. Such a file expects that its collections
+/// do not exist, but deployments are reused.
+pub(crate) async fn drop_collections(run: &TestRun, entities: &[Bson]) -> Step {
     let described = |kind: &'static str| {
         let entities = entities.iter().filter_map(Bson::as_document);
         entities.filter_map(move |entity| entity.get_document(kind).ok())
@@ -32,7 +32,7 @@ pub(crate) async fn drop_leftovers(run: &TestRun, entities: &[Bson]) -> Step {
         leftover
             .drop()
             .await
-            .map_err(|error| format!("leftovers in {database}.{name}: {error}"))?;
+            .map_err(|error| format!("dropping {database}.{name}: {error}"))?;
     }
     Ok(())
 }
@@ -73,12 +73,13 @@ pub(crate) async fn prepare(run: &TestRun, initial: &[Document]) -> Step {
     Ok(())
 }
 
-/// Lets every mongos learn of the collections, without which a first `distinct` in a transaction could fail.
+/// Runs `distinct` on every mongos, so that each has the collections' metadata. Otherwise a
+/// `distinct` in a transaction could fail.
 pub(crate) async fn prepare_distinct(run: &TestRun, initial: &[Document]) -> Step {
     for uri in &run.member_uris {
         let client = Client::connect(uri)
             .await
-            .map_err(|error| format!("cannot make a client: {error}"))?;
+            .map_err(|error| format!("cannot create a client: {error}"))?;
         for data in initial {
             let (database, name) = named(run, data)?;
             let collection = client.database(database.name()).collection::<Document>(name);
@@ -138,7 +139,7 @@ pub(crate) async fn check_outcome(run: &TestRun, outcome: &[Document]) -> Step {
 fn named<'a>(run: &TestRun, data: &'a Document) -> Step<(Database, &'a str)> {
     let text = |key: &str| {
         data.get_str(key)
-            .map_err(|_| format!("collection data needs \"{key}\""))
+            .map_err(|_| format!("collection data requires \"{key}\""))
     };
     let (database, collection) = (text("databaseName")?, text("collectionName")?);
     let database = run

@@ -1,5 +1,5 @@
-//! The deployments that tests run on: in-process servers, shared by tests that run one after another; or the one that
-//! `MONGODB_URI` names.
+//! The deployments of tests: in-process servers, which are reused by later tests, or the external
+//! deployment at `MONGODB_URI`.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,15 @@ use marula_driver::{
 use marula_test_server::TestServer;
 
 use super::{
-    requirement::{Facts, Place},
+    requirement::{Facts, Target},
     stop::{Step, failed},
     version::Version,
 };
 
-/// Idle deployments that are kept for the next test.
-const MOST_IDLE: usize = 12;
+/// The maximum number of idle deployments.
+const MAX_IDLE: usize = 12;
 
-/// What a deployment looks like from outside.
+/// The topology of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topology {
     Single,
@@ -33,7 +33,7 @@ pub(crate) enum Topology {
 }
 
 impl Topology {
-    /// The format's name of it.
+    /// The name in the test format.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -50,44 +50,44 @@ impl fmt::Display for Topology {
     }
 }
 
-/// Which in-process deployment: topology, version, server parameters in a fixed order, and whether clients must log in.
+/// The key of an idle deployment: topology, version, server parameters in a fixed order, and
+/// whether authentication is required.
 type Key = (Topology, Version, String, bool);
 
-/// A deployment and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Deployment {
-    pub(crate) place: Place,
+    pub(crate) target: Target,
     pub(crate) facts: Facts,
-    /// One mongos, or the balancer in front of one, where there are several.
+    /// The connection string with one mongos or load balancer only.
     pub(crate) single_uri: String,
-    /// All of it.
+    /// The connection string with all hosts.
     pub(crate) uri: String,
-    /// Each server by itself.
+    /// One connection string per server.
     pub(crate) member_uris: Vec<String>,
     server: Option<TestServer>,
     parameters: String,
 }
 
 static IDLE: Mutex<Option<HashMap<Key, Vec<Deployment>>>> = Mutex::new(None);
-static REAL: Mutex<()> = Mutex::new(());
+static EXTERNAL: Mutex<()> = Mutex::new(());
 
-/// Nobody leaves the pool half-changed, so a panic elsewhere says nothing about it.
+/// The data is never left inconsistent, so a poisoned lock is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The connection string of the real deployment to use instead.
-pub(crate) fn real_uri() -> Option<String> {
+/// The connection string of the external deployment, if one is configured.
+pub(crate) fn external_uri() -> Option<String> {
     std::env::var("MONGODB_URI").ok().filter(|uri| !uri.is_empty())
 }
 
-/// Keeps other tests away from the real deployment as long as it lives.
-pub(crate) fn hold_real() -> MutexGuard<'static, ()> {
-    lock(&REAL)
+/// Locks the external deployment for one test at a time.
+pub(crate) fn lock_external() -> MutexGuard<'static, ()> {
+    lock(&EXTERNAL)
 }
 
-/// The connection string with the compressors that `SPEC_COMPRESSORS` names, so that every client of a run uses them. A real
-/// deployment has its own connection string, which can name some.
+/// Adds the compressors of `SPEC_COMPRESSORS` to the connection string of an in-process deployment.
+/// `MONGODB_URI` can contain its own compressors.
 fn compressed(uri: String) -> String {
     match std::env::var("SPEC_COMPRESSORS") {
         Ok(names) if !names.is_empty() => {
@@ -99,28 +99,28 @@ fn compressed(uri: String) -> String {
 }
 
 impl Deployment {
-    /// An idle deployment, or a new one. Must run within a tokio runtime.
-    pub(crate) async fn acquire(place: Place, parameters: &Document, auth: bool) -> Step<Self> {
+    /// Takes an idle deployment or starts one. Must run in a tokio runtime.
+    pub(crate) async fn acquire(target: Target, parameters: &Document, auth: bool) -> Step<Self> {
         let text = format!("{parameters:?}");
         let idle = lock(&IDLE)
             .get_or_insert_default()
-            .get_mut(&(place.topology, place.version, text.clone(), auth))
+            .get_mut(&(target.topology, target.version, text.clone(), auth))
             .and_then(Vec::pop);
         match idle {
             Some(deployment) => Ok(deployment),
-            None => Self::start(place, parameters, text, auth).await,
+            None => Self::start(target, parameters, text, auth).await,
         }
     }
 
-    async fn start(place: Place, parameters: &Document, text: String, auth: bool) -> Step<Self> {
-        let mut builder = TestServer::builder().version(place.version.to_string());
+    async fn start(target: Target, parameters: &Document, text: String, auth: bool) -> Step<Self> {
+        let mut builder = TestServer::builder().version(target.version.to_string());
         for (name, value) in parameters {
             builder = builder.parameter(name, value.clone());
         }
         if auth {
             builder = builder.auth("spec", "tests");
         }
-        let builder = match place.topology {
+        let builder = match target.topology {
             Topology::Single => builder.standalone(),
             Topology::ReplicaSet => builder.replica_set(),
             Topology::Sharded => builder.sharded(),
@@ -130,14 +130,15 @@ impl Deployment {
             Ok(server) => server,
             Err(error) => return failed(format!("cannot start the test server: {error}")),
         };
-        // What the server is, is asked of one process, so that it does not depend on discovery.
+        // The server parameters are read from one server directly, so that they do not depend on
+        // discovery.
         let member_uris = server.member_uris();
         let facts = match member_uris.first() {
             Some(uri) => facts(uri, auth).await?,
             None => Facts::default(),
         };
         Ok(Self {
-            place,
+            target,
             facts,
             single_uri: compressed(server.single_uri()),
             uri: compressed(server.uri()),
@@ -147,7 +148,8 @@ impl Deployment {
         })
     }
 
-    /// Fails if a client broke a rule of the protocol that every driver must keep. Real deployments do not say.
+    /// Returns an error if the driver has violated the protocol. External deployments do not report
+    /// violations.
     pub(crate) fn check_violations(&self) -> Step {
         let violations = match &self.server {
             Some(server) => server.take_violations(),
@@ -156,20 +158,20 @@ impl Deployment {
         match violations.first() {
             None => Ok(()),
             Some(first) => failed(format!(
-                "the driver broke the protocol {} time(s): {first}",
+                "{} protocol violation(s) by the driver: {first}",
                 violations.len()
             )),
         }
     }
 
-    /// Gives an in-process deployment back for the next test.
+    /// Returns an in-process deployment to the pool of idle deployments.
     pub(crate) fn release(self) {
         if self.server.is_none() {
             return;
         }
         let mut guard = lock(&IDLE);
         let idle = guard.get_or_insert_default();
-        let surplus = if idle.values().map(Vec::len).sum::<usize>() >= MOST_IDLE {
+        let surplus = if idle.values().map(Vec::len).sum::<usize>() >= MAX_IDLE {
             let other = idle
                 .iter()
                 .find(|(_, list)| !list.is_empty())
@@ -179,8 +181,8 @@ impl Deployment {
             None
         };
         let key = (
-            self.place.topology,
-            self.place.version,
+            self.target.topology,
+            self.target.version,
             self.parameters.clone(),
             self.facts.auth,
         );
@@ -189,28 +191,28 @@ impl Deployment {
         drop(surplus);
     }
 
-    /// Whether it is the deployment that `MONGODB_URI` names.
-    pub(crate) fn is_real(&self) -> bool {
+    /// Returns whether this is the deployment at `MONGODB_URI`.
+    pub(crate) fn is_external(&self) -> bool {
         self.server.is_none()
     }
 
-    /// The deployment that `MONGODB_URI` names.
-    pub(crate) async fn real(uri: &str) -> Step<Self> {
+    /// Connects to the deployment at `MONGODB_URI`.
+    pub(crate) async fn external(uri: &str) -> Step<Self> {
         let options = ClientOptions::parse(uri).map_err(|e| format!("MONGODB_URI: {e}"))?;
         let client = Client::with_options(options.clone()).map_err(|e| format!("MONGODB_URI: {e}"))?;
         let admin = client.database("admin");
-        let ask = async |command: Document| {
+        let run = async |command: Document| {
             let reply = admin.run_command(command).await;
             reply.map_err(|e| format!("MONGODB_URI: {e}"))
         };
-        let hello = ask(doc! { "hello": 1 }).await?;
-        let build = ask(doc! { "buildInfo": 1 }).await?;
-        // A server that cannot list its parameters has none that a test could require.
-        let parameters = ask(doc! { "getParameter": "*" }).await.unwrap_or_default();
+        let hello = run(doc! { "hello": 1 }).await?;
+        let build = run(doc! { "buildInfo": 1 }).await?;
+        // A server that cannot list its parameters satisfies no `serverParameters` requirement.
+        let parameters = run(doc! { "getParameter": "*" }).await.unwrap_or_default();
         client.shutdown().await;
         let numbers: Vec<u32> = build
             .get_array("versionArray")
-            .map(|numbers| numbers.iter().filter_map(whole).take(3).collect())
+            .map(|numbers| numbers.iter().filter_map(as_u32).take(3).collect())
             .unwrap_or_default();
         let topology = if options.load_balanced {
             Topology::LoadBalanced
@@ -235,7 +237,7 @@ impl Deployment {
             _ => uri.to_owned(),
         };
         Ok(Self {
-            place: Place {
+            target: Target {
                 topology,
                 version: Version([
                     numbers.first().copied().unwrap_or_default(),
@@ -256,7 +258,7 @@ impl Deployment {
     }
 }
 
-fn whole(value: &Bson) -> Option<u32> {
+fn as_u32(value: &Bson) -> Option<u32> {
     match value {
         Bson::Int32(number) => u32::try_from(*number).ok(),
         Bson::Int64(number) => u32::try_from(*number).ok(),
@@ -264,7 +266,7 @@ fn whole(value: &Bson) -> Option<u32> {
     }
 }
 
-/// The same connection string with one host, addressed directly.
+/// The same connection string with one host and `directConnection=true`.
 fn with_host(uri: &str, host: &str) -> String {
     let (scheme, rest) = uri.split_once("://").unwrap_or(("mongodb", uri));
     let (authority, tail) = match rest.find(['/', '?']) {
@@ -291,7 +293,7 @@ fn with_host(uri: &str, host: &str) -> String {
 async fn facts(uri: &str, auth: bool) -> Step<Facts> {
     let client = Client::connect(uri)
         .await
-        .map_err(|e| format!("cannot make a client: {e}"))?;
+        .map_err(|e| format!("cannot create a client: {e}"))?;
     let reply = client
         .database("admin")
         .run_command(doc! { "getParameter": "*" })
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_host_is_taken_out_of_a_connection_string() {
+    fn connection_strings_of_single_hosts() {
         for (uri, expected) in [
             (
                 "mongodb://a:1,b:2/?replicaSet=rs",

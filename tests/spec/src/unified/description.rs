@@ -1,26 +1,24 @@
-//! What tests ask of the descriptions of servers and deployments.
+//! Properties of server and topology descriptions that tests use.
 
 use marula_driver::{
     ServerAddress,
     event::{ServerDescription, TopologyDescription},
 };
 
-/// The format's name of a server's type.
+/// The server type in the test format.
 pub(crate) fn server_type(server: &ServerDescription) -> String {
     server.server_type().to_string()
 }
 
-/// The format's name of a deployment's type.
+/// The topology type in the test format.
 pub(crate) fn topology_type(topology: &TopologyDescription) -> String {
     topology.topology_type().to_string()
 }
 
-/// The primary's address.
 pub(crate) fn primary(topology: &TopologyDescription) -> Option<ServerAddress> {
     topology.primary().map(|server| server.address().clone())
 }
 
-/// The servers that hold data.
 pub(crate) fn data_bearing(topology: &TopologyDescription) -> Vec<ServerAddress> {
     topology
         .servers()

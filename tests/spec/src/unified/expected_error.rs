@@ -1,4 +1,4 @@
-//! `expectError`: whether a driver's error is the one that a test expects.
+//! `expectError`: compares an error of the driver with the expected one.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use marula_driver::{
 
 use super::matcher::{Lookup, matches, matches_root, show};
 
-/// Compares an error with what is expected of it.
+/// Compares an error with the expected one.
 ///
 /// # Errors
-/// What it is not.
+/// Returns the first difference.
 pub(crate) fn check(expected: &Document, error: &Error, lookup: &dyn Lookup) -> Result<(), String> {
     expected
         .iter()
         .try_for_each(|(key, wanted)| one(key, wanted, error, lookup))
-        .map_err(|why| format!("{why}; the error was: {error:#}"))
+        .map_err(|why| format!("{why}; error: {error:#}"))
 }
 
 fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(), String> {
     let is = |name: &str, actual: bool| match wanted {
         Bson::Boolean(wanted) if *wanted == actual => Ok(()),
-        _ => Err(format!("{name}: expected {}, it is {actual}", show(wanted))),
+        _ => Err(format!("{name}: expected {}, found {actual}", show(wanted))),
     };
     match (key, wanted) {
         ("isError", _) => Ok(()),
@@ -37,7 +37,7 @@ fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(
             {
                 Ok(())
             } else {
-                Err(format!("errorContains: expected \"{part}\" in it"))
+                Err(format!("errorContains: \"{part}\" not found"))
             }
         }
         ("errorCode", wanted) => {
@@ -60,38 +60,35 @@ fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(
         ("errorLabelsContain", Bson::Array(labels)) => {
             labels.iter().try_for_each(|label| match label.as_str() {
                 Some(label) if error.contains_label(label) => Ok(()),
-                _ => Err(format!(
-                    "errorLabelsContain: the label {} is not there",
-                    show(label)
-                )),
+                _ => Err(format!("errorLabelsContain: missing label {}", show(label))),
             })
         }
         ("errorLabelsOmit", Bson::Array(labels)) => {
             labels.iter().try_for_each(|label| match label.as_str() {
                 Some(label) if !error.contains_label(label) => Ok(()),
-                _ => Err(format!("errorLabelsOmit: the label {} is there", show(label))),
+                _ => Err(format!("errorLabelsOmit: unexpected label {}", show(label))),
             })
         }
         ("errorResponse", Bson::Document(wanted)) => {
             let response = error
                 .server_response()
-                .ok_or("errorResponse: the server sent nothing")?;
+                .ok_or("errorResponse: no server response")?;
             let response = marula_driver::bson::decode_document(response.as_bytes())
-                .map_err(|e| format!("errorResponse: it is malformed: {e}"))?;
+                .map_err(|e| format!("errorResponse: malformed: {e}"))?;
             matches_root(wanted, &response, lookup).map_err(|why| format!("errorResponse {why}"))
         }
         ("expectResult", wanted) => {
             let partial = partial_result(error).map(Bson::Document);
             matches(wanted, partial.as_ref(), true, lookup).map_err(|why| format!("expectResult {why}"))
         }
-        ("writeErrors" | "writeConcernErrors", _) => Err(format!(
-            "{key} belongs to client bulk writes, and this is no error of one"
-        )),
+        ("writeErrors" | "writeConcernErrors", _) => {
+            Err(format!("{key} requires an error of a client bulk write"))
+        }
         _ => Err(format!("unknown expectation {key}: {}", show(wanted))),
     }
 }
 
-/// Whether it is no answer of a server. A failed connection counts as the client's.
+/// Returns whether the error is not a server error. Network errors are client errors.
 fn is_client_error(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Command(_) | ErrorKind::Write(_) => false,
@@ -104,7 +101,7 @@ fn is_client_error(error: &Error) -> bool {
     }
 }
 
-/// The message with those of its sources, and those of all errors inside a bulk write's.
+/// The messages of an error with its sources, and of all errors of a bulk write.
 fn texts(error: &Error) -> Vec<String> {
     let mut texts = vec![format!("{error:#}")];
     if let ErrorKind::BulkWrite(bulk) = error.kind() {
@@ -125,7 +122,7 @@ fn code_names(error: &Error) -> Vec<String> {
     names
 }
 
-/// What a bulk write did before it failed.
+/// The partial result of a failed bulk write.
 fn partial_result(error: &Error) -> Option<Document> {
     let ErrorKind::BulkWrite(bulk) = error.kind() else {
         return None;
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_error_is_no_servers() {
+    fn client_errors_are_not_server_errors() {
         assert_eq!(
             checked(&doc! { "isError": true, "isClientError": true, "isTimeoutError": false }),
             Ok(())
@@ -174,7 +171,7 @@ mod tests {
         for wrong in [
             doc! { "isClientError": false },
             doc! { "isTimeoutError": true },
-            doc! { "errorContains": "nothing of the kind" },
+            doc! { "errorContains": "other text" },
             doc! { "errorCode": 11000 },
             doc! { "errorCodeName": "DuplicateKey" },
             doc! { "errorLabelsContain": ["RetryableWriteError"] },
@@ -183,7 +180,7 @@ mod tests {
             doc! { "writeErrors": {} },
             doc! { "writeConcernErrors": [] },
         ] {
-            let why = checked(&wrong).expect_err("does not fit");
+            let why = checked(&wrong).expect_err("a mismatch");
             assert!(why.contains("65535"), "{wrong}: {why}");
         }
     }

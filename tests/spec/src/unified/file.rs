@@ -1,4 +1,4 @@
-//! A test file, read and checked.
+//! Parses and validates test files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{schema, version::Version};
 /// The newest version of the format that this runner supports.
 const SUPPORTED: (u32, u32) = (1, 28);
 
-/// A file of the unified format.
+/// A file in the unified test format.
 #[derive(Debug)]
 pub(crate) struct TestFile {
     pub(crate) requirements: Vec<Document>,
@@ -18,7 +18,6 @@ pub(crate) struct TestFile {
     pub(crate) tests: Vec<Test>,
 }
 
-/// One of its tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     pub(crate) description: String,
@@ -31,20 +30,20 @@ pub(crate) struct Test {
     pub(crate) outcome: Vec<Document>,
 }
 
-/// Reads a file as Extended JSON.
+/// Parses a file as Extended JSON.
 ///
 /// # Errors
-/// When it cannot be read, or is no Extended JSON.
+/// Returns an error if the file cannot be read or is not Extended JSON.
 pub(crate) fn parse(path: &Path) -> Result<Document, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read the file: {e}"))?;
-    from_extended_json(&text).map_err(|e| format!("this is no Extended JSON: {e}"))
+    from_extended_json(&text).map_err(|e| format!("invalid Extended JSON: {e}"))
 }
 
 impl TestFile {
-    /// Checks a file against the schema and takes it apart.
+    /// Validates a file with the schema and splits it into its parts.
     ///
     /// # Errors
-    /// Everything in it that the format does not allow; or a version that this runner does not support.
+    /// Returns all schema violations, or an error if the version is not supported.
     pub(crate) fn new(mut file: Document) -> Result<Self, String> {
         let version = file.get_str("schemaVersion").ok().and_then(Version::parse);
         if let Some(version) = version {
@@ -88,7 +87,7 @@ impl Test {
 }
 
 impl Test {
-    /// Whether one of its operations, or of those that they run, has one of these names.
+    /// Returns whether one of the operations, including nested ones, has one of these names.
     pub(crate) fn uses(&self, names: &[&str]) -> bool {
         self.operations.iter().any(|operation| uses(operation, names))
     }
@@ -112,7 +111,7 @@ fn uses(operation: &Document, names: &[&str]) -> bool {
             .is_ok_and(|operations| operations.iter().any(nested))
 }
 
-/// The documents of an array, which the schema has checked.
+/// Takes the documents of an array that the schema has validated.
 fn documents(parent: &mut Document, key: &str) -> Vec<Document> {
     let Some(Bson::Array(elements)) = parent.remove(key) else {
         return Vec::new();
@@ -139,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn versions_up_to_the_newest_are_read() {
-        let read = TestFile::new(file("1.28")).expect("a good file");
+    fn supported_versions_are_parsed() {
+        let read = TestFile::new(file("1.28")).expect("a valid file");
         assert_eq!(read.tests.len(), 1);
         assert_eq!(read.tests[0].skip_reason.as_deref(), Some("why"));
         assert!(TestFile::new(file("1.0.9")).is_ok());
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_within_operations_are_found() {
+    fn nested_operations_are_found() {
         let test = Test::new(doc! { "description": "t", "operations": [
             { "name": "withTransaction", "object": "s", "arguments": { "callback": [
                 { "name": "distinct", "object": "c" },
@@ -165,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn faults_refuse_the_file() {
+    fn invalid_files_are_rejected() {
         let mut file = file("1.0");
         file.insert("foo", 1);
         assert!(
             TestFile::new(file)
-                .expect_err("a fault")
+                .expect_err("a violation")
                 .contains("unknown key \"foo\"")
         );
     }

@@ -1,29 +1,29 @@
-//! What the driver does not have yet, and what it leaves out on purpose: the one place that says so.
+//! Features that the driver does not support yet, and features that it omits deliberately.
 //!
-//! A test that needs something of the first kind is pending, under the name given here. An operation or argument that is
-//! neither here nor known to the runner is a failure.
+//! A test that requires an unsupported feature is pending, with the name given here. An operation
+//! or argument that is neither listed here nor implemented by the runner is a failure.
 
 use marula_driver::{Error, ErrorKind};
 
-/// In-use encryption.
+/// In-Use Encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectTracingMessages`
+/// `expectTracingMessages`.
 pub(crate) const TRACING: &str = "tracing";
-/// Transactions, and the assertions about them.
+/// Transactions and their assertions.
 pub(crate) const TRANSACTIONS: &str = "transactions";
-/// Whether a session met a network error.
+/// Assertions about dirty sessions.
 pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
-/// What `$$placeholder` in `authMechanismProperties` stands for.
+/// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
-/// Mechanisms of authentication.
+/// Returns whether an authentication mechanism is not supported.
 pub(crate) fn mechanism(name: &str) -> bool {
     ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
         .iter()
-        .any(|lacking| lacking.eq_ignore_ascii_case(name))
+        .any(|unsupported| unsupported.eq_ignore_ascii_case(name))
 }
 
-/// Types of entities that cannot be made.
+/// The unsupported feature of an entity type.
 pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "bucket" => "bucket",
@@ -32,7 +32,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Operations that the driver lacks, by the type of their object.
+/// Returns whether an operation is not supported, by entity type.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
         "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
@@ -41,20 +41,20 @@ pub(crate) fn operation(object: &str, name: &str) -> bool {
     }
 }
 
-/// Operations that the driver does without, with the reason.
-pub(crate) fn left_out(name: &str) -> Option<&'static str> {
+/// The reason why an operation is omitted deliberately.
+pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
     Some(match name {
         "count" => {
-            "the deprecated helper count is left out; countDocuments and estimatedDocumentCount are there"
+            "the deprecated helper count is omitted in favor of countDocuments and estimatedDocumentCount"
         }
-        "mapReduce" => "the deprecated helper mapReduce is left out; aggregate is there",
+        "mapReduce" => "the deprecated helper mapReduce is omitted in favor of aggregate",
         "listDatabaseObjects" => "databases are listed as specifications or names, not as handles",
         "listCollectionObjects" => "collections are listed as specifications or names, not as handles",
         _ => return None,
     })
 }
 
-/// Arguments that the specifications have and the driver lacks.
+/// Returns whether an argument of the specifications is not supported.
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
     match name {
         "session" | "timeoutMS" => true,
@@ -75,7 +75,8 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
     }
 }
 
-/// What a pending test is told to wait for: abilities of all operations have one name.
+/// The name of an unsupported argument: `session` and `timeoutMS` are the same feature for all
+/// operations.
 pub(crate) fn argument_name(operation: &str, name: &str) -> String {
     match name {
         "session" | "timeoutMS" => name.to_owned(),
@@ -83,7 +84,7 @@ pub(crate) fn argument_name(operation: &str, name: &str) -> String {
     }
 }
 
-/// The option that made the driver refuse to make a client, if it refused one that it knows but lacks.
+/// The unsupported option in an error of client creation.
 pub(crate) fn client_option(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::Unsupported(message) => message
@@ -93,8 +94,8 @@ pub(crate) fn client_option(error: &Error) -> Option<String> {
     }
 }
 
-/// Options of connection strings that the driver does without, with the reason.
-pub(crate) fn uri_option(name: &str) -> Option<&'static str> {
+/// The reason why a connection string option is omitted deliberately.
+pub(crate) fn omitted_uri_option(name: &str) -> Option<&'static str> {
     (name == "waitqueuesize").then_some(
         "waitQueueSize is deprecated: a driver that does not have it must not add it (Connection Monitoring and Pooling)",
     )

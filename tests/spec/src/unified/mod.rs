@@ -1,8 +1,8 @@
-//! The unified test format: loader, deployments, entities, operations, matching and events.
+//! The unified test format: files, deployments, entities, operations, matching and events.
 //!
-//! [`collect`] turns the files into cases. A case waits for nothing before it runs: it then takes a deployment of the
-//! topology and version that it was collected for, checks the rest of its requirements there, and runs. `SPEC_COMPRESSORS` names
-//! compressors for all clients of in-process deployments.
+//! [`collect`] creates cases from the files. A case runs on a deployment with the topology and
+//! version that it was collected for; its other requirements are checked on that deployment.
+//! `SPEC_COMPRESSORS` sets the compressors of all clients of in-process deployments.
 
 mod data;
 mod deployment;
@@ -31,23 +31,23 @@ use marula_driver::bson::{Bson, Document};
 use self::{
     deployment::Deployment,
     file::{Test, TestFile},
-    requirement::Place,
+    requirement::Target,
     stop::{Step, Stop},
 };
 use crate::case::{Case, Outcome};
 
-/// On how many deployments a test runs.
+/// The number of deployments on which a test runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Matrix {
-    /// On one topology and one version that it allows.
+    /// One topology and one version that satisfy the requirements.
     #[default]
     Short,
-    /// On every topology and version that it allows.
+    /// All topologies and versions that satisfy the requirements.
     Full,
 }
 
 impl Matrix {
-    /// As `SPEC_MATRIX` says: `full`, or anything else for the short one.
+    /// The value of `SPEC_MATRIX`: `full`, otherwise the short matrix.
     #[must_use]
     pub fn from_environment() -> Self {
         match std::env::var("SPEC_MATRIX") {
@@ -57,20 +57,21 @@ impl Matrix {
     }
 }
 
-/// What a test's file is for.
+/// The expected outcome of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+enum FileKind {
     Test,
-    /// The schema must refuse it.
+    /// The schema must reject the file.
     Invalid,
-    /// The runner must fail it.
+    /// The tests of the file must fail.
     MustFail,
 }
 
-/// All cases of the unified format below `root`, the specifications' `source` folder.
+/// Collects all cases of the unified test format in `root`, the folder `source` of the
+/// specifications.
 #[must_use]
 pub fn collect(root: &Path, matrix: Matrix) -> Vec<Case> {
-    let real = deployment::real_uri().map(|uri| real_place(&uri));
+    let external = deployment::external_uri().map(|uri| external_target(&uri));
     let mut cases = Vec::new();
     for path in json_files(root) {
         let name = path
@@ -78,21 +79,21 @@ pub fn collect(root: &Path, matrix: Matrix) -> Vec<Case> {
             .unwrap_or(&path)
             .to_string_lossy()
             .replace('\\', "/");
-        let purpose = if name.starts_with("unified-test-format/tests/invalid/") {
-            Purpose::Invalid
+        let kind = if name.starts_with("unified-test-format/tests/invalid/") {
+            FileKind::Invalid
         } else if name.starts_with("unified-test-format/tests/valid-fail/") {
-            Purpose::MustFail
+            FileKind::MustFail
         } else {
-            Purpose::Test
+            FileKind::Test
         };
-        if let Some(parsed) = load(&path, purpose) {
-            collect_file(&name, purpose, parsed, matrix, real.as_ref(), &mut cases);
+        if let Some(parsed) = load(&path, kind) {
+            collect_file(&name, kind, parsed, matrix, external.as_ref(), &mut cases);
         }
     }
     cases
 }
 
-/// Every JSON file, in a fixed order.
+/// All JSON files, in a fixed order.
 fn json_files(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -112,47 +113,47 @@ fn json_files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The file as a document, if it is of this format: files of other formats have no `schemaVersion`.
-fn load(path: &Path, purpose: Purpose) -> Option<Result<Document, String>> {
-    if purpose == Purpose::Test {
+/// Parses a file. Returns `None` for other test formats, which have no `schemaVersion`.
+fn load(path: &Path, kind: FileKind) -> Option<Result<Document, String>> {
+    if kind == FileKind::Test {
         let text = std::fs::read_to_string(path).ok()?;
         if !text.contains("\"schemaVersion\"") {
             return None;
         }
     }
     match file::parse(path) {
-        Ok(document) if purpose == Purpose::Test && !document.contains_key("schemaVersion") => None,
+        Ok(document) if kind == FileKind::Test && !document.contains_key("schemaVersion") => None,
         parsed => Some(parsed),
     }
 }
 
 fn collect_file(
     name: &str,
-    purpose: Purpose,
+    kind: FileKind,
     parsed: Result<Document, String>,
     matrix: Matrix,
-    real: Option<&Result<Place, String>>,
+    external: Option<&Result<Target, String>>,
     cases: &mut Vec<Case>,
 ) {
-    let case = |description: &str, place: Option<Place>, run: Box<dyn FnOnce() -> Outcome + Send>| Case {
+    let case = |description: &str, target: Option<Target>, run: Box<dyn FnOnce() -> Outcome + Send>| Case {
         suite: name.split('/').next().unwrap_or_default().to_owned(),
         format: "unified",
         file: name.to_owned(),
         description: description.to_owned(),
-        topology: place.map(|place| place.topology.to_string()),
-        version: place.map(|place| place.version.to_string()),
+        topology: target.map(|target| target.topology.to_string()),
+        version: target.map(|target| target.version.to_string()),
         run,
     };
-    if purpose == Purpose::Invalid {
+    if kind == FileKind::Invalid {
         let run = move || must_be_invalid(parsed);
-        cases.push(case("is refused by the schema", None, Box::new(run)));
+        cases.push(case("is rejected by the schema", None, Box::new(run)));
         return;
     }
     let file = match parsed.and_then(TestFile::new) {
         Ok(file) => Arc::new(file),
         Err(error) => {
-            let outcome = match purpose {
-                Purpose::MustFail => Outcome::Passed,
+            let outcome = match kind {
+                FileKind::MustFail => Outcome::Passed,
                 _ => Outcome::Failed(error),
             };
             cases.push(case("is a valid file", None, Box::new(move || outcome)));
@@ -160,9 +161,9 @@ fn collect_file(
         }
     };
     for test in &file.tests {
-        let places = match (&test.skip_reason, real) {
+        let targets = match (&test.skip_reason, external) {
             (Some(_), _) => Vec::new(),
-            (None, Some(Ok(place))) => vec![*place],
+            (None, Some(Ok(target))) => vec![*target],
             (None, Some(Err(error))) => {
                 let error = error.clone();
                 cases.push(case(
@@ -173,10 +174,10 @@ fn collect_file(
                 continue;
             }
             (None, None) => {
-                requirement::places(&file.requirements, &test.requirements, matrix == Matrix::Full)
+                requirement::targets(&file.requirements, &test.requirements, matrix == Matrix::Full)
             }
         };
-        if places.is_empty() {
+        if targets.is_empty() {
             let reason = test
                 .skip_reason
                 .clone()
@@ -187,30 +188,30 @@ fn collect_file(
                 Box::new(move || Outcome::Skipped(reason)),
             ));
         }
-        for place in places {
+        for target in targets {
             let (file, test) = (Arc::clone(&file), test.clone());
             let description = test.description.clone();
-            let run = move || judge(purpose, run_case(&file, &test, place));
-            cases.push(case(&description, Some(place), Box::new(run)));
+            let run = move || outcome_of(kind, run_case(&file, &test, target));
+            cases.push(case(&description, Some(target), Box::new(run)));
         }
     }
 }
 
-fn judge(purpose: Purpose, result: Step) -> Outcome {
-    match (purpose, result) {
-        (Purpose::MustFail, Err(Stop::Failed(_))) => Outcome::Passed,
-        (Purpose::MustFail, Ok(())) => Outcome::Failed("the test passed, and must not".to_owned()),
+fn outcome_of(kind: FileKind, result: Step) -> Outcome {
+    match (kind, result) {
+        (FileKind::MustFail, Err(Stop::Failed(_))) => Outcome::Passed,
+        (FileKind::MustFail, Ok(())) => Outcome::Failed("the test passed, but must fail".to_owned()),
         (_, Ok(())) => Outcome::Passed,
         (_, Err(stop)) => stop.into_outcome(),
     }
 }
 
-/// A file in `invalid` passes when the schema rejects it, whatever its name says.
+/// A file in `invalid` passes if the schema rejects it.
 fn must_be_invalid(parsed: Result<Document, String>) -> Outcome {
     match parsed {
         Err(error) => Outcome::Failed(error),
         Ok(document) if schema::violations(&document).is_empty() => {
-            Outcome::Failed("the schema accepts the file, which must be invalid".to_owned())
+            Outcome::Failed("the schema accepts an invalid file".to_owned())
         }
         Ok(_) => Outcome::Passed,
     }
@@ -220,50 +221,50 @@ fn runtime() -> Step<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::Failed(format!("cannot make a runtime: {error}")))
+        .map_err(|error| Stop::Failed(format!("cannot create a runtime: {error}")))
 }
 
-fn real_place(uri: &str) -> Result<Place, String> {
-    let found = runtime().and_then(|runtime| runtime.block_on(Deployment::real(uri)));
+fn external_target(uri: &str) -> Result<Target, String> {
+    let found = runtime().and_then(|runtime| runtime.block_on(Deployment::external(uri)));
     match found {
-        Ok(deployment) => Ok(deployment.place),
+        Ok(deployment) => Ok(deployment.target),
         Err(stop) => Err(format!("{:?}", stop.into_outcome())),
     }
 }
 
-fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
+fn run_case(file: &TestFile, test: &Test, target: Target) -> Step {
     let runtime = runtime()?;
-    let real = deployment::real_uri();
-    let _held = real.is_some().then(deployment::hold_real);
+    let external = deployment::external_uri();
+    let _lock = external.is_some().then(deployment::lock_external);
     let (result, deployment) = runtime.block_on(async {
-        let acquired = match &real {
-            Some(uri) => Deployment::real(uri).await,
+        let acquired = match &external {
+            Some(uri) => Deployment::external(uri).await,
             None => {
                 let auth = [&file.requirements, &test.requirements]
                     .into_iter()
-                    .any(|requirements| requirement::needs_users(requirements, place));
-                Deployment::acquire(place, &parameters(file, test), auth).await
+                    .any(|requirements| requirement::requires_auth(requirements, target));
+                Deployment::acquire(target, &parameters(file, test), auth).await
             }
         };
         let deployment = match acquired {
             Ok(deployment) => deployment,
             Err(stop) => return (Err(stop), None),
         };
-        let met = requirement::check(&file.requirements, place, &deployment.facts)
-            .and_then(|()| requirement::check(&test.requirements, place, &deployment.facts));
+        let met = requirement::check(&file.requirements, target, &deployment.facts)
+            .and_then(|()| requirement::check(&test.requirements, target, &deployment.facts));
         if let Err(stop) = met {
             return (Err(stop), Some(deployment));
         }
         let (result, clean) = run::run(&deployment, file, test).await;
-        // What an earlier failure has led to is of less interest than the failure.
-        let kept_the_rules = deployment.check_violations();
-        let result = result.and(kept_the_rules);
-        if test.uses(&run::TRANSACTIONS) || (real.is_some() && result.is_err()) {
+        // A failure of the test has precedence over its violations.
+        let violations = deployment.check_violations();
+        let result = result.and(violations);
+        if test.uses(&run::TRANSACTIONS) || (external.is_some() && result.is_err()) {
             run::kill_all_sessions(&deployment).await;
         }
         (result, clean.then_some(deployment))
     });
-    // Tasks of the test end with its runtime, before another test gets the deployment.
+    // Shutting down the runtime ends the tasks of the test before the deployment is reused.
     runtime.shutdown_background();
     if let Some(deployment) = deployment {
         deployment.release();
@@ -271,12 +272,12 @@ fn run_case(file: &TestFile, test: &Test, place: Place) -> Step {
     result
 }
 
-/// The server parameters that the test requires, as settings of the server to start.
+/// The required server parameters that must be set when a server is started.
 fn parameters(file: &TestFile, test: &Test) -> Document {
     let mut parameters = Document::new();
     for requirement in file.requirements.iter().chain(&test.requirements) {
         if let Ok(wanted) = requirement.get_document("serverParameters") {
-            // Only the parameters of the Stable API's tests are settings; others are facts.
+            // Only the Stable API parameters are set; the others are properties of the server.
             for (name, value) in wanted {
                 if matches!(name.as_str(), "acceptApiVersion2" | "requireApiVersion")
                     && *value == Bson::Boolean(true)
@@ -296,13 +297,22 @@ mod tests {
     use super::{stop::failed, *};
 
     #[test]
-    fn tests_that_must_fail_pass_by_failing_only() {
-        assert_eq!(judge(Purpose::MustFail, failed("x")), Outcome::Passed);
-        assert!(matches!(judge(Purpose::MustFail, Ok(())), Outcome::Failed(_)));
+    fn tests_that_must_fail_pass_only_if_they_fail() {
+        assert_eq!(outcome_of(FileKind::MustFail, failed("x")), Outcome::Passed);
+        assert!(matches!(
+            outcome_of(FileKind::MustFail, Ok(())),
+            Outcome::Failed(_)
+        ));
         let pending = Err(Stop::Pending("session".to_owned()));
-        assert!(matches!(judge(Purpose::MustFail, pending), Outcome::Pending(_)));
-        assert!(matches!(judge(Purpose::Test, failed("x")), Outcome::Failed(_)));
-        assert_eq!(judge(Purpose::Test, Ok(())), Outcome::Passed);
+        assert!(matches!(
+            outcome_of(FileKind::MustFail, pending),
+            Outcome::Pending(_)
+        ));
+        assert!(matches!(
+            outcome_of(FileKind::Test, failed("x")),
+            Outcome::Failed(_)
+        ));
+        assert_eq!(outcome_of(FileKind::Test, Ok(())), Outcome::Passed);
     }
 
     #[test]
@@ -311,7 +321,7 @@ mod tests {
         let mut file = doc! { "description": "d", "schemaVersion": "1.0", "tests": [{ "description": "t", "operations": operations }] };
         assert!(matches!(must_be_invalid(Ok(file.clone())), Outcome::Failed(_)));
         assert!(matches!(
-            must_be_invalid(Err("no JSON".to_owned())),
+            must_be_invalid(Err("invalid JSON".to_owned())),
             Outcome::Failed(_)
         ));
         file.insert("description", 1);

@@ -1,4 +1,4 @@
-//! On which deployments a test runs, and which of them are chosen.
+//! `runOnRequirements`: the topologies and versions of a test, and the check of a deployment.
 
 use marula_driver::bson::{Bson, Document};
 
@@ -10,10 +10,10 @@ use super::{
     version::Version,
 };
 
-/// The releases that a full run goes through.
+/// The server versions of the full matrix.
 const RELEASES: [&str; 7] = ["4.2", "4.4", "5.0", "6.0", "7.0", "8.0", "8.2"];
 
-/// The order in which the topology of a short run is chosen.
+/// The order of preference of topologies in the short matrix.
 const PREFERENCE: [Topology; 4] = [
     Topology::ReplicaSet,
     Topology::Sharded,
@@ -21,41 +21,41 @@ const PREFERENCE: [Topology; 4] = [
     Topology::LoadBalanced,
 ];
 
-/// Where a test can run.
+/// A topology and a server version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Target {
     pub(crate) topology: Topology,
     pub(crate) version: Version,
 }
 
-/// What is known of a deployment, beside its place.
+/// Properties of a deployment other than topology and version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// The reply to `getParameter: '*'`.
+    /// The reply to `getParameter: "*"`.
     pub(crate) parameters: Document,
-    /// Whether clients must authenticate.
+    /// Whether authentication is required.
     pub(crate) auth: bool,
 }
 
-/// The places where a test may run, by version and topology alone: of each topology one, or all.
-pub(crate) fn places(file: &[Document], test: &[Document], full: bool) -> Vec<Place> {
+/// Selects targets by topology and version only: one, or all in the full matrix.
+pub(crate) fn targets(file: &[Document], test: &[Document], full: bool) -> Vec<Target> {
     let releases: Vec<Version> = RELEASES
         .iter()
         .rev()
         .filter_map(|text| Version::parse(text))
         .collect();
-    let mut places = Vec::new();
+    let mut targets = Vec::new();
     for topology in PREFERENCE {
         let allowed = |version: &Version| {
-            let place = Place {
+            let target = Target {
                 topology,
                 version: *version,
             };
-            allows(file, place) && allows(test, place)
+            allows(file, target) && allows(test, target)
         };
         let mut versions: Vec<Version> = releases.iter().copied().filter(allowed).collect();
         if versions.is_empty() {
-            // The bounds themselves are the nearest versions there are.
+            // Use the bounds of the requirements, which are the closest versions.
             versions = bounds(file)
                 .into_iter()
                 .chain(bounds(test))
@@ -67,12 +67,12 @@ pub(crate) fn places(file: &[Document], test: &[Document], full: bool) -> Vec<Pl
         if !full {
             versions.truncate(1);
         }
-        places.extend(versions.into_iter().map(|version| Place { topology, version }));
-        if !full && !places.is_empty() {
+        targets.extend(versions.into_iter().map(|version| Target { topology, version }));
+        if !full && !targets.is_empty() {
             break;
         }
     }
-    places
+    targets
 }
 
 fn bounds(requirements: &[Document]) -> Vec<Version> {
@@ -87,47 +87,48 @@ fn version(requirement: &Document, key: &str) -> Option<Version> {
     requirement.get_str(key).ok().and_then(Version::parse)
 }
 
-fn allows(requirements: &[Document], place: Place) -> bool {
+fn allows(requirements: &[Document], target: Target) -> bool {
     requirements.is_empty()
         || requirements
             .iter()
-            .any(|requirement| is_place(requirement, place))
+            .any(|requirement| is_satisfied_by(requirement, target))
 }
 
-fn is_place(requirement: &Document, place: Place) -> bool {
-    version(requirement, "minServerVersion").is_none_or(|least| place.version >= least)
-        && version(requirement, "maxServerVersion").is_none_or(|most| place.version <= most)
+fn is_satisfied_by(requirement: &Document, target: Target) -> bool {
+    version(requirement, "minServerVersion").is_none_or(|least| target.version >= least)
+        && version(requirement, "maxServerVersion").is_none_or(|most| target.version <= most)
         && requirement.get_array("topologies").map_or(true, |names| {
             names.iter().filter_map(Bson::as_str).any(|name| {
-                name == place.topology.name()
-                    || (name == "sharded-replicaset" && place.topology == Topology::Sharded)
+                name == target.topology.name()
+                    || (name == "sharded-replicaset" && target.topology == Topology::Sharded)
             })
         })
 }
 
-/// Whether a test can only run there where clients must log in.
-pub(crate) fn needs_users(requirements: &[Document], place: Place) -> bool {
+/// Returns whether the matching requirements demand authentication.
+pub(crate) fn requires_auth(requirements: &[Document], target: Target) -> bool {
     let mut here = requirements
         .iter()
-        .filter(|requirement| is_place(requirement, place))
+        .filter(|requirement| is_satisfied_by(requirement, target))
         .peekable();
     here.peek().is_some() && here.all(|requirement| matches!(requirement.get_bool("auth"), Ok(true)))
 }
 
-/// Whether the deployment meets one of the requirements in everything.
+/// Checks that the deployment satisfies one of the requirements.
 ///
 /// # Errors
-/// Why it meets none: what the driver lacks if that is all that is in the way, else what the deployment is not.
-pub(crate) fn check(requirements: &[Document], place: Place, facts: &Facts) -> Step {
+/// The reason why none is satisfied: pending if only a feature of the driver is missing, otherwise
+/// skipped.
+pub(crate) fn check(requirements: &[Document], target: Target, facts: &Facts) -> Step {
     if requirements.is_empty() {
         return Ok(());
     }
     let mut reasons: Vec<String> = Vec::new();
-    let mut lacking = None;
+    let mut unsupported = None;
     for requirement in requirements {
-        match unmet(requirement, place, facts) {
+        match unmet(requirement, target, facts) {
             None => return Ok(()),
-            Some(Stop::Pending(what)) => lacking = Some(what),
+            Some(Stop::Pending(what)) => unsupported = Some(what),
             Some(Stop::Failed(why) | Stop::Skipped(why)) => {
                 if !reasons.contains(&why) {
                     reasons.push(why);
@@ -135,16 +136,16 @@ pub(crate) fn check(requirements: &[Document], place: Place, facts: &Facts) -> S
             }
         }
     }
-    Err(match lacking {
+    Err(match unsupported {
         Some(what) => Stop::Pending(what),
         None => Stop::Skipped(format!("runOnRequirements: {}", reasons.join("; "))),
     })
 }
 
-fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
+fn unmet(requirement: &Document, target: Target, facts: &Facts) -> Option<Stop> {
     let not = |why: &str| Some(Stop::Skipped(why.to_owned()));
-    if !is_place(requirement, place) {
-        return not("no such topology or version");
+    if !is_satisfied_by(requirement, target) {
+        return not("topology or version");
     }
     if matches!(requirement.get_str("serverless"), Ok("require")) {
         return not("serverless: require");
@@ -153,7 +154,11 @@ fn unmet(requirement: &Document, place: Place, facts: &Facts) -> Option<Stop> {
         for (name, wanted) in parameters {
             match facts.parameters.get(name) {
                 Some(value) if loosely_equal(wanted, value) => {}
-                found => return not(&format!("server parameter {name} is {found:?}, not {wanted:?}")),
+                found => {
+                    return not(&format!(
+                        "server parameter {name} is {found:?}, expected {wanted:?}"
+                    ));
+                }
             }
         }
     }
@@ -204,78 +209,90 @@ mod tests {
 
     use super::*;
 
-    fn place(topology: Topology, version: &str) -> Place {
-        Place {
+    fn target(topology: Topology, version: &str) -> Target {
+        Target {
             topology,
             version: Version::parse(version).expect("a version"),
         }
     }
 
     #[test]
-    fn a_short_run_takes_the_preferred_topology_and_the_newest_version() {
-        assert_eq!(places(&[], &[], false), [place(Topology::ReplicaSet, "8.2")]);
+    fn the_short_matrix_has_the_preferred_topology_and_the_latest_version() {
+        assert_eq!(targets(&[], &[], false), [target(Topology::ReplicaSet, "8.2")]);
         let old = [doc! { "maxServerVersion": "4.4.99" }];
-        assert_eq!(places(&old, &[], false), [place(Topology::ReplicaSet, "4.4")]);
+        assert_eq!(targets(&old, &[], false), [target(Topology::ReplicaSet, "4.4")]);
         let both = [doc! { "topologies": ["single", "sharded"] }];
-        assert_eq!(places(&both, &[], false), [place(Topology::Sharded, "8.2")]);
-        assert_eq!(places(&both, &old, false), [place(Topology::Sharded, "4.4")]);
+        assert_eq!(targets(&both, &[], false), [target(Topology::Sharded, "8.2")]);
+        assert_eq!(targets(&both, &old, false), [target(Topology::Sharded, "4.4")]);
         let between = [doc! { "minServerVersion": "8.1", "maxServerVersion": "8.1" }];
-        assert_eq!(places(&between, &[], false), [place(Topology::ReplicaSet, "8.1")]);
+        assert_eq!(
+            targets(&between, &[], false),
+            [target(Topology::ReplicaSet, "8.1")]
+        );
         let never = [doc! { "minServerVersion": "99.0", "maxServerVersion": "1.0" }];
-        assert_eq!(places(&never, &[], false), []);
+        assert_eq!(targets(&never, &[], false), []);
     }
 
     #[test]
-    fn a_full_run_takes_all() {
-        assert_eq!(places(&[], &[], true).len(), 28);
+    fn the_full_matrix_has_all_targets() {
+        assert_eq!(targets(&[], &[], true).len(), 28);
         let new = [doc! { "minServerVersion": "8.0", "topologies": ["replicaset"] }];
-        assert_eq!(places(&new, &[], true).len(), 2);
+        assert_eq!(targets(&new, &[], true).len(), 2);
     }
 
     #[test]
-    fn users_are_needed_where_no_requirement_does_without() {
-        let needs = |requirements: &[Document]| needs_users(requirements, place(Topology::Single, "8.2"));
+    fn authentication_is_required_if_all_matching_requirements_demand_it() {
+        let required =
+            |requirements: &[Document]| requires_auth(requirements, target(Topology::Single, "8.2"));
         let sharded = doc! { "topologies": ["sharded"] };
-        assert!(needs(&[doc! { "auth": true }]));
-        assert!(needs(&[doc! { "auth": true }, sharded.clone()]));
-        assert!(!needs(&[
+        assert!(required(&[doc! { "auth": true }]));
+        assert!(required(&[doc! { "auth": true }, sharded.clone()]));
+        assert!(!required(&[
             doc! { "auth": true },
             doc! { "minServerVersion": "4.4" }
         ]));
-        assert!(!needs(&[doc! { "auth": false }]));
-        assert!(!needs(&[sharded]));
-        assert!(!needs(&[]));
+        assert!(!required(&[doc! { "auth": false }]));
+        assert!(!required(&[sharded]));
+        assert!(!required(&[]));
     }
 
     #[test]
-    fn one_requirement_must_be_met_wholly() {
+    fn one_requirement_must_be_satisfied_completely() {
         let facts = Facts {
             parameters: doc! { "enableTestCommands": true, "number": 1 },
             auth: false,
         };
-        let here = place(Topology::Single, "8.2");
-        let meets = |requirements: &[Document]| check(requirements, here, &facts);
-        assert!(meets(&[]).is_ok());
-        assert!(meets(&[doc! { "serverParameters": { "number": 1.0, "enableTestCommands": true } }]).is_ok());
+        let here = target(Topology::Single, "8.2");
+        let satisfies = |requirements: &[Document]| check(requirements, here, &facts);
+        assert!(satisfies(&[]).is_ok());
+        assert!(
+            satisfies(&[doc! { "serverParameters": { "number": 1.0, "enableTestCommands": true } }]).is_ok()
+        );
         assert!(matches!(
-            meets(&[doc! { "serverParameters": { "other": 1 } }]),
+            satisfies(&[doc! { "serverParameters": { "other": 1 } }]),
             Err(Stop::Skipped(_))
         ));
-        assert!(meets(&[doc! { "topologies": ["sharded"] }, doc! { "auth": false }]).is_ok());
+        assert!(satisfies(&[doc! { "topologies": ["sharded"] }, doc! { "auth": false }]).is_ok());
         assert!(matches!(
-            meets(&[doc! { "serverless": "require" }]),
+            satisfies(&[doc! { "serverless": "require" }]),
             Err(Stop::Skipped(_))
         ));
-        assert!(meets(&[doc! { "serverless": "forbid" }]).is_ok());
-        assert!(matches!(meets(&[doc! { "csfle": true }]), Err(Stop::Pending(_))));
-        assert!(meets(&[doc! { "csfle": false }]).is_ok());
-        assert!(matches!(meets(&[doc! { "auth": true }]), Err(Stop::Skipped(_))));
+        assert!(satisfies(&[doc! { "serverless": "forbid" }]).is_ok());
         assert!(matches!(
-            meets(&[doc! { "authMechanism": "MONGODB-OIDC" }]),
+            satisfies(&[doc! { "csfle": true }]),
+            Err(Stop::Pending(_))
+        ));
+        assert!(satisfies(&[doc! { "csfle": false }]).is_ok());
+        assert!(matches!(
+            satisfies(&[doc! { "auth": true }]),
+            Err(Stop::Skipped(_))
+        ));
+        assert!(matches!(
+            satisfies(&[doc! { "authMechanism": "MONGODB-OIDC" }]),
             Err(Stop::Pending(_))
         ));
         assert!(matches!(
-            meets(&[doc! { "authMechanism": "PLAIN" }]),
+            satisfies(&[doc! { "authMechanism": "PLAIN" }]),
             Err(Stop::Skipped(_))
         ));
     }

@@ -1,4 +1,4 @@
-//! One run of one test on one deployment.
+//! The run of one test on one deployment.
 
 use std::{
     collections::BTreeSet,
@@ -23,12 +23,12 @@ use super::{
     stop::{Step, Stop, failed},
 };
 
-/// A run that takes longer hangs.
+/// The time limit of a run.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How long cleaning up may wait for a server.
-const CLEANING: Duration = Duration::from_secs(5);
+/// The time limit of the cleanup.
+const CLEANUP_LIMIT: Duration = Duration::from_secs(5);
 
-// Codes by which servers refuse what they lack.
+// Error codes of servers for unsupported commands and features.
 const COMMAND_NOT_FOUND: i32 = 59;
 const COMMAND_NOT_SUPPORTED: i32 = 115;
 const NOT_IMPLEMENTED: i32 = 238;
@@ -36,35 +36,36 @@ const NOT_IMPLEMENTED: i32 = 238;
 /// Operations that begin transactions.
 pub(crate) const TRANSACTIONS: [&str; 2] = ["startTransaction", "withTransaction"];
 
-/// What the operations of a run share.
+/// The state shared by the operations of a run.
 #[derive(Debug)]
 pub(crate) struct TestRun {
     pub(crate) topology: Topology,
-    /// Whether the deployment is the one that `MONGODB_URI` names, which may lack features that tests need.
-    pub(crate) is_real: bool,
+    /// Whether the deployment is the one at `MONGODB_URI`, which may lack features that tests
+    /// require.
+    pub(crate) is_external: bool,
     pub(crate) uri: String,
     pub(crate) single_uri: String,
     pub(crate) member_uris: Vec<String>,
-    /// Sets up and looks after.
+    /// The client for setup and verification.
     pub(crate) internal: Client,
     pub(crate) entities: Entities,
-    /// `$clusterTime` after the initial data, on deployments with several mongos.
+    /// The `$clusterTime` after the initial data, on deployments with several mongos.
     pub(crate) cluster_time: OnceLock<Document>,
-    /// Whether the test sets fail points, so that servers fail on command.
+    /// Whether the test sets fail points, so that server errors are expected.
     pub(crate) expects_failures: bool,
-    /// The names of the fail points that were set.
+    /// The names of the fail points that have been set.
     pub(crate) fail_points: Mutex<BTreeSet<String>>,
 }
 
-/// Runs a test whose requirements are met. The flag says whether the deployment is fit for another test.
+/// Runs a test whose requirements are satisfied. The flag is true if the deployment can be reused.
 pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -> (Step, bool) {
     let internal = match internal_client(&deployment.single_uri) {
         Ok(client) => client,
         Err(stop) => return (Err(stop), true),
     };
     let run = Arc::new(TestRun {
-        topology: deployment.place.topology,
-        is_real: deployment.is_real(),
+        topology: deployment.target.topology,
+        is_external: deployment.is_external(),
         uri: deployment.uri.clone(),
         single_uri: deployment.single_uri.clone(),
         member_uris: deployment.member_uris.clone(),
@@ -80,9 +81,9 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
         Ok(Err(panic)) => failed(format!("panicked: {}", panic_text(panic.as_ref()))),
         Err(_) => failed(format!("did not end within {LIMIT:?}")),
     };
-    // A test that stopped half-way may have left anything.
-    let clean = clean_up(&run).await.is_ok() && !matches!(result, Err(Stop::Failed(_)));
-    (result, clean)
+    // A failed test may have left the deployment in any state.
+    let reusable = clean_up(&run).await.is_ok() && !matches!(result, Err(Stop::Failed(_)));
+    (result, reusable)
 }
 
 fn sets_fail_point(operation: &Document) -> bool {
@@ -99,7 +100,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 
 fn internal_client(uri: &str) -> Step<Client> {
     let options =
-        ClientOptions::parse(uri).map_err(|e| format!("the deployment's connection string: {e}"))?;
+        ClientOptions::parse(uri).map_err(|e| format!("connection string of the deployment: {e}"))?;
     super::entity::connect(options)
 }
 
@@ -107,11 +108,12 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
     if test.expects_traces {
         return Err(Stop::Pending(missing::TRACING.to_owned()));
     }
-    match file.initial_data.is_empty() {
-        true => data::drop_leftovers(run, &file.entities).await?,
-        false => data::prepare(run, &file.initial_data).await?,
+    if file.initial_data.is_empty() {
+        data::drop_collections(run, &file.entities).await?;
+    } else {
+        data::prepare(run, &file.initial_data).await?;
     }
-    remember_cluster_time(run).await;
+    save_cluster_time(run).await;
     if run.topology == Topology::Sharded && test.uses(&["distinct"]) && test.uses(&TRANSACTIONS) {
         data::prepare_distinct(run, &file.initial_data).await?;
     }
@@ -125,7 +127,7 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
             messages.close();
         }
     }
-    switch_off_fail_points(run).await;
+    disable_fail_points(run).await;
     ran?;
     for (id, thread) in run.entities.threads() {
         thread
@@ -143,9 +145,7 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         let id = list.get_str("client").unwrap_or_default();
         let client = run.entities.client(id)?;
         let Some(collector) = &client.messages else {
-            return failed(format!(
-                "expectLogMessages of {id}, which has no observeLogMessages"
-            ));
+            return failed(format!("expectLogMessages of {id} without observeLogMessages"));
         };
         message::check(list, collector, &run.entities)
             .map_err(|why| format!("expectLogMessages of {id}: {why}"))?;
@@ -153,8 +153,9 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
     data::check_outcome(run, &test.outcome).await
 }
 
-/// A mongos that has not heard of the initial data could refuse transactions on it.
-async fn remember_cluster_time(run: &TestRun) {
+/// Saves the cluster time. A mongos with an older time could reject transactions on the initial
+/// data.
+async fn save_cluster_time(run: &TestRun) {
     if !matches!(run.topology, Topology::Sharded | Topology::LoadBalanced) {
         return;
     }
@@ -165,7 +166,7 @@ async fn remember_cluster_time(run: &TestRun) {
         .await
         && let Ok(time) = reply.get_document("$clusterTime")
     {
-        // It is set once per run.
+        // Set once per run.
         let _ = run.cluster_time.set(time.clone());
     }
 }
@@ -180,29 +181,31 @@ async fn operations(run: &Arc<TestRun>, test: &Test) -> Step {
 }
 
 impl TestRun {
-    /// How the test ends after an error that it does not expect: a deployment that does not support a command skips the test.
+    /// The outcome after an unexpected error. A test is skipped if the external deployment does not
+    /// support a command.
     pub(crate) fn unexpected(&self, what: &str, error: &Error) -> Stop {
         let is_unsupported = matches!(
             error.code(),
             Some(COMMAND_NOT_FOUND | COMMAND_NOT_SUPPORTED | NOT_IMPLEMENTED)
         );
-        if self.is_real && is_unsupported {
+        if self.is_external && is_unsupported {
             return Stop::Skipped(format!(
-                "the deployment of MONGODB_URI does not support this: {error:#}"
+                "not supported by the deployment at MONGODB_URI: {error:#}"
             ));
         }
         Stop::Failed(format!("{what}: {error:#}"))
     }
 
-    /// Remembers that a fail point is to be switched off.
-    pub(crate) fn remember_fail_point(&self, name: &str) {
+    /// Records a fail point that must be disabled after the test.
+    pub(crate) fn record_fail_point(&self, name: &str) {
         let mut names = self.fail_points.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(name.to_owned());
     }
 }
 
-/// Switches fail points off on every server, since a primary can have changed, and a client can have chosen any mongos.
-async fn switch_off_fail_points(run: &TestRun) {
+/// Disables fail points on all servers: the primary may have changed, and a client may have
+/// selected any mongos.
+async fn disable_fail_points(run: &TestRun) {
     let names = std::mem::take(&mut *run.fail_points.lock().unwrap_or_else(PoisonError::into_inner));
     if names.is_empty() {
         return;
@@ -211,14 +214,15 @@ async fn switch_off_fail_points(run: &TestRun) {
         let Ok(mut options) = ClientOptions::parse(uri) else {
             continue;
         };
-        options.server_selection_timeout = CLEANING;
+        options.server_selection_timeout = CLEANUP_LIMIT;
         let Ok(client) = Client::with_options(options) else {
             continue;
         };
         let nearest = ReadPreference::new(marula_driver::options::ReadPreferenceMode::Nearest);
         for name in &names {
             let off = doc! { "configureFailPoint": name, "mode": "off" };
-            // Where the fail point was never set, or the server is gone, there is nothing to do.
+            // Errors are ignored: the fail point may never have been set on this server, or the
+            // server is down.
             let _ = client
                 .database("admin")
                 .run_command(off)
@@ -229,10 +233,10 @@ async fn switch_off_fail_points(run: &TestRun) {
     }
 }
 
-/// Ends everything that the test began.
+/// Ends all sessions, cursors and clients of the test.
 async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
-    tokio::time::timeout(CLEANING * 4, async {
-        switch_off_fail_points(run).await;
+    tokio::time::timeout(CLEANUP_LIMIT * 4, async {
+        disable_fail_points(run).await;
         let (clients, others): (Vec<_>, Vec<_>) = run
             .entities
             .clear()
@@ -255,10 +259,10 @@ async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
     .await
 }
 
-/// Ends all sessions on the primary or on each mongos, and with them transactions that a test left open.
+/// Kills all sessions, and their open transactions, on the primary or on each mongos.
 pub(crate) async fn kill_all_sessions(deployment: &Deployment) {
     let whole = std::slice::from_ref(&deployment.uri);
-    let uris = match deployment.place.topology {
+    let uris = match deployment.target.topology {
         Topology::Sharded | Topology::LoadBalanced => deployment.member_uris.as_slice(),
         Topology::Single | Topology::ReplicaSet => whole,
     };
@@ -267,7 +271,7 @@ pub(crate) async fn kill_all_sessions(deployment: &Deployment) {
             continue;
         };
         let command = doc! { "killAllSessions": Bson::Array(Vec::new()) };
-        // It may kill itself (11601), and is refused to users without the right to it (13).
+        // The command may kill itself (error 11601), and users may lack the privilege (error 13).
         let _ = client.database("admin").run_command(command).await;
         client.shutdown().await;
     }

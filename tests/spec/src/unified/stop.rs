@@ -1,25 +1,25 @@
-//! Why a test ends before its end.
+//! The reasons why a test ends early.
 
 use std::fmt;
 
 use crate::case::Outcome;
 
-/// What ends a test early.
+/// The reason why a test ends early.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    /// Something is not as expected.
+    /// An expectation was not met.
     Failed(String),
-    /// The driver lacks this ability.
+    /// The driver does not support this feature.
     Pending(String),
-    /// The test cannot or should not run here.
+    /// The test is not applicable to the deployment.
     Skipped(String),
 }
 
-/// A step of a test.
+/// The result of a step of a test.
 pub(crate) type Step<T = ()> = Result<T, Stop>;
 
 impl Stop {
-    /// Puts words before the message of a failure.
+    /// Prefixes the message of a failure.
     pub(crate) fn within(self, place: impl fmt::Display) -> Self {
         match self {
             Self::Failed(message) => Self::Failed(format!("{place}: {message}")),
@@ -36,7 +36,7 @@ impl Stop {
     }
 }
 
-/// A failure with this message.
+/// Returns a failure with this message.
 pub(crate) fn failed<T>(message: impl Into<String>) -> Step<T> {
     Err(Stop::Failed(message.into()))
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Up to three numbers; missing ones are 0.
+/// Three numbers. Missing numbers are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Version(pub(crate) [u32; 3]);
 
 impl Version {
-    /// Reads `8.2` or `8.2.1`; whatever follows a third number is ignored.
+    /// Parses a version such as `8.2` or `8.2.1`. Any suffix after the third number is ignored.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut numbers = [0; 3];
         let mut parts = text.split('.');
@@ -24,14 +24,14 @@ impl Version {
         Some(Self(numbers))
     }
 
-    /// Major and minor number.
+    /// The major and minor numbers.
     pub(crate) fn release(self) -> (u32, u32) {
         let [major, minor, _] = self.0;
         (major, minor)
     }
 }
 
-/// `8.2`, with the third number if it is not 0.
+/// Formats as `8.2`, or with the third number if it is not 0.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.0;

@@ -85,7 +85,7 @@ impl WriteModel {
         Self::update(filter, update.into_update(), true)
     }
 
-    /// Replaces the first document that matches; its `_id` stays.
+    /// Replaces the first document that matches. Its `_id` does not change.
     pub fn replace_one<T: Serialize>(filter: impl IntoDocument, replacement: &T) -> Self {
         Self::update(filter, replacement_of(replacement), false)
     }
@@ -128,13 +128,13 @@ impl WriteModel {
         }
     }
 
-    /// An option that the write does not have is an error of the bulk write.
+    /// Reports an option that the write does not have when the bulk write is awaited.
     fn refuse(&mut self, option: &str) {
         let message = format!("this write of a bulk write has no option \"{option}\"");
         self.deferred.check(Err(Error::invalid_argument(message)));
     }
 
-    /// Whether to insert a document when none matches. For updates and replacements. Default: false.
+    /// Insert a document if none matches. For updates and replacements. Default: false.
     pub fn upsert(mut self, value: bool) -> Self {
         match &mut self.write {
             Write::Update { options, .. } => options.upsert = Some(value),
@@ -143,7 +143,7 @@ impl WriteModel {
         self
     }
 
-    /// The index the server must use, by name or by keys. For updates, replacements and deletes.
+    /// The index to use, by name or by keys. For updates, replacements and deletes. Default: the query planner's choice.
     pub fn hint(mut self, value: impl Into<Hint>) -> Self {
         let hint = Some(Box::new(value.into()));
         match &mut self.write {
@@ -154,7 +154,7 @@ impl WriteModel {
         self
     }
 
-    /// The collation of string comparisons. For updates, replacements and deletes. Default: the collection's.
+    /// The rules for comparing strings. For updates, replacements and deletes. Default: the collection's collation.
     pub fn collation(mut self, value: impl Into<Collation>) -> Self {
         let collation = Some(Box::new(value.into()));
         match &mut self.write {
@@ -165,7 +165,7 @@ impl WriteModel {
         self
     }
 
-    /// The array elements that `$[name]` in the update stands for. For updates.
+    /// Conditions for the array elements that `$[name]` in the update stands for. For updates. Default: none.
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
         let filters = self.deferred.documents("array_filters", filters);
         match &mut self.write {
@@ -179,8 +179,8 @@ impl WriteModel {
         self
     }
 
-    /// The order that decides which of several matching documents is written (MongoDB 8.0+). For `update_one` and
-    /// `replace_one`.
+    /// The order that decides which matching document is written (MongoDB 8.0+). For `update_one` and `replace_one`. Default: no
+    /// particular order.
     pub fn sort(mut self, value: impl IntoDocument) -> Self {
         let sort = self.deferred.document("sort", value);
         match &mut self.write {

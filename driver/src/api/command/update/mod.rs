@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Collection, Result,
     api::collection::CollectionInner,
-    bson::{Bson, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf},
+    bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
     operation::{
         write_command::{Statements, WriteKind, WriteOutcome},
         write_result::UpdateResult,
@@ -231,8 +231,8 @@ update_action! {
 }
 
 impl From<WriteOutcome> for UpdateResult {
-    fn from(mut outcome: WriteOutcome) -> Self {
-        let upserted_id = outcome.upserted.pop().map(|(_, id)| id);
+    fn from(outcome: WriteOutcome) -> Self {
+        let upserted_id = outcome.upserted.into_iter().next().map(|(_, id)| id);
         Self {
             // The reply's `n` counts an upsert, which matched no document.
             matched_count: if upserted_id.is_some() { 0 } else { outcome.n },
@@ -245,7 +245,7 @@ impl From<WriteOutcome> for UpdateResult {
 /// An element of `updates`. A call that takes one statement sends it as it is; a bulk write encodes it first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateStatement<'a, O> {
-    pub(super) filter: &'a RawDocument,
+    pub(super) filter: &'a RawDocumentBuf,
     pub(super) modification: &'a Modification,
     /// Whether it applies to all documents that match.
     pub(super) multi: bool,

@@ -1,12 +1,15 @@
-//! DER, as far as certificates and OCSP need it: the crate `der` takes values apart, and a few lines put them together.
+//! DER (X.690) for certificates and OCSP, by crate `der`.
+//!
+//! Fields are borrowed from the input, since signatures are verified over the encoded values. The types of crates x509-cert and
+//! x509-ocsp own decoded values, and reject certificates for fields that are not needed here.
 
 pub(super) use der::Tag;
 use der::{
-    AnyRef, Decode, Reader, SliceReader, TagNumber,
+    AnyRef, Decode, Encode, Reader, SliceReader, TagNumber,
     asn1::{GeneralizedTime, UtcTime},
 };
 
-/// The bytes are not what they should be.
+/// The bytes are not DER, or not of the expected structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -18,7 +21,7 @@ impl From<der::Error> for Malformed {
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// `[number]` around another value.
+/// The tag of an explicit `[number]`.
 pub(super) const fn explicit(number: TagNumber) -> Tag {
     Tag::ContextSpecific {
         constructed: true,
@@ -26,7 +29,7 @@ pub(super) const fn explicit(number: TagNumber) -> Tag {
     }
 }
 
-/// `[number]` in place of the tag of a simple value.
+/// The tag of an implicit `[number]` of a primitive value.
 pub(super) const fn implicit(number: TagNumber) -> Tag {
     Tag::ContextSpecific {
         constructed: false,
@@ -34,7 +37,7 @@ pub(super) const fn implicit(number: TagNumber) -> Tag {
     }
 }
 
-/// The values in a sequence, one after the other.
+/// Reads the values of a sequence.
 #[derive(Clone)]
 pub(super) struct Fields<'a>(SliceReader<'a>);
 
@@ -47,18 +50,18 @@ impl<'a> Fields<'a> {
         self.0.is_finished()
     }
 
-    /// The next value, whatever it is.
+    /// Tag and content of the next value.
     pub(super) fn any(&mut self) -> Result<(Tag, &'a [u8])> {
         let value = AnyRef::decode(&mut self.0)?;
         Ok((der::Tagged::tag(&value), value.value()))
     }
 
-    /// The next value with its tag and length.
+    /// The next value, including tag and length.
     pub(super) fn whole(&mut self) -> Result<&'a [u8]> {
         Ok(self.0.tlv_bytes()?)
     }
 
-    /// The content of the next value, which has this tag.
+    /// The content of the next value, which must have this tag.
     pub(super) fn value(&mut self, expected: Tag) -> Result<&'a [u8]> {
         match self.any()? {
             (tag, value) if tag == expected => Ok(value),
@@ -66,7 +69,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same if the next value has this tag.
+    /// The content of the next value, if it has this tag.
     pub(super) fn optional(&mut self, expected: Tag) -> Result<Option<&'a [u8]>> {
         if self.is_empty() || self.0.peek_tag()? != expected {
             return Ok(None);
@@ -74,12 +77,12 @@ impl<'a> Fields<'a> {
         self.value(expected).map(Some)
     }
 
-    /// The fields of the next value, which is a sequence.
+    /// The fields of the next value, which must be a sequence.
     pub(super) fn sequence(&mut self) -> Result<Self> {
         Self::new(self.value(Tag::Sequence)?)
     }
 
-    /// The bits of the next value, which come in whole bytes.
+    /// The bytes of the next value, which must be a BIT STRING without unused bits.
     pub(super) fn bits(&mut self) -> Result<&'a [u8]> {
         match self.value(Tag::BitString)?.split_first() {
             Some((0, bits)) => Ok(bits),
@@ -87,7 +90,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next value as seconds since 1970, in either form that certificates use.
+    /// The next value, a UTCTime or GeneralizedTime, in seconds since 1970.
     pub(super) fn time(&mut self) -> Result<u64> {
         let value = AnyRef::decode(&mut self.0)?;
         let since = match der::Tagged::tag(&value) {
@@ -98,16 +101,13 @@ impl<'a> Fields<'a> {
         Ok(since.as_secs())
     }
 
-    /// Nothing follows.
+    /// Fails if another value follows.
     pub(super) fn end(&self) -> Result<()> {
-        match self.is_empty() {
-            true => Ok(()),
-            false => Err(Malformed),
-        }
+        if self.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 }
 
-/// One sequence, and nothing after it.
+/// The fields of a sequence that fills `bytes`.
 pub(super) fn only_sequence(bytes: &[u8]) -> Result<Fields<'_>> {
     let mut outer = Fields::new(bytes)?;
     let inner = outer.sequence()?;
@@ -122,7 +122,7 @@ pub(super) struct Extension<'a> {
     pub(super) value: &'a [u8],
 }
 
-/// All of them, from `SEQUENCE OF Extension`.
+/// The extensions in a `SEQUENCE OF Extension`.
 pub(super) fn extensions(bytes: &[u8]) -> Result<Vec<Extension<'_>>> {
     let mut list = only_sequence(bytes)?;
     let mut found = Vec::new();
@@ -137,7 +137,7 @@ pub(super) fn extensions(bytes: &[u8]) -> Result<Vec<Extension<'_>>> {
     Ok(found)
 }
 
-/// A time as people read it.
+/// A time in the format of RFC 3339.
 pub(super) fn readable(seconds: u64) -> String {
     match GeneralizedTime::from_unix_duration(std::time::Duration::from_secs(seconds)) {
         Ok(time) => time.to_date_time().to_string(),
@@ -145,25 +145,9 @@ pub(super) fn readable(seconds: u64) -> String {
     }
 }
 
-pub(super) const SEQUENCE: u8 = 0x30;
-pub(super) const INTEGER: u8 = 0x02;
-pub(super) const OCTET_STRING: u8 = 0x04;
-
-/// A value with its tag and length.
-pub(super) fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut whole = vec![tag];
-    let length = content.len();
-    match u8::try_from(length) {
-        Ok(short) if short < 0x80 => whole.push(short),
-        _ => {
-            let bytes = length.to_be_bytes();
-            let significant = bytes.iter().skip_while(|byte| **byte == 0);
-            whole.push(0x80 | significant.clone().count() as u8);
-            whole.extend(significant);
-        }
-    }
-    whole.extend_from_slice(content);
-    whole
+/// Encodes a value: tag, length, content.
+pub(super) fn encode(tag: Tag, content: &[u8]) -> Result<Vec<u8>> {
+    Ok(AnyRef::new(tag, content)?.to_der()?)
 }
 
 #[cfg(test)]
@@ -181,7 +165,7 @@ mod tests {
             (65_536, &[4, 0x83, 1, 0, 0]),
         ] {
             let content = vec![7; length];
-            let whole = tlv(OCTET_STRING, &content);
+            let whole = encode(Tag::OctetString, &content).unwrap();
             assert_eq!(&whole[..head.len()], head);
             let mut fields = Fields::new(&whole).unwrap();
             assert_eq!(fields.value(Tag::OctetString).unwrap(), content);
@@ -191,18 +175,18 @@ mod tests {
 
     #[test]
     fn times_of_both_forms_are_read() {
-        let general = tlv(0x18, b"20260102030405Z");
-        let short = tlv(0x17, b"260102030405Z");
+        let general = encode(Tag::GeneralizedTime, b"20260102030405Z").unwrap();
+        let short = encode(Tag::UtcTime, b"260102030405Z").unwrap();
         let second = Fields::new(&general).unwrap().time().unwrap();
         assert_eq!(Fields::new(&short).unwrap().time().unwrap(), second);
         assert_eq!(readable(second), "2026-01-02T03:04:05Z");
         for wrong in [
-            tlv(0x18, b"20261302030405Z"),
-            tlv(0x18, b"2026"),
-            tlv(0x17, b"20260102030405Z"),
-            tlv(4, b"x"),
+            encode(Tag::GeneralizedTime, b"20261302030405Z"),
+            encode(Tag::GeneralizedTime, b"2026"),
+            encode(Tag::UtcTime, b"20260102030405Z"),
+            encode(Tag::OctetString, b"x"),
         ] {
-            assert_eq!(Fields::new(&wrong).unwrap().time(), Err(Malformed));
+            assert_eq!(Fields::new(&wrong.unwrap()).unwrap().time(), Err(Malformed));
         }
     }
 }

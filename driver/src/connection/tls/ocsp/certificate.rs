@@ -1,43 +1,43 @@
-//! What a certificate says that matters here: its number, when it is in force, who answers for its status.
+//! The fields of a certificate (RFC 5280) needed for revocation: serial number, validity, OCSP responders.
 
 use der::TagNumber;
 
 use super::asn1::{Malformed, Result, Tag, explicit, extensions, implicit, only_sequence};
 
-/// 1.3.6.1.5.5.7.1.1
+/// `id-pe-authorityInfoAccess`: 1.3.6.1.5.5.7.1.1
 const AUTHORITY_INFORMATION_ACCESS: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 1, 1];
-/// 1.3.6.1.5.5.7.1.24
+/// `id-pe-tlsfeature`: 1.3.6.1.5.5.7.1.24
 const TLS_FEATURE: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 1, 24];
-/// 2.5.29.37
+/// `id-ce-extKeyUsage`: 2.5.29.37
 const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
-/// 1.3.6.1.5.5.7.48.1
+/// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1
 const ID_AD_OCSP: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 48, 1];
-/// 1.3.6.1.5.5.7.3.1 and 2.5.29.37.0
+/// `id-kp-serverAuth`, 1.3.6.1.5.5.7.3.1, and `anyExtendedKeyUsage`, 2.5.29.37.0
 const SERVER_USAGES: [&[u8]; 2] = [&[0x2b, 6, 1, 5, 5, 7, 3, 1], &[0x55, 0x1d, 37, 0]];
-/// The number of the extension of TLS that asks for a stapled response: `status_request`.
+/// The TLS extension `status_request`, which requests a stapled response.
 const STATUS_REQUEST: &[u8] = &[5];
-/// Beyond these, responders are not looked at.
+/// Maximum number of responders considered.
 const MAX_RESPONDERS: usize = 8;
 
 /// An end-entity certificate.
 #[derive(Debug)]
 pub(super) struct Certificate<'a> {
-    /// The content of the integer, as it was issued.
+    /// Content octets of the serial number.
     pub(super) serial: &'a [u8],
-    /// In force from this second …
+    /// Start of the validity period, in seconds since 1970.
     pub(super) not_before: u64,
-    /// … to this one.
+    /// End of the validity period, inclusive.
     pub(super) not_after: u64,
-    /// Where its status can be asked for.
+    /// URLs of the OCSP responders.
     pub(super) responders: Vec<&'a str>,
-    /// A server that shows it has to staple a response (RFC 7633).
+    /// Whether the server must staple a response (RFC 7633).
     pub(super) must_staple: bool,
-    /// It may be used by a server.
+    /// Whether it may be used by a TLS server.
     pub(super) for_servers: bool,
 }
 
 impl<'a> Certificate<'a> {
-    /// Reads a certificate; of its extensions only those that matter here.
+    /// Parses a certificate. Other extensions are ignored.
     pub(super) fn parse(der: &'a [u8]) -> Result<Self> {
         let mut tbs = only_sequence(der)?.sequence()?;
         tbs.optional(explicit(TagNumber::N0))?;
@@ -47,7 +47,7 @@ impl<'a> Certificate<'a> {
         let mut validity = tbs.sequence()?;
         let mut certificate = Self {
             serial,
-            // A time before 1970 cannot be told apart from the beginning of time, and need not be.
+            // A time before 1970 counts as 1970.
             not_before: validity.time().unwrap_or(0),
             not_after: validity.time()?,
             responders: Vec::new(),
@@ -61,7 +61,7 @@ impl<'a> Certificate<'a> {
         if let Some(list) = tbs.optional(explicit(TagNumber::N3))? {
             for extension in extensions(list)? {
                 match extension.oid {
-                    // Responders that cannot be made out are responders that do not answer.
+                    // A malformed list of responders counts as empty.
                     AUTHORITY_INFORMATION_ACCESS => {
                         certificate.responders = responders(extension.value).unwrap_or_default();
                     }
@@ -82,7 +82,7 @@ fn responders(value: &[u8]) -> Result<Vec<&str>> {
         let mut description = list.sequence()?;
         let method = description.value(Tag::ObjectIdentifier)?;
         let (tag, place) = description.any()?;
-        // A place may also be given as a name or an address of mail: nothing that could be asked.
+        // Other forms of location, such as a directory name, are not supported.
         if method == ID_AD_OCSP && tag == implicit(TagNumber::N6) && found.len() < MAX_RESPONDERS {
             found.push(std::str::from_utf8(place).map_err(|_| Malformed)?);
         }

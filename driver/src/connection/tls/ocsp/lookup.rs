@@ -1,4 +1,4 @@
-//! Asking the responders that a certificate names: all at once, and once for all connections that want to know.
+//! Requests to the OCSP responders of a certificate: to all in parallel, and once for all connections that wait.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use tokio::{sync::OnceCell, task::JoinSet};
 
 use super::{
     Revocation,
-    memory::verdict,
+    cache::verdict,
+    error::{RevocationError, Source},
     now,
-    refusal::{Refusal, Source},
-    response::{Answer, MAX_RESPONSE, Status, judge},
+    response::{Answer, MAX_RESPONSE, Status, verify},
     signer::Algorithms,
     subject::{CertId, Subject},
 };
@@ -23,14 +23,14 @@ use crate::{
     types::deadline::Deadline,
 };
 
-/// No responder is waited for any longer (OCSP Support specification).
+/// Maximum time for responders: [OCSP Support, "Suggested OCSP Behavior"](https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md).
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What all who wait for a lookup are told.
-type Outcome = Result<(), Refusal>;
+/// The result for all connections that wait for a lookup.
+type Outcome = Result<(), RevocationError>;
 
-/// The lookups that go on. One ends with the last connection that waits for it; whoever is dropped while it asks leaves
-/// the asking to the next.
+/// The lookups in progress. A lookup is run by one of the connections that wait for it; if that one is dropped, the next one
+/// continues. It ends with the last one.
 #[derive(Debug, Default)]
 pub(super) struct Lookups(Mutex<HashMap<CertId, Weak<OnceCell<Outcome>>>>);
 
@@ -48,13 +48,13 @@ impl Lookups {
 }
 
 impl Revocation {
-    /// What the responders say, and at the latest with half of the time gone: nothing.
+    /// Requests the status from the responders. Succeeds without an answer after half of the remaining time (soft fail).
     pub(super) async fn lookup(&self, subject: &Arc<Subject>, deadline: Deadline) -> Outcome {
         let share = deadline.remaining().map_or(LIMIT, |left| LIMIT.min(left / 2));
-        let until = match share.is_zero() {
-            true => return Ok(()),
-            false => Deadline::after(Some(share)),
-        };
+        if share.is_zero() {
+            return Ok(());
+        }
+        let until = Deadline::after(Some(share));
         let lookup = self.lookups.join(&subject.id);
         match until.run(lookup.get_or_init(|| self.ask(subject, until))).await {
             Ok(outcome) => outcome.clone(),
@@ -63,22 +63,25 @@ impl Revocation {
     }
 
     async fn ask(&self, subject: &Arc<Subject>, until: Deadline) -> Outcome {
-        // Another lookup may have ended between the look into the memory and the beginning of this one.
-        let (known, silent) = {
-            let memory = self.memory();
+        // Another lookup may have ended after the cache was read.
+        let (known, failed_recently) = {
+            let cache = self.cache();
             let now = now();
             (
-                memory.recall(&subject.id, now),
-                memory.is_silent(&subject.id, now),
+                cache.get(&subject.id, now),
+                cache.has_recent_failure(&subject.id, now),
             )
         };
         if let Some(known) = known {
             return known;
         }
-        if silent {
+        if failed_recently {
             return Ok(());
         }
-        let request: Arc<[u8]> = subject.request().into();
+        let Ok(request) = subject.request() else {
+            return Ok(());
+        };
+        let request: Arc<[u8]> = request.into();
         let mut asked = JoinSet::new();
         for number in 0..subject.responders.len() {
             let question = question(Arc::clone(subject), number, Arc::clone(&request), self.algorithms);
@@ -89,16 +92,16 @@ impl Revocation {
                 continue;
             };
             if let Some(verdict) = verdict(&answer, &source) {
-                self.memory().learn(&subject.id, &answer, &source, now());
+                self.cache().insert(&subject.id, &answer, &source, now());
                 return verdict;
             }
         }
-        self.memory().fall_silent(&subject.id, now());
+        self.cache().insert_failure(&subject.id, now());
         Ok(())
     }
 }
 
-/// One responder's valid answer, if it knows the certificate.
+/// The valid answer of one responder. `None` if it does not know the certificate.
 async fn question(
     subject: Arc<Subject>,
     number: usize,
@@ -107,7 +110,7 @@ async fn question(
 ) -> Option<(Answer, Source)> {
     let url = subject.responders.get(number)?;
     let body = post(url, &request).await.ok()?;
-    let answer = judge(&body, &subject, now(), algorithms).ok()?;
+    let answer = verify(&body, &subject, now(), algorithms).ok()?;
     match answer.status {
         Status::Unknown => None,
         _ => Some((answer, Source::Responder(url.to_string()))),

@@ -1,14 +1,15 @@
-//! Whether the server's certificate was revoked (OCSP Support specification, RFC 6960).
+//! Revocation of server certificates by OCSP ([RFC 6960](https://www.rfc-editor.org/rfc/rfc6960)).
 //!
-//! During the handshake the stapled response is judged, without waiting for anything. After it, and before the client says
-//! a word, comes what the client remembers, and else the responders that the certificate names are asked.
+//! Specification: <https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md>. During the TLS
+//! handshake the stapled response is verified, which does not wait. After the handshake, and before any command, follow the cache of
+//! the client and the responders of the certificate.
 
 mod asn1;
+mod cache;
 mod certificate;
+mod error;
 mod lookup;
-mod memory;
 mod pinned;
-mod refusal;
 mod response;
 mod signer;
 mod subject;
@@ -31,49 +32,50 @@ use tokio_rustls::rustls::{
 use webpki::{EndEntityCert, KeyUsage};
 
 use crate::types::deadline::Deadline;
+use cache::{Cache, verdict};
+pub(super) use error::RevocationError;
+use error::Source;
 use lookup::Lookups;
-use memory::{Memory, verdict};
 pub(super) use pinned::PinnedCertificate;
-pub(super) use refusal::Refusal;
-use refusal::Source;
 use signer::Algorithms;
 use subject::Subject;
 
-/// Certificates beyond these are forgotten, and met anew at the next full handshake.
+/// Maximum number of certificates kept for resumed sessions. All are removed when it is reached, and inserted at the next full
+/// handshake.
 const MAX_SUBJECTS: usize = 256;
 
 tokio::task_local! {
-    /// What the check within the handshake, which cannot wait, leaves to the one after it.
-    static SEEN: RefCell<Option<Seen>>;
+    /// The state that the check in the handshake, which cannot wait, passes to the check after it.
+    static CAPTURED: RefCell<Option<Captured>>;
 }
 
-/// The server's certificate, as the handshake met it.
+/// The server's certificate, from the handshake.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct Captured {
     subject: Arc<Subject>,
-    /// A stapled response said that it is good.
+    /// Whether a stapled response states that it is good.
     settled: bool,
 }
 
-/// What a client knows about revocation.
+/// The revocation check of a client.
 #[derive(Debug)]
 pub(super) struct Revocation {
     algorithms: Algorithms,
-    /// Responders may be asked.
+    /// Whether responders are requested.
     asks: bool,
-    memory: Mutex<Memory>,
+    cache: Mutex<Cache>,
     lookups: Lookups,
-    /// By the hash of the certificate: handshakes that resume a session do not verify it again.
+    /// By SHA-256 of the certificate. Handshakes that resume a session do not verify the certificate.
     subjects: Mutex<HashMap<[u8; 32], Arc<Subject>>>,
 }
 
-/// Runs the handshake and returns what it met.
-pub(super) async fn watching<F: Future>(handshake: F) -> (F::Output, Option<Seen>) {
+/// Runs the handshake and returns the certificate that it verified.
+pub(super) async fn capture<F: Future>(handshake: F) -> (F::Output, Option<Captured>) {
     let watched = async {
         let outcome = handshake.await;
-        (outcome, SEEN.with(RefCell::take))
+        (outcome, CAPTURED.with(RefCell::take))
     };
-    SEEN.scope(RefCell::new(None), watched).await
+    CAPTURED.scope(RefCell::new(None), watched).await
 }
 
 fn now() -> u64 {
@@ -88,21 +90,21 @@ impl Revocation {
         Self {
             algorithms,
             asks,
-            memory: Mutex::default(),
+            cache: Mutex::default(),
             lookups: Lookups::default(),
             subjects: Mutex::default(),
         }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn subjects(&self) -> MutexGuard<'_, HashMap<[u8; 32], Arc<Subject>>> {
         self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Within the handshake, once the certificate was found good: judges what was stapled.
+    /// Called in the handshake, after the chain is verified: verifies the stapled response.
     pub(super) fn examine(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -110,30 +112,30 @@ impl Revocation {
         roots: &RootCertStore,
         staple: &[u8],
         time: UnixTime,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RevocationError> {
         let subject = Arc::new(self.subject(end_entity, intermediates, roots, time)?);
-        let settled = self.judge_staple(&subject, staple, time.as_secs())?;
+        let settled = self.verify_staple(&subject, staple, time.as_secs())?;
         let mut subjects = self.subjects();
         if subjects.len() >= MAX_SUBJECTS {
             subjects.clear();
         }
         subjects.insert(Sha256::digest(end_entity).into(), Arc::clone(&subject));
         drop(subjects);
-        // Outside of `watching` there is nobody to leave it to.
-        let _ = SEEN.try_with(|seen| seen.replace(Some(Seen { subject, settled })));
+        // Fails outside of `capture`, where nothing follows.
+        let _ = CAPTURED.try_with(|captured| captured.replace(Some(Captured { subject, settled })));
         Ok(())
     }
 
-    /// The certificate with its issuer. Whoever answers for it must hold the very key that signed it, so the path is built
-    /// as the check of the certificate built it.
+    /// The certificate with its issuer. Responses must be signed with the key that signed the certificate, so the path is built in the
+    /// same way as for its verification.
     fn subject(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         roots: &RootCertStore,
         time: UnixTime,
-    ) -> Result<Subject, Refusal> {
-        let certificate = EndEntityCert::try_from(end_entity).map_err(|_| Refusal::Unreadable)?;
+    ) -> Result<Subject, RevocationError> {
+        let certificate = EndEntityCert::try_from(end_entity).map_err(|_| RevocationError::Unreadable)?;
         let path = certificate
             .verify_for_usage(
                 self.algorithms,
@@ -144,47 +146,49 @@ impl Revocation {
                 None,
                 None,
             )
-            .map_err(|_| Refusal::Unreadable)?;
-        Subject::of_path(end_entity, &path).map_err(|_| Refusal::Unreadable)
+            .map_err(|_| RevocationError::Unreadable)?;
+        Subject::of_path(end_entity, &path).map_err(|_| RevocationError::Unreadable)
     }
 
-    /// Whether the staple settles that the certificate is good.
-    fn judge_staple(&self, subject: &Subject, staple: &[u8], now: u64) -> Result<bool, Refusal> {
+    /// Whether the stapled response states that the certificate is good.
+    fn verify_staple(&self, subject: &Subject, staple: &[u8], now: u64) -> Result<bool, RevocationError> {
         if staple.is_empty() {
-            return match subject.must_staple {
-                true => Err(Refusal::NothingStapled),
-                false => Ok(false),
+            return if subject.must_staple {
+                Err(RevocationError::NothingStapled)
+            } else {
+                Ok(false)
             };
         }
-        let answer = response::judge(staple, subject, now, self.algorithms).map_err(Refusal::Stapled)?;
-        self.memory().learn(&subject.id, &answer, &Source::Staple, now);
+        let answer =
+            response::verify(staple, subject, now, self.algorithms).map_err(RevocationError::Stapled)?;
+        self.cache().insert(&subject.id, &answer, &Source::Staple, now);
         match verdict(&answer, &Source::Staple) {
             Some(verdict) => verdict.map(|()| true),
-            None if subject.must_staple => Err(Refusal::NothingSettled),
+            None if subject.must_staple => Err(RevocationError::NothingSettled),
             None => Ok(false),
         }
     }
 
-    /// After the handshake: what the client remembers, else what the responders say. Waits for them at most five seconds, and
-    /// at most half of what is left until the deadline. Nothing conclusive is as good as good (soft fail).
+    /// Called after the handshake: checks the cache, then the responders. Waits for them for at most five seconds, and at most half of
+    /// the time until the deadline. Without a conclusive answer the certificate is accepted (soft fail).
     pub(super) async fn check(
         &self,
-        seen: Option<Seen>,
+        captured: Option<Captured>,
         end_entity: Option<&CertificateDer<'_>>,
         deadline: Deadline,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RevocationError> {
         let resumed = || {
             let hash: [u8; 32] = Sha256::digest(end_entity?).into();
             let subject = self.subjects().get(&hash).cloned()?;
-            Some(Seen {
+            Some(Captured {
                 subject,
                 settled: false,
             })
         };
-        let Some(Seen { subject, settled }) = seen.or_else(resumed) else {
+        let Some(Captured { subject, settled }) = captured.or_else(resumed) else {
             return Ok(());
         };
-        if let Some(known) = self.memory().recall(&subject.id, now()) {
+        if let Some(known) = self.cache().get(&subject.id, now()) {
             return known;
         }
         if settled || !self.asks || subject.responders.is_empty() {

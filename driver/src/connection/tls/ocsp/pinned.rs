@@ -1,20 +1,20 @@
-//! A server's certificate that is itself among the trusted ones: it needs no issuer, but has to be in force.
+//! A server certificate that is itself listed in `tlsCAFile`: it needs no issuer, but must be valid at this time.
 
 use super::certificate::Certificate;
 
-/// When, and whether, a server may use a certificate.
+/// The validity of a certificate for a TLS server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PinnedCertificate {
-    /// In force from this second since 1970 …
+    /// Start of the validity period, in seconds since 1970.
     pub(crate) not_before: u64,
-    /// … to this one.
+    /// End of the validity period, inclusive.
     pub(crate) not_after: u64,
-    /// It may be used by a server.
+    /// Whether it may be used by a TLS server.
     pub(crate) for_servers: bool,
 }
 
 impl PinnedCertificate {
-    /// `None` for a certificate that cannot be read.
+    /// Parses a certificate. `None` if it is malformed.
     pub(crate) fn read(der: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(der).ok()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! OCSP responses (RFC 6960, 4.2): taking one apart, and what it is worth (3.2).
+//! OCSP responses: parsing (RFC 6960, section 4.2) and acceptance (section 3.2).
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use super::{
     subject::Subject,
 };
 
-/// Longer responses are not read.
+/// Maximum length of a response, in bytes.
 pub(super) const MAX_RESPONSE: usize = 64 * 1024;
-/// 1.3.6.1.5.5.7.48.1.1
+/// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1
 const ID_PKIX_OCSP_BASIC: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Certificates in a response beyond these are not looked at.
+/// Maximum number of certificates considered in a response.
 const MAX_CERTIFICATES: usize = 8;
 
-/// What a responder says of a certificate.
+/// `CertStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Good,
@@ -25,7 +25,7 @@ pub(super) enum Status {
     Unknown,
 }
 
-/// A response that was found valid.
+/// The relevant part of a valid `SingleResponse`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: Status,
@@ -33,23 +33,23 @@ pub(super) struct Answer {
     pub(super) next_update: Option<u64>,
 }
 
-/// Why a response counts for nothing.
+/// Why a response is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invalid {
     Malformed,
     TooLong,
-    /// The responder answers that it does not answer: its `OCSPResponseStatus`.
+    /// The `OCSPResponseStatus`, which is not `successful`.
     Unsuccessful(u8),
-    /// A form of response other than the basic one.
+    /// Another response type than `id-pkix-ocsp-basic`.
     UnknownForm,
-    /// An extension that must be understood and is not.
+    /// A critical extension that is not supported.
     CriticalExtension,
     OtherCertificate,
     NotYetValid(u64),
     Expired(u64),
-    /// Signed by neither the issuer nor anybody whose certificate comes along.
+    /// Signed by neither the issuer nor a delegate whose certificate is included.
     WrongSigner,
-    /// The signer's certificate is not one of the issuer's for signing responses, or is not in force.
+    /// The signer's certificate is not issued for OCSP signing by the issuer, or is not valid at this time.
     UnauthorizedSigner,
     WrongSignature,
 }
@@ -76,14 +76,14 @@ impl fmt::Display for Invalid {
                 };
                 write!(f, "reports a failure of the responder: {name}")
             }
-            Self::UnknownForm => f.write_str("is of an unknown form"),
-            Self::CriticalExtension => f.write_str("has a critical extension that is not understood"),
-            Self::OtherCertificate => f.write_str("speaks of another certificate"),
+            Self::UnknownForm => f.write_str("is of an unknown type"),
+            Self::CriticalExtension => f.write_str("has a critical extension that is not supported"),
+            Self::OtherCertificate => f.write_str("is about another certificate"),
             Self::NotYetValid(since) => write!(f, "is valid only from {}", readable(*since)),
             Self::Expired(until) => write!(f, "has expired at {}", readable(*until)),
-            Self::WrongSigner => f.write_str("is not signed by the certificate's issuer or a delegate of it"),
+            Self::WrongSigner => f.write_str("is not signed by the certificate's issuer or its delegate"),
             Self::UnauthorizedSigner => {
-                f.write_str("is signed with a certificate that its issuer did not give out for that, or that is not in force")
+                f.write_str("is signed with a certificate that was not issued for OCSP signing, or that is not valid at this time")
             }
             Self::WrongSignature => f.write_str("has a wrong signature"),
         }
@@ -92,7 +92,7 @@ impl fmt::Display for Invalid {
 
 /// `BasicOCSPResponse`, not verified.
 pub(super) struct Basic<'a> {
-    /// What is signed, with tag and length.
+    /// The signed `ResponseData`, including tag and length.
     pub(super) signed: &'a [u8],
     pub(super) responder: ResponderId<'a>,
     singles: Fields<'a>,
@@ -103,11 +103,11 @@ pub(super) struct Basic<'a> {
     pub(super) certificates: Vec<&'a [u8]>,
 }
 
-/// How the response names its signer.
+/// `ResponderID`.
 pub(super) enum ResponderId<'a> {
-    /// With tag and length.
+    /// Distinguished name, DER.
     Name(&'a [u8]),
-    /// SHA-1 of the key's bits.
+    /// SHA-1 of the bits of the public key.
     KeyHash(&'a [u8]),
 }
 
@@ -116,8 +116,8 @@ struct Single<'a> {
     answer: Answer,
 }
 
-/// Reads a response, and finds out what it says of the certificate at the time `now`, in seconds since 1970.
-pub(super) fn judge(
+/// Verifies a response and returns the status of the certificate. `now` is in seconds since 1970.
+pub(super) fn verify(
     bytes: &[u8],
     subject: &Subject,
     now: u64,
@@ -128,8 +128,8 @@ pub(super) fn judge(
     signer::check(&basic, &subject.issuer, now, algorithms)?;
     let mut found = Err(Invalid::OtherCertificate);
     for answer in answers {
-        match in_force(answer, now) {
-            // Of several, the one that is against the certificate counts.
+        match check_validity(answer, now) {
+            // Of several answers, a revocation takes precedence.
             Ok(answer) if matches!(answer.status, Status::Revoked { .. }) => return Ok(answer),
             current => found = found.or(current),
         }
@@ -138,7 +138,7 @@ pub(super) fn judge(
 }
 
 /// `thisUpdate` ⩽ now < `nextUpdate`.
-fn in_force(answer: Answer, now: u64) -> Result<Answer, Invalid> {
+fn check_validity(answer: Answer, now: u64) -> Result<Answer, Invalid> {
     if now < answer.this_update {
         return Err(Invalid::NotYetValid(answer.this_update));
     }
@@ -149,7 +149,7 @@ fn in_force(answer: Answer, now: u64) -> Result<Answer, Invalid> {
 }
 
 impl<'a> Basic<'a> {
-    /// Takes a response apart.
+    /// Parses a response.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Invalid> {
         if bytes.len() > MAX_RESPONSE {
             return Err(Invalid::TooLong);
@@ -201,7 +201,7 @@ impl<'a> Basic<'a> {
         };
         data.time()?;
         let singles = data.sequence()?;
-        understand(data.optional(explicit(TagNumber::N1))?)?;
+        reject_critical(data.optional(explicit(TagNumber::N1))?)?;
         data.end()?;
         Ok(Self {
             signed,
@@ -218,13 +218,14 @@ impl<'a> Basic<'a> {
         let mut singles = self.singles.clone();
         while !singles.is_empty() {
             let single = Single::parse(singles.sequence()?)?;
-            if subject.id.is_named_by(single.id)? {
+            if subject.id.matches(single.id)? {
                 answers.push(single.answer);
             }
         }
-        match answers.is_empty() {
-            true => Err(Invalid::OtherCertificate),
-            false => Ok(answers),
+        if answers.is_empty() {
+            Err(Invalid::OtherCertificate)
+        } else {
+            Ok(answers)
         }
     }
 }
@@ -254,7 +255,7 @@ impl<'a> Single<'a> {
             Some(time) => Some(Fields::new(time)?.time()?),
             None => None,
         };
-        understand(fields.optional(explicit(TagNumber::N1))?)?;
+        reject_critical(fields.optional(explicit(TagNumber::N1))?)?;
         fields.end()?;
         let answer = Answer {
             status,
@@ -265,11 +266,12 @@ impl<'a> Single<'a> {
     }
 }
 
-/// None of the extensions that there are changes the meaning of a response, so one that must be understood is a refusal.
-fn understand(list: Option<&[u8]>) -> Result<(), Invalid> {
+/// Rejects critical extensions. None is supported, since none of the known ones changes the meaning of a response.
+fn reject_critical(list: Option<&[u8]>) -> Result<(), Invalid> {
     let Some(list) = list else { return Ok(()) };
-    match extensions(list)?.iter().any(|extension| extension.critical) {
-        true => Err(Invalid::CriticalExtension),
-        false => Ok(()),
+    if extensions(list)?.iter().any(|extension| extension.critical) {
+        Err(Invalid::CriticalExtension)
+    } else {
+        Ok(())
     }
 }

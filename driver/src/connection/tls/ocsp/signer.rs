@@ -1,5 +1,5 @@
-//! Who may sign a response (RFC 6960, 4.2.2.2): the issuer of the certificate, or a delegate to whom the issuer itself gave a
-//! certificate for that.
+//! The authorized responders (RFC 6960, section 4.2.2.2): the issuer of the certificate, or a delegate with a certificate for OCSP
+//! signing that the issuer itself issued.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{
     subject::{Issuer, signer_names},
 };
 
-/// The signatures that can be checked.
+/// The supported signature algorithms.
 pub(super) type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// 1.3.6.1.5.5.7.3.9, `id-kp-OCSPSigning`
+/// `id-kp-OCSPSigning`: 1.3.6.1.5.5.7.3.9
 const OCSP_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 9];
 
-/// The response is signed by whom it names, and that one may sign it.
+/// Verifies that the response is signed by its `ResponderID`, and that this is an authorized responder.
 pub(super) fn check(
     basic: &Basic<'_>,
     issuer: &Issuer,
@@ -61,7 +61,7 @@ fn is_named(basic: &Basic<'_>, name: &[u8], key_sha1: &[u8; 20]) -> bool {
     }
 }
 
-/// Directly issued by the issuer, for signing responses, and in force.
+/// Whether the certificate is issued directly by the issuer, for OCSP signing, and valid at this time.
 fn is_delegate(delegate: &EndEntityCert<'_>, issuer: &Issuer, now: u64, algorithms: Algorithms) -> bool {
     delegate
         .verify_for_usage(
@@ -80,7 +80,7 @@ fn is_signed(basic: &Basic<'_>, key: &SubjectPublicKeyInfoDer<'_>, algorithms: A
     let Ok(key) = RawPublicKeyEntity::try_from(key) else {
         return false;
     };
-    // Several algorithms share an identifier and differ in the curve of the key.
+    // Algorithms with the same identifier differ in the curve of the key.
     algorithms
         .iter()
         .filter(|algorithm| algorithm.signature_alg_id().as_ref() == basic.algorithm)

@@ -1,5 +1,4 @@
-//! Whose status is in question: a certificate, known by its issuer and its number (`CertID`, RFC 6960, 4.1.1), and the
-//! request that asks for it.
+//! The certificate whose status is checked: its `CertID` (RFC 6960, section 4.1.1) and the request for its status.
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -7,32 +6,32 @@ use tokio_rustls::rustls::pki_types::{Der, SubjectPublicKeyInfoDer, TrustAnchor}
 use webpki::{EndEntityCert, VerifiedPath};
 
 use super::{
-    asn1::{Fields, INTEGER, OCTET_STRING, Result, SEQUENCE, Tag, only_sequence, tlv},
+    asn1::{Fields, Result, Tag, encode, only_sequence},
     certificate::Certificate,
 };
 use crate::connection::http::Url;
 
-/// 1.3.14.3.2.26 without parameters but NULL, with tag and length: what responders expect in a request.
+/// `AlgorithmIdentifier` of SHA-1 with NULL parameters, which all responders support (RFC 5019, section 2.1.1).
 const SHA_1: &[u8] = &[0x30, 9, 6, 5, 0x2b, 14, 3, 2, 26, 5, 0];
-/// 1.3.14.3.2.26
+/// SHA-1: 1.3.14.3.2.26
 const SHA_1_OID: &[u8] = &[0x2b, 14, 3, 2, 26];
-/// 2.16.840.1.101.3.4.2.1
+/// SHA-256: 2.16.840.1.101.3.4.2.1
 const SHA_256_OID: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 
-/// Who issued the certificate.
+/// The issuer of the certificate.
 #[derive(Debug)]
 pub(super) struct Issuer {
-    /// Its name and key, as the root of other certificates.
+    /// Name and key as a trust anchor, to verify certificates of delegates.
     pub(super) anchor: TrustAnchor<'static>,
-    /// Its key.
+    /// Public key.
     pub(super) key: SubjectPublicKeyInfoDer<'static>,
-    /// Its name with tag and length.
+    /// Distinguished name, DER.
     pub(super) name: Vec<u8>,
-    /// The key's bits alone, hashed.
+    /// SHA-1 of the bits of the public key.
     pub(super) key_sha1: [u8; 20],
 }
 
-/// `CertID` with both hashes, so that a response in terms of either is recognised.
+/// `CertID` with the hashes of both algorithms that responses may use.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CertId {
     name_sha1: [u8; 20],
@@ -42,7 +41,7 @@ pub(super) struct CertId {
     serial: Vec<u8>,
 }
 
-/// A certificate that was found good but for its status.
+/// A certificate that is valid except for its revocation status.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) id: CertId,
@@ -52,7 +51,7 @@ pub(super) struct Subject {
 }
 
 impl Issuer {
-    /// From the contents of name and key, without their tags.
+    /// Makes an issuer from the contents of name and public key, without their tags.
     fn new<'a>(name: &[u8], key: &'a [u8]) -> Result<(Self, &'a [u8])> {
         let mut fields = Fields::new(key)?;
         fields.sequence()?;
@@ -63,8 +62,8 @@ impl Issuer {
                 subject_public_key_info: Der::from(key.to_vec()),
                 name_constraints: None,
             },
-            key: SubjectPublicKeyInfoDer::from(tlv(SEQUENCE, key)),
-            name: tlv(SEQUENCE, name),
+            key: SubjectPublicKeyInfoDer::from(encode(Tag::Sequence, key)?),
+            name: encode(Tag::Sequence, name)?,
             key_sha1: Sha1::digest(bits).into(),
         };
         Ok((issuer, bits))
@@ -72,8 +71,7 @@ impl Issuer {
 }
 
 impl Subject {
-    /// The certificate at the end of a path that was verified. Responders that cannot be asked (`ldap:`, `https:`) are left
-    /// out.
+    /// The end-entity certificate of a verified path. Responders with other schemes than `http` are ignored.
     pub(super) fn of_path(der: &[u8], path: &VerifiedPath<'_>) -> Result<Self> {
         match path.intermediate_certificates().next() {
             Some(issuer) => {
@@ -111,23 +109,23 @@ impl Subject {
         })
     }
 
-    /// `OCSPRequest` for this one certificate: unsigned, without a nonce.
-    pub(super) fn request(&self) -> Vec<u8> {
+    /// `OCSPRequest` for this certificate: unsigned, without a nonce (RFC 6960, section 4.1.1).
+    pub(super) fn request(&self) -> Result<Vec<u8>> {
         let id = [
             SHA_1,
-            &tlv(OCTET_STRING, &self.id.name_sha1),
-            &tlv(OCTET_STRING, &self.id.key_sha1),
-            &tlv(INTEGER, &self.id.serial),
+            &encode(Tag::OctetString, &self.id.name_sha1)?,
+            &encode(Tag::OctetString, &self.id.key_sha1)?,
+            &encode(Tag::Integer, &self.id.serial)?,
         ]
         .concat();
         // OCSPRequest, TBSRequest, requestList, Request, CertID.
-        (0..5).fold(id, |content, _| tlv(SEQUENCE, &content))
+        (0..5).try_fold(id, |content, _| encode(Tag::Sequence, &content))
     }
 }
 
 impl CertId {
-    /// Whether a response that names this `CertID` speaks of this certificate. Other hashes than SHA-1 and SHA-256 name none.
-    pub(super) fn is_named_by(&self, bytes: &[u8]) -> Result<bool> {
+    /// Whether this encoded `CertID` identifies the certificate. Other hash algorithms than SHA-1 and SHA-256 never match.
+    pub(super) fn matches(&self, bytes: &[u8]) -> Result<bool> {
         let mut fields = only_sequence(bytes)?;
         let algorithm = fields.sequence()?.value(Tag::ObjectIdentifier)?;
         let (name, key) = (fields.value(Tag::OctetString)?, fields.value(Tag::OctetString)?);
@@ -142,11 +140,11 @@ impl CertId {
     }
 }
 
-/// Name (with tag and length) and hashed key of a certificate: the two ways in which a response names its signer.
+/// Name and SHA-1 of the public key of a certificate: the two forms of `ResponderID` (RFC 6960, section 4.2.1).
 pub(super) fn signer_names(certificate: &EndEntityCert<'_>) -> Result<(Vec<u8>, [u8; 20])> {
     let key = certificate.subject_public_key_info();
     let mut fields = only_sequence(key.as_ref())?;
     fields.sequence()?;
     let hash = Sha1::digest(fields.bits()?).into();
-    Ok((tlv(SEQUENCE, certificate.subject()), hash))
+    Ok((encode(Tag::Sequence, certificate.subject())?, hash))
 }

@@ -1,13 +1,13 @@
-//! Responses, made by OpenSSL for this test: an authority, a certificate of it, and what responders said of that.
+//! Responses made by OpenSSL for this test, with a certificate authority and a certificate issued by it.
 
 use proptest::prelude::*;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 
 use super::{
-    asn1::{SEQUENCE, tlv},
+    asn1::{Tag, encode},
+    cache::Cache,
     certificate::Certificate,
-    memory::Memory,
-    response::{Answer, Invalid, Status, judge},
+    response::{Answer, Invalid, Status, verify},
     *,
 };
 
@@ -46,13 +46,13 @@ fn subject() -> Subject {
         .unwrap()
 }
 
-fn examine(staple: &[u8], now: u64) -> Result<(), Refusal> {
+fn examine(staple: &[u8], now: u64) -> Result<(), RevocationError> {
     let time = UnixTime::since_unix_epoch(Duration::from_secs(now));
     revocation().examine(&CertificateDer::from(LEAF), &[], &roots(), staple, time)
 }
 
-fn judged(bytes: &[u8], now: u64) -> Result<Answer, Invalid> {
-    judge(bytes, &subject(), now, algorithms())
+fn verified(bytes: &[u8], now: u64) -> Result<Answer, Invalid> {
+    verify(bytes, &subject(), now, algorithms())
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn a_certificate_is_read() {
 
 #[test]
 fn the_request_is_the_one_that_openssl_makes() {
-    assert_eq!(subject().request(), REQUEST);
+    assert_eq!(subject().request().unwrap(), REQUEST);
 }
 
 #[test]
-fn responses_say_what_they_say() {
+fn responses_state_the_status() {
     for good in [GOOD, GOOD_SHA256, GOOD_BY_DELEGATE] {
-        let answer = judged(good, MADE).unwrap();
+        let answer = verified(good, MADE).unwrap();
         assert_eq!(answer.status, Status::Good);
         assert_eq!(answer.this_update, MADE);
         assert_eq!(answer.next_update, Some(MADE + 30 * DAY));
@@ -89,31 +89,31 @@ fn responses_say_what_they_say() {
         at: 1_767_323_045,
         reason: Some(1),
     };
-    assert_eq!(judged(REVOKED, MADE).unwrap().status, revoked);
-    assert_eq!(judged(UNKNOWN, MADE).unwrap().status, Status::Unknown);
+    assert_eq!(verified(REVOKED, MADE).unwrap().status, revoked);
+    assert_eq!(verified(UNKNOWN, MADE).unwrap().status, Status::Unknown);
 }
 
 #[test]
 fn a_response_holds_from_this_update_and_ends_with_next_update() {
-    assert_eq!(judged(GOOD, MADE - 1), Err(Invalid::NotYetValid(MADE)));
-    assert!(judged(GOOD, MADE + 30 * DAY - 1).is_ok());
+    assert_eq!(verified(GOOD, MADE - 1), Err(Invalid::NotYetValid(MADE)));
+    assert!(verified(GOOD, MADE + 30 * DAY - 1).is_ok());
     assert_eq!(
-        judged(GOOD, MADE + 30 * DAY),
+        verified(GOOD, MADE + 30 * DAY),
         Err(Invalid::Expired(MADE + 30 * DAY))
     );
 }
 
 #[test]
-fn what_no_responder_signed_counts_for_nothing() {
-    assert_eq!(judged(b"", MADE), Err(Invalid::Malformed));
+fn unsigned_and_malformed_responses_are_invalid() {
+    assert_eq!(verified(b"", MADE), Err(Invalid::Malformed));
     assert_eq!(
-        judged(&[0x30, 3, 0x0a, 1, 3], MADE),
+        verified(&[0x30, 3, 0x0a, 1, 3], MADE),
         Err(Invalid::Unsuccessful(3))
     );
-    assert_eq!(judged(&[0; 70_000], MADE), Err(Invalid::TooLong));
-    assert_eq!(judged(&[GOOD, &[0]].concat(), MADE), Err(Invalid::Malformed));
+    assert_eq!(verified(&[0; 70_000], MADE), Err(Invalid::TooLong));
+    assert_eq!(verified(&[GOOD, &[0]].concat(), MADE), Err(Invalid::Malformed));
 
-    // The word `revoked` of one response, the signature of the other.
+    // The status of one response with the signature of another.
     let signed = |bytes: &[u8]| {
         bytes
             .windows(4)
@@ -121,27 +121,33 @@ fn what_no_responder_signed_counts_for_nothing() {
             .unwrap()
     };
     let forged = [&GOOD[..signed(GOOD)], &UNKNOWN[signed(UNKNOWN)..]].concat();
-    assert_eq!(judged(&forged, MADE), Err(Invalid::WrongSignature));
+    assert_eq!(verified(&forged, MADE), Err(Invalid::WrongSignature));
 
     let mut other = subject();
-    other.issuer.name = tlv(SEQUENCE, b"");
-    let judged = judge(GOOD, &other, MADE, algorithms());
-    assert_eq!(judged, Err(Invalid::WrongSigner));
+    other.issuer.name = encode(Tag::Sequence, b"").unwrap();
+    let verified = verify(GOOD, &other, MADE, algorithms());
+    assert_eq!(verified, Err(Invalid::WrongSigner));
 }
 
 #[test]
 fn the_delegate_must_be_in_force_as_well() {
     // A hundred years later its certificate has expired, and that is found out before the age of the response.
     let later = MADE + 99 * 365 * DAY;
-    assert_eq!(judged(GOOD_BY_DELEGATE, later), Err(Invalid::UnauthorizedSigner));
+    assert_eq!(
+        verified(GOOD_BY_DELEGATE, later),
+        Err(Invalid::UnauthorizedSigner)
+    );
 }
 
 #[test]
 fn stapled_responses_decide_the_handshake() {
     assert_eq!(examine(GOOD, MADE), Ok(()));
-    assert_eq!(examine(b"", MADE), Err(Refusal::NothingStapled));
-    assert_eq!(examine(UNKNOWN, MADE), Err(Refusal::NothingSettled));
-    assert_eq!(examine(b"x", MADE), Err(Refusal::Stapled(Invalid::Malformed)));
+    assert_eq!(examine(b"", MADE), Err(RevocationError::NothingStapled));
+    assert_eq!(examine(UNKNOWN, MADE), Err(RevocationError::NothingSettled));
+    assert_eq!(
+        examine(b"x", MADE),
+        Err(RevocationError::Stapled(Invalid::Malformed))
+    );
     let text = examine(REVOKED, MADE).unwrap_err().to_string();
     assert!(
         text.contains("2026-01-02T03:04:05Z (key compromise)") && text.contains("stapled"),
@@ -152,44 +158,44 @@ fn stapled_responses_decide_the_handshake() {
 #[test]
 fn the_response_that_holds_longer_is_remembered_and_unknown_ones_are_not() {
     let id = subject().id;
-    let mut memory = Memory::default();
+    let mut cache = Cache::default();
     let answer = |status, this_update, next_update| Answer {
         status,
         this_update,
         next_update,
     };
     let revoked = Status::Revoked { at: 1, reason: None };
-    memory.learn(&id, &answer(Status::Unknown, 0, Some(100)), &Source::Staple, 0);
-    memory.learn(&id, &answer(Status::Good, 0, None), &Source::Staple, 0);
-    assert_eq!(memory.recall(&id, 0), None);
+    cache.insert(&id, &answer(Status::Unknown, 0, Some(100)), &Source::Staple, 0);
+    cache.insert(&id, &answer(Status::Good, 0, None), &Source::Staple, 0);
+    assert_eq!(cache.get(&id, 0), None);
 
-    memory.learn(&id, &answer(Status::Good, 10, Some(100)), &Source::Staple, 10);
-    memory.learn(&id, &answer(Status::Good, 10, Some(50)), &Source::Staple, 10);
-    assert_eq!(memory.recall(&id, 9), None);
-    assert_eq!(memory.recall(&id, 99), Some(Ok(())));
-    assert_eq!(memory.recall(&id, 100), None);
+    cache.insert(&id, &answer(Status::Good, 10, Some(100)), &Source::Staple, 10);
+    cache.insert(&id, &answer(Status::Good, 10, Some(50)), &Source::Staple, 10);
+    assert_eq!(cache.get(&id, 9), None);
+    assert_eq!(cache.get(&id, 99), Some(Ok(())));
+    assert_eq!(cache.get(&id, 100), None);
 
-    memory.learn(&id, &answer(revoked, 5, Some(60)), &Source::Staple, 10);
-    assert_eq!(memory.recall(&id, 20), Some(Ok(())), "an older word");
-    memory.learn(&id, &answer(revoked, 15, Some(60)), &Source::Staple, 15);
-    assert!(matches!(memory.recall(&id, 20), Some(Err(_))));
-    memory.learn(&id, &answer(Status::Good, 16, Some(200)), &Source::Staple, 16);
-    assert_eq!(memory.recall(&id, 20), Some(Ok(())), "released again");
+    cache.insert(&id, &answer(revoked, 5, Some(60)), &Source::Staple, 10);
+    assert_eq!(cache.get(&id, 20), Some(Ok(())), "an older response");
+    cache.insert(&id, &answer(revoked, 15, Some(60)), &Source::Staple, 15);
+    assert!(matches!(cache.get(&id, 20), Some(Err(_))));
+    cache.insert(&id, &answer(Status::Good, 16, Some(200)), &Source::Staple, 16);
+    assert_eq!(cache.get(&id, 20), Some(Ok(())), "released again");
 }
 
 #[test]
-fn silence_lasts_a_minute() {
+fn failures_are_kept_for_a_minute() {
     let id = subject().id;
-    let mut memory = Memory::default();
-    memory.fall_silent(&id, 1000);
-    assert!(!memory.is_silent(&id, 999), "the clock was set back");
-    assert!(memory.is_silent(&id, 1000) && memory.is_silent(&id, 1059));
-    assert!(!memory.is_silent(&id, 1060));
+    let mut cache = Cache::default();
+    cache.insert_failure(&id, 1000);
+    assert!(!cache.has_recent_failure(&id, 999), "the clock was set back");
+    assert!(cache.has_recent_failure(&id, 1000) && cache.has_recent_failure(&id, 1059));
+    assert!(!cache.has_recent_failure(&id, 1060));
 }
 
 #[test]
-fn memory_is_bounded() {
-    let mut memory = Memory::default();
+fn the_cache_is_bounded() {
+    let mut cache = Cache::default();
     let mut first = None;
     for number in 0..3000_u64 {
         let mut leaf = LEAF.to_vec();
@@ -201,19 +207,15 @@ fn memory_is_bounded() {
             this_update: 0,
             next_update: Some(1000 + number),
         };
-        memory.learn(&subject.id, &answer, &Source::Staple, 0);
-        memory.fall_silent(&subject.id, 0);
+        cache.insert(&subject.id, &answer, &Source::Staple, 0);
+        cache.insert_failure(&subject.id, 0);
         first.get_or_insert_with(|| std::mem::replace(&mut subject.id, subject_with(LEAF).id));
     }
-    assert_eq!((memory.answers.len(), memory.silent.len()), (1024, 1024));
-    assert_eq!(
-        memory.recall(&first.unwrap(), 0),
-        None,
-        "the soonest to expire goes"
-    );
+    assert_eq!((cache.answers.len(), cache.failures.len()), (1024, 1024));
+    assert_eq!(cache.get(&first.unwrap(), 0), None, "the soonest to expire goes");
 }
 
-/// A certificate with another number, whose signature is not looked at.
+/// A certificate with another serial number. Its signature is not verified.
 fn subject_with(leaf: &[u8]) -> Subject {
     let genuine = CertificateDer::from(LEAF);
     let certificate = EndEntityCert::try_from(&genuine).unwrap();
@@ -238,7 +240,7 @@ proptest! {
 
     #[test]
     fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(judged(&bytes, MADE).is_err());
+        prop_assert!(verified(&bytes, MADE).is_err());
         let _ = Certificate::parse(&bytes);
     }
 
@@ -257,8 +259,8 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         // Some bytes carry nothing: an answer survives only as it was.
-        if let Ok(answer) = judged(&bytes, MADE) {
-            prop_assert_eq!(answer, judged(genuine, MADE).unwrap());
+        if let Ok(answer) = verified(&bytes, MADE) {
+            prop_assert_eq!(answer, verified(genuine, MADE).unwrap());
         }
     }
 

@@ -1,7 +1,9 @@
 //! Logins from the handshake to their end, with a server of a few lines.
 
+use base64::engine::{Engine as _, general_purpose::STANDARD};
+
 use super::{super::scram::tests::sign_as_server, *};
-use crate::bson::{BinarySubtype, Document, base64::read_base64, decode_document, doc, to_vec};
+use crate::bson::{BinarySubtype, Document, decode_document, doc, to_vec};
 
 /// The nonce of the example of RFC 7677, which is shorter than ours.
 const NONCE: Nonce = *b"123456789012345678901234";
@@ -68,7 +70,7 @@ fn serve(first: &str, hash: ScramHash) -> (String, SaltedKeys) {
         name: "user".to_owned(),
         password: Secret::new("pencil"),
     };
-    let client = ClientFirst::new(user, &read_base64(nonce).unwrap());
+    let client = ClientFirst::new(user, &STANDARD.decode(nonce).unwrap());
     let (parameters, _) = client.handle_server_first(server_first.as_bytes()).unwrap();
     (server_first, parameters.derive())
 }
@@ -237,7 +239,7 @@ fn plain_sends_the_password_once() {
     let (command, awaiting) = sent(step);
     assert_eq!(command.get_str("mechanism").unwrap(), "PLAIN");
     let bytes = command.get_binary_generic("payload").unwrap();
-    assert_eq!(*bytes, read_base64("AHVzZXIAcGVuY2ls").unwrap());
+    assert_eq!(*bytes, STANDARD.decode("AHVzZXIAcGVuY2ls").unwrap());
     assert!(!command.contains_key("options"));
     assert!(matches!(awaiting.handle_reply(&reply("", true)), Ok(Step::Done)));
     let (_, awaiting) = sent(Ok(login(Some(Mechanism::Plain)).begin(None)));

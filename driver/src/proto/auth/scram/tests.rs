@@ -1,7 +1,6 @@
 //! The example conversations of the specifications, and what is refused.
 
 use super::*;
-use crate::bson::base64::read_base64;
 
 const SERVER_FIRST_1: &str =
     "r=fyko+d2lbbFgONRv9qkxdawLHo+Vgk7qvUOKUwuWLIWg4l/9SraGMHEE,s=rQ9ZY3MntBeuP3E1TDVC4w==,i=10000";
@@ -19,7 +18,7 @@ fn named(hash: ScramHash, name: &str, password: &str, nonce: &str) -> ClientFirs
         name: name.to_owned(),
         password: Secret::new(password),
     };
-    ClientFirst::new(user, &read_base64(nonce).expect("a nonce"))
+    ClientFirst::new(user, &STANDARD.decode(nonce).expect("a nonce"))
 }
 
 fn refusal<T>(outcome: Result<T>) -> String {
@@ -31,7 +30,7 @@ fn refusal<T>(outcome: Result<T>) -> String {
 
 /// The signature of a server with these keys.
 pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash, signed: &str) -> String {
-    base64::encode(&hash.hmac(&keys.server, signed.as_bytes()))
+    STANDARD.encode(&hash.hmac(&keys.server, signed.as_bytes()))
 }
 
 /// The proof, and the state that waits for the server's.

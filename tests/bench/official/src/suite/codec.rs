@@ -1,8 +1,8 @@
-//! The BSON tasks: documents to bytes and back.
+//! The BSON tasks: encodes and decodes `Document`s.
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive};
 use mongodb::bson::Document;
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {
@@ -30,7 +30,7 @@ impl Encode {
 }
 
 impl Body for Encode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(black_box(&self.document).to_vec()?);
@@ -55,7 +55,7 @@ impl Decode {
 }
 
 impl Body for Decode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(Document::from_reader(black_box(self.bytes.as_slice()))?);

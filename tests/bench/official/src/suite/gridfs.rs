@@ -1,9 +1,9 @@
-//! The tasks with GridFS: one large file from memory, or many from disk, each worker taking the next one.
+//! The GridFS tasks: one large file in memory, or many files on disk, of which each worker takes the next one.
 
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::{AsyncReadExt, AsyncWriteExt};
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive, share::share};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive, share::share};
 use mongodb::{
     bson::{Bson, oid::ObjectId},
     gridfs::GridFsBucket,
@@ -11,10 +11,10 @@ use mongodb::{
 
 use crate::place::{Place, expect};
 
-/// What the task moves.
+/// The files of the task.
 #[derive(Clone)]
 struct Files {
-    /// In memory for a single one, else still on disk.
+    /// In memory for a single file, otherwise on disk.
     large: Option<Arc<Vec<u8>>>,
     paths: Arc<Vec<PathBuf>>,
 }
@@ -70,7 +70,7 @@ fn name(number: usize) -> String {
     format!("gridfstest{number:02}")
 }
 
-/// The default bucket with a file of one byte, so that its indexes are there.
+/// The default bucket with a file of one byte, so that its indexes exist.
 async fn fresh(place: &Place) -> Result<GridFsBucket, Failure> {
     let bucket = place.database.gridfs_bucket(None);
     bucket.drop().await?;
@@ -97,30 +97,30 @@ impl Upload {
 }
 
 impl Body for Upload {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.bucket = Some(fresh(&self.place).await?);
             Ok(())
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
-            let bucket = self.bucket.as_ref().ok_or("there is no bucket")?;
+            let bucket = self.bucket.as_ref().ok_or("the bucket is not open")?;
             self.files.upload(bucket).await
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
 
-/// A single file is read and dropped, many are written to files.
+/// A single file is read into memory, several are written to disk.
 pub(crate) struct Download {
     place: Place,
     files: Files,
@@ -143,7 +143,7 @@ impl Download {
 }
 
 impl Body for Download {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             let bucket = self.place.database.gridfs_bucket(None);
@@ -154,14 +154,18 @@ impl Body for Download {
                     .find_one(mongodb::bson::doc! { "filename": name(number) })
                     .await?;
                 let file = found.ok_or("a file was not stored")?;
-                ids.push(file.id.as_object_id().ok_or("a file has another kind of id")?);
+                ids.push(
+                    file.id
+                        .as_object_id()
+                        .ok_or("the id of a file is not an ObjectId")?,
+                );
             }
             self.ids = Arc::new(ids);
             Ok(())
         })
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             if self.files.large.is_none() {
                 std::fs::create_dir_all(&self.folder)?;
@@ -171,9 +175,9 @@ impl Body for Download {
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
-            let bucket = self.bucket.clone().ok_or("there is no bucket")?;
+            let bucket = self.bucket.clone().ok_or("the bucket is not open")?;
             let (ids, folder) = (self.ids.clone(), self.folder.clone());
             if self.files.large.is_some() {
                 let mut stream = bucket.open_download_stream(Bson::ObjectId(ids[0])).await?;
@@ -198,7 +202,7 @@ impl Body for Download {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             if self.files.large.is_some() {
                 return Ok(());
@@ -212,7 +216,7 @@ impl Body for Download {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

@@ -1,4 +1,4 @@
-//! The tasks of the specified benchmarks as MongoDB's own driver for Rust does them: the same as in `../src/bin/suite-marula`.
+//! The tasks of the specified benchmarks with the official Rust driver, equivalent to `src/bin/suite-marula`.
 
 mod codec;
 mod gridfs;
@@ -17,8 +17,8 @@ fn main() -> ExitCode {
     serve(prepare)
 }
 
-const NO_COLLECTION_BULK_WRITE: Missing = Missing("this driver has bulk writes of a client only");
-const NO_JOINS: Missing = Missing("not compared: the models have no joins yet");
+const NO_COLLECTION_BULK_WRITE: Missing = Missing("not supported: collection bulk write");
+const NO_JOINS: Missing = Missing("not compared: the ODM does not support joins");
 
 async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
     Ok(match assignment.task {

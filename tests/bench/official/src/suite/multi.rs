@@ -1,11 +1,11 @@
 //! The tasks with many documents.
 //!
-//! As in the other program, the models of bulk writes are made in the measured phase.
+//! As in the client of this project, the write models of bulk writes are created in the measured phase.
 
 use std::hint::black_box;
 
 use futures_util::TryStreamExt;
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure};
 use mongodb::{
     Namespace,
     bson::{Document, doc},
@@ -31,11 +31,11 @@ impl FindMany {
 }
 
 impl Body for FindMany {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fill(&self.document, self.units))
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut cursor = self.place.corpus.find(doc! {}).await?;
             let mut found = 0;
@@ -47,7 +47,7 @@ impl Body for FindMany {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -67,15 +67,15 @@ impl BulkInsert {
 }
 
 impl Body for BulkInsert {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let done = self.place.corpus.insert_many(&self.documents).await?;
             let (done, all) = (done.inserted_ids.len(), self.documents.len());
@@ -83,7 +83,7 @@ impl Body for BulkInsert {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -103,15 +103,15 @@ impl BulkWriteInsert {
 }
 
 impl Body for BulkWriteInsert {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let namespace = self.place.corpus.namespace();
             let models = self.documents.iter().map(|document| insert(&namespace, document));
@@ -124,7 +124,7 @@ impl Body for BulkWriteInsert {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -159,11 +159,11 @@ fn count(count: i64) -> u64 {
 }
 
 impl Body for BulkWriteMixed {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             for namespace in self.namespaces() {
@@ -173,7 +173,7 @@ impl Body for BulkWriteMixed {
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let models = self.documents.iter().zip(self.namespaces().cycle());
             let models = models.flat_map(|(document, namespace)| {
@@ -200,7 +200,7 @@ impl Body for BulkWriteMixed {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

@@ -1,8 +1,8 @@
-//! The ODM suite without an ODM, which this driver has none: structs in typed collections, filters and updates as documents.
+//! The ODM suite with typed collections of serde structs, and with filters and updates as documents.
 
 use std::{hint::black_box, marker::PhantomData};
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, data::Archive};
 use mongodb::{
     Collection,
     bson::{Document, doc, oid::ObjectId},
@@ -14,20 +14,20 @@ use crate::{
     place::{Place, expect},
 };
 
-/// What the tasks need of a model.
+/// The operations of a model.
 trait Subject: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const FILE: (Archive, &'static str);
     const COLLECTION: &'static str;
-    /// The field that its update changes.
+    /// The field that the update task changes.
     const UPDATED: &'static str;
-    /// Gives it new ids, as if it were another one; returns them.
+    /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;
 }
 
 #[derive(Clone, Copy)]
 struct Ids {
     id: ObjectId,
-    /// Of the nested model: that of `embedded_str_doc_1`, and of the first item of the array.
+    /// In the nested model: the ids of `embedded_str_doc_1` and of the first element of the array.
     nested: ObjectId,
     item: ObjectId,
 }
@@ -106,7 +106,7 @@ impl<D: Subject> Models<D> {
         self.place.drop().await
     }
 
-    /// An empty collection with as many models as there are units.
+    /// An empty collection, and one model for each unit.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.collection.drop().await?;
         let mut model: D = serde_json::from_str(&self.text)?;
@@ -122,11 +122,11 @@ impl<D: Subject> Models<D> {
 struct Creation<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.0.units {
                 let model: D = serde_json::from_str(&self.0.text)?;
@@ -136,7 +136,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let stored = self.0.collection.count_documents(doc! {}).await?;
             self.0.collection.drop().await?;
@@ -144,7 +144,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -152,15 +152,15 @@ impl<D: Subject> Body for Creation<D> {
 struct Update<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let update = doc! { "$set": { D::UPDATED: "updated_value" } };
@@ -175,12 +175,12 @@ impl<D: Subject> Body for Update<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
 
-/// A query for one model by one of its ids.
+/// A query for a model by one of its ids.
 trait Query<D>: Send + Sync {
     fn filter(ids: Ids) -> Document;
 }
@@ -210,11 +210,11 @@ impl Query<NestedModel> for ByItem {
 struct Find<D: Send + Sync, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let found = self.0.collection.find_one(Q::filter(*ids)).await?;
@@ -224,7 +224,7 @@ impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }

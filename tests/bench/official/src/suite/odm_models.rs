@@ -1,4 +1,4 @@
-//! The models of the ODM suite as structs that serde reads and writes.
+//! The models of the ODM suite as serde structs.
 
 #![allow(clippy::pub_underscore_fields, reason = "`_id` is the name of the field")]
 

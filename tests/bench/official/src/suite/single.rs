@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure};
+use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure};
 use mongodb::bson::{Document, doc};
 
 use crate::place::{Place, document, expect};
@@ -22,7 +22,7 @@ impl RunCommand {
 }
 
 impl Body for RunCommand {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let hello = doc! { "hello": true };
             for _ in 0..self.units {
@@ -54,7 +54,7 @@ impl FindOneById {
 }
 
 impl Body for FindOneById {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             let tweets: Vec<_> = self
@@ -70,7 +70,7 @@ impl Body for FindOneById {
         })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for id in self.ids() {
                 let found = self.place.corpus.find_one(doc! { "_id": id }).await?;
@@ -80,7 +80,7 @@ impl Body for FindOneById {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -102,15 +102,15 @@ impl InsertOne {
 }
 
 impl Body for InsertOne {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(self.place.corpus.insert_one(&self.document).await?);
@@ -119,14 +119,14 @@ impl Body for InsertOne {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let stored = self.place.corpus.count_documents(doc! {}).await?;
             expect("stored", stored, self.units)
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

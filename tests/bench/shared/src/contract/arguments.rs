@@ -2,9 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-/// What one operation is. See the table in the crate's documentation.
+/// A task: the operation to run. See the table in [`contract`](crate::contract).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the crate's documentation has the table")]
+#[expect(missing_docs, reason = "documented in the table of the module")]
 pub enum Task {
     Ping,
     PingRaw,
@@ -37,7 +37,7 @@ impl Task {
         Self::InsertMany10k,
     ];
 
-    /// As the argument spells it.
+    /// The name in arguments.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Task {
         )
     }
 
-    /// Operations of each task before the measured ones.
+    /// Number of warm-up operations of each concurrent task.
     #[must_use]
     pub const fn warm_up(self) -> u64 {
         if self.is_bulk() { 1 } else { 100 }
@@ -90,11 +90,11 @@ impl FromStr for Task {
         Self::ALL
             .into_iter()
             .find(|task| task.name() == name)
-            .ok_or_else(|| format!("no task is named {name}"))
+            .ok_or_else(|| format!("unknown task {name}"))
     }
 }
 
-/// Which of tokio's runtimes a program in Rust uses. Programs in C have threads and take either for the same.
+/// The tokio runtime of a Rust program. Programs in C use threads and ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
     /// One thread.
@@ -104,7 +104,7 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// As the argument spells it.
+    /// The name in arguments.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -121,42 +121,42 @@ impl FromStr for Runtime {
         match name {
             "current" => Ok(Self::Current),
             "multi" => Ok(Self::Multi),
-            _ => Err(format!("a runtime is current or multi, not {name}")),
+            _ => Err(format!("the runtime must be current or multi, found {name}")),
         }
     }
 }
 
-/// What a client program is told.
+/// The arguments of a client program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// The connection string.
     pub uri: String,
-    /// What to do.
+    /// The task.
     pub task: Task,
-    /// How many at a time.
+    /// Number of concurrent tasks.
     pub tasks: u64,
-    /// On which runtime.
+    /// The runtime.
     pub runtime: Runtime,
-    /// How many in all.
+    /// Total number of operations.
     pub ops: u64,
 }
 
-/// How many of so many operations are those of task number `n`.
+/// Number of operations of concurrent task `n`, of a total of `ops`.
 pub(crate) const fn part(ops: u64, tasks: u64, n: u64) -> u64 {
     ops / tasks + (n < ops % tasks) as u64
 }
 
 impl Arguments {
-    /// How many operations are those of task number `n`.
+    /// Number of operations of concurrent task `n`.
     #[must_use]
     pub const fn share(&self, n: u64) -> u64 {
         part(self.ops, self.tasks, n)
     }
 
-    /// Reads pairs of names and values; every name must be there once.
+    /// Parses pairs of names and values. Every argument is required.
     ///
     /// # Errors
-    /// Says which argument is wrong or missing.
+    /// A message that names the invalid or missing argument.
     pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let (mut uri, mut task, mut tasks, mut runtime, mut ops) = (None, None, None, None, None);
         let mut given = given.into_iter();
@@ -164,7 +164,7 @@ impl Arguments {
             let value = given.next().ok_or_else(|| format!("{name} has no value"))?;
             let number = || match value.parse::<u64>() {
                 Ok(number) if number > 0 => Ok(number),
-                _ => Err(format!("{name} needs a number above 0, not {value}")),
+                _ => Err(format!("{name} requires a number greater than 0, found {value}")),
             };
             match name.as_str() {
                 "--task" => task = Some(value.parse()?),
@@ -172,7 +172,7 @@ impl Arguments {
                 "--runtime" => runtime = Some(value.parse()?),
                 "--ops" => ops = Some(number()?),
                 "--uri" => uri = Some(value),
-                _ => return Err(format!("there is no argument {name}")),
+                _ => return Err(format!("unknown argument {name}")),
             }
         }
         Ok(Self {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_argument_is_read() {
+    fn all_arguments_are_parsed() {
         let read = parse("--uri mongodb://h --task find_one --tasks 8 --runtime multi --ops 100").unwrap();
         let expected = Arguments {
             uri: "mongodb://h".into(),
@@ -207,26 +207,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_arguments_are_rejected() {
         let error = |line| parse(line).unwrap_err();
         assert_eq!(error("--uri"), "--uri has no value");
         assert_eq!(
             error("--uri a --task ping --tasks 1 --runtime multi"),
             "--ops is missing"
         );
-        assert_eq!(error("--ops 0"), "--ops needs a number above 0, not 0");
-        assert_eq!(error("--task pong"), "no task is named pong");
-        assert_eq!(error("--colour red"), "there is no argument --colour");
+        assert_eq!(
+            error("--ops 0"),
+            "--ops requires a number greater than 0, found 0"
+        );
+        assert_eq!(error("--task pong"), "unknown task pong");
+        assert_eq!(error("--colour red"), "unknown argument --colour");
     }
 
     #[test]
-    fn nobody_has_more_than_one_operation_more() {
+    fn operations_are_distributed_evenly() {
         assert_eq!([0, 1, 2].map(|n| part(8, 3, n)), [3, 3, 2]);
         assert_eq!([0, 1, 2].map(|n| part(2, 3, n)), [1, 1, 0]);
     }
 
     #[test]
-    fn every_task_has_a_name_of_its_own() {
+    fn task_names_are_distinct() {
         for task in Task::ALL {
             assert_eq!(task.name().parse(), Ok(task));
         }

@@ -1,26 +1,26 @@
-//! The documents that are stored and read, and the names of the collections they are in.
+//! The documents of the tasks, and the names of their collections.
 
 use bson::oid::ObjectId;
 use serde::{Deserialize, Serialize};
 
 /// The database of all collections.
 pub const DATABASE: &str = "bench";
-/// Where documents are inserted.
+/// The collection for inserts.
 pub const INSERTED: &str = "inserted";
-/// Holds one [`Small`].
+/// The collection with one [`Small`].
 pub const ONE_SMALL: &str = "one_small";
-/// Holds one tweet.
+/// The collection with one tweet.
 pub const ONE_TWEET: &str = "one_tweet";
-/// Holds [`MANY`] [`Small`]s.
+/// The collection with [`MANY`] [`Small`]s.
 pub const MANY_SMALL: &str = "many_small";
-/// Holds [`MANY`] tweets.
+/// The collection with [`MANY`] tweets.
 pub const MANY_TWEETS: &str = "many_tweets";
-/// How many documents the bulk tasks move.
+/// Number of documents of the bulk tasks.
 pub const MANY: usize = 10_000;
 
 /// 267 bytes as BSON: an id, seven strings, six numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of an order")]
+#[expect(missing_docs, reason = "an example of an order")]
 pub struct Small {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -39,9 +39,9 @@ pub struct Small {
     pub checksum: i32,
 }
 
-/// The same as [`Small`], with its strings left where they were read.
+/// [`Small`] with borrowed strings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[allow(missing_docs, reason = "as in Small")]
+#[expect(missing_docs, reason = "as in Small")]
 pub struct SmallRef<'a> {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -62,7 +62,7 @@ pub struct SmallRef<'a> {
 
 /// About 27 kB as BSON: a list of [`Line`]s.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of an order with many lines")]
+#[expect(missing_docs, reason = "an example of an order with many lines")]
 pub struct Large {
     #[serde(rename = "_id")]
     pub id: ObjectId,
@@ -71,7 +71,7 @@ pub struct Large {
 
 /// A part of [`Large`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "an example of a line of an order")]
+#[expect(missing_docs, reason = "an example of a line of an order")]
 pub struct Line {
     pub article: String,
     pub category: String,
@@ -83,7 +83,7 @@ pub struct Line {
 
 const LINES: i32 = 227;
 
-/// The id of the document with this number.
+/// The `_id` of the document `number`.
 #[must_use]
 pub fn id(number: u32) -> ObjectId {
     let [a, b, c, d] = number.to_be_bytes();
@@ -91,7 +91,7 @@ pub fn id(number: u32) -> ObjectId {
 }
 
 impl Small {
-    /// The document with this number; each number gives another one.
+    /// The document `number`. Documents with different numbers are different.
     #[must_use]
     pub fn new(number: u32) -> Self {
         let text = |kind: char| format!("{kind}{:07}", number % 10_000_000);
@@ -116,7 +116,7 @@ impl Small {
 }
 
 impl Large {
-    /// The document with this number.
+    /// The document `number`.
     #[must_use]
     pub fn new(number: u32) -> Self {
         let line = |n: i32| Line {
@@ -134,19 +134,19 @@ impl Large {
     }
 }
 
-/// What the tasks insert, made before anything is measured.
+/// The documents that the tasks insert, created before the measurement.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// For `insert_one`.
     pub small: Small,
     /// For `insert_one_27k`.
     pub large: Large,
-    /// For `insert_many_10k`, otherwise empty.
+    /// For `insert_many_10k`; empty for other tasks.
     pub many: Vec<Small>,
 }
 
 impl Material {
-    /// Makes what the task needs.
+    /// Creates the documents that the task requires.
     #[must_use]
     pub fn new(task: crate::contract::Task) -> Self {
         let many = if task == crate::contract::Task::InsertMany10k {
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_have_the_sizes_that_the_tables_say() {
+    fn documents_have_the_documented_sizes() {
         let small = bson::serialize_to_vec(&Small::new(9_999)).unwrap();
         assert_eq!(small.len(), 267);
         let large = bson::serialize_to_vec(&Large::new(1)).unwrap();

@@ -1,17 +1,17 @@
-//! What the measured part cost this process.
+//! Measures wall-clock time, CPU time and memory of this process.
 
 use std::{fmt, fs, io, time::Instant};
 
-/// The figures of the measured part.
+/// The measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// Operations done.
+    /// Number of operations.
     pub ops: u64,
-    /// Time on the wall's clock.
+    /// Wall-clock time.
     pub wall_ns: u64,
     /// User and system time of all threads.
     pub cpu_ns: u64,
-    /// The most memory that was resident since the process began.
+    /// Peak resident memory of the process.
     pub peak_kib: u64,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Runs from its making to [`stop`](Self::stop).
+/// Measures from [`start`](Self::start) to [`stop`](Self::stop).
 #[derive(Debug)]
 pub struct Meter {
     began: Instant,
@@ -38,10 +38,10 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts to measure.
+    /// Starts the measurement.
     ///
     /// # Errors
-    /// When `/proc` does not tell.
+    /// If `/proc` cannot be read.
     pub fn start() -> io::Result<Self> {
         let cpu_ns = cpu_ns()?;
         Ok(Self {
@@ -50,10 +50,10 @@ impl Meter {
         })
     }
 
-    /// What was spent since the start, on so many operations.
+    /// The measurements since the start, for `ops` operations.
     ///
     /// # Errors
-    /// When `/proc` does not tell.
+    /// If `/proc` cannot be read.
     pub fn stop(&self, ops: u64) -> io::Result<Figures> {
         let wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Figures {
@@ -65,8 +65,8 @@ impl Meter {
     }
 }
 
-/// What all threads of this process have used. Threads that have ended don't count, so none may end while it is measured;
-/// one that ends between the listing and its turn is left out like those that ended before.
+/// CPU time of all running threads of this process. Terminated threads are not included, so threads must not end during a
+/// measurement.
 fn cpu_ns() -> io::Result<u64> {
     const ESRCH: i32 = 3;
     let mut sum = 0;
@@ -82,7 +82,7 @@ fn cpu_ns() -> io::Result<u64> {
             .split_whitespace()
             .next()
             .and_then(|field| field.parse::<u64>().ok());
-        sum += spent.ok_or_else(|| io::Error::other("schedstat has no number"))?;
+        sum += spent.ok_or_else(|| io::Error::other("/proc/self/task/*/schedstat has an unknown format"))?;
     }
     Ok(sum)
 }
@@ -92,7 +92,7 @@ fn peak_kib() -> io::Result<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .ok_or_else(|| io::Error::other("status has no VmHWM"))
+        .ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_costs_time_and_memory() {
+    fn time_and_memory_are_measured() {
         let meter = Meter::start().unwrap();
         let mut sum = 0_u64;
         let figures = loop {

@@ -1,4 +1,4 @@
-//! The frame of a client program in Rust: runtime, warm-up, tasks, measuring.
+//! The main function of the Rust client programs: runtime, warm-up, tasks, measurement.
 
 use std::{error::Error, fmt, future::Future, process::ExitCode, sync::Arc};
 
@@ -6,33 +6,33 @@ use tokio::runtime;
 
 use crate::contract::{Arguments, Figures, Material, Meter, Runtime, Task, arguments::part};
 
-/// Why a program ends early.
+/// The error of a program.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// A driver has no means for the task.
+/// The driver does not support the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOffered;
 
 impl fmt::Display for NotOffered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this driver has no means for the task")
+        f.write_str("the driver does not support the task")
     }
 }
 
 impl Error for NotOffered {}
 
-/// A driver that is measured.
-pub trait Contestant: Clone + Send + Sync + 'static {
-    /// Makes a client.
+/// A driver to measure.
+pub trait BenchClient: Clone + Send + Sync + 'static {
+    /// Creates a client.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn connect(uri: &str) -> impl Future<Output = Result<Self, Failure>> + Send;
 
-    /// Does the operation so many times, one after the other.
+    /// Runs the operation `count` times, sequentially.
     ///
     /// # Errors
-    /// What the driver reports, or that a result is not what it must be.
+    /// Errors of the driver, and unexpected results.
     fn work(
         &self,
         task: Task,
@@ -40,27 +40,27 @@ pub trait Contestant: Clone + Send + Sync + 'static {
         count: u64,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// How large the futures of the main calls are.
+    /// The sizes of the futures of the main calls.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn futures(&self) -> impl Future<Output = Result<Vec<FutureSize>, Failure>> + Send {
         async { Ok(Vec::new()) }
     }
 }
 
-/// How large the future of a call is, in bytes.
+/// The size of the future of a call, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FutureSize {
     /// The name of the call.
     pub call: &'static str,
-    /// What an application's own future holds while it awaits the call.
+    /// Size of the future that the call returns, which is part of the caller's future.
     pub held: usize,
-    /// What is in the box that the call makes of its own, where it makes one.
+    /// Size of the future that the call allocates, if it does.
     pub boxed: Option<usize>,
 }
 
-/// The [`FutureSize`] of an expression that can be awaited; with `boxed` before it, of one whose future is a box.
+/// The [`FutureSize`] of an expression that can be awaited; with `boxed`, of one whose `IntoFuture` is a box.
 #[macro_export]
 macro_rules! future_size {
     ($call:literal, boxed $future:expr) => {
@@ -91,9 +91,9 @@ impl fmt::Display for FutureSize {
     }
 }
 
-/// The whole program.
+/// The main function of a client program.
 #[must_use]
-pub fn run<C: Contestant>() -> ExitCode {
+pub fn run<C: BenchClient>() -> ExitCode {
     let given: Vec<String> = std::env::args().skip(1).collect();
     match given.as_slice() {
         [flag, uri] if flag == "--futures" => end(futures::<C>(uri)),
@@ -101,7 +101,7 @@ pub fn run<C: Contestant>() -> ExitCode {
     }
 }
 
-/// Reads the arguments, measures, and prints the figures.
+/// Parses the arguments, runs the task, and prints the measurements.
 pub(crate) fn finish(
     given: impl IntoIterator<Item = String>,
     measure: impl FnOnce(&Arguments) -> Result<Figures, Failure>,
@@ -128,8 +128,8 @@ fn end(result: Result<impl fmt::Display, Failure>) -> ExitCode {
     }
 }
 
-/// The sizes as one line of JSON.
-fn futures<C: Contestant>(uri: &str) -> Result<String, Failure> {
+/// Formats the sizes as one line of JSON.
+fn futures<C: BenchClient>(uri: &str) -> Result<String, Failure> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let sizes = C::connect(uri).await?.futures().await?;
@@ -138,7 +138,7 @@ fn futures<C: Contestant>(uri: &str) -> Result<String, Failure> {
     })
 }
 
-fn measure<C: Contestant>(arguments: &Arguments) -> Result<Figures, Failure> {
+fn measure<C: BenchClient>(arguments: &Arguments) -> Result<Figures, Failure> {
     let mut builder = match arguments.runtime {
         Runtime::Current => runtime::Builder::new_current_thread(),
         Runtime::Multi => runtime::Builder::new_multi_thread(),
@@ -146,18 +146,18 @@ fn measure<C: Contestant>(arguments: &Arguments) -> Result<Figures, Failure> {
     let runtime = builder.enable_all().build()?;
     let material = Arc::new(Material::new(arguments.task));
     runtime.block_on(async {
-        let contestant = C::connect(&arguments.uri).await?;
+        let client = C::connect(&arguments.uri).await?;
         let warm_up = arguments.task.warm_up() * arguments.tasks;
-        share(&contestant, arguments, &material, warm_up).await?;
+        share(&client, arguments, &material, warm_up).await?;
         let meter = Meter::start()?;
-        share(&contestant, arguments, &material, arguments.ops).await?;
+        share(&client, arguments, &material, arguments.ops).await?;
         Ok(meter.stop(arguments.ops)?)
     })
 }
 
-/// Shares the operations among the tasks, and waits until all are done.
-async fn share<C: Contestant>(
-    contestant: &C,
+/// Distributes the operations among the tasks, and waits for all of them.
+async fn share<C: BenchClient>(
+    client: &C,
     arguments: &Arguments,
     material: &Arc<Material>,
     ops: u64,
@@ -166,8 +166,8 @@ async fn share<C: Contestant>(
     let handles: Vec<_> = (0..tasks)
         .map(|n| {
             let count = part(ops, tasks, n);
-            let (contestant, material) = (contestant.clone(), material.clone());
-            tokio::spawn(async move { contestant.work(task, &material, count).await })
+            let (client, material) = (client.clone(), material.clone());
+            tokio::spawn(async move { client.work(task, &material, count).await })
         })
         .collect();
     for handle in handles {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_is_as_large_as_what_it_waits_for() {
+    fn future_sizes_are_measured() {
         let large = || async {
             let bytes = std::hint::black_box([0_u8; 1_000]);
             std::future::ready(()).await;

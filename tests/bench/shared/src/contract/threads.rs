@@ -1,32 +1,32 @@
-//! The frame of a client program without a runtime: a thread for each task, warm-up, measuring.
+//! The main function of client programs without a runtime: one thread for each task, warm-up, measurement.
 
 use std::{process::ExitCode, sync::Barrier, thread};
 
 use crate::contract::{Arguments, Failure, Figures, Material, Meter, run::finish};
 
-/// What a thread does its operations with.
+/// The state of a thread.
 pub trait Worker: Sized {
     /// Connects.
     ///
     /// # Errors
-    /// When there is no server.
+    /// If the connection fails.
     fn connect(arguments: &Arguments, material: &Material) -> Result<Self, Failure>;
 
-    /// Does the operation once.
+    /// Runs the operation once.
     ///
     /// # Errors
-    /// When the server does not answer as it must.
+    /// Errors of the connection, and unexpected replies.
     fn operation(&mut self) -> Result<(), Failure>;
 }
 
-/// The whole program. The runtime that the arguments name changes nothing.
+/// The main function of a client program. The argument `--runtime` is ignored.
 #[must_use]
 pub fn run_threads<W: Worker>() -> ExitCode {
     finish(std::env::args().skip(1), measure::<W>)
 }
 
-/// Threads meet before the measured part, and after it, so that none of them ends while it is measured. What fails before a
-/// meeting is told after the last one, so that nobody waits for a thread that is gone.
+/// The threads wait at a barrier before and after the measurement, so that none ends during it. An error is returned after the
+/// last barrier, so that no thread waits for one that has ended.
 fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
     let material = Material::new(arguments.task);
     let threads = usize::try_from(arguments.tasks)?;
@@ -36,7 +36,7 @@ fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
         let warm_up = times(&mut worker, arguments.task.warm_up());
         meeting.wait();
         let done = times(&mut worker, count);
-        // Once when all are done, and once more when that has been measured.
+        // First wait: all operations are complete. Second wait: the measurement is complete.
         meeting.wait();
         meeting.wait();
         warm_up.and(done)
@@ -58,10 +58,10 @@ fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
     })
 }
 
-/// Does the operation so many times. A worker that could not connect says so once, and does nothing.
+/// Runs the operation `count` times. Returns the error of a worker that could not connect, once.
 fn times<W: Worker>(worker: &mut Result<W, Failure>, count: u64) -> Result<(), Failure> {
     let Ok(connected) = worker else {
-        let missing = std::mem::replace(worker, Err("there is no connection".into()));
+        let missing = std::mem::replace(worker, Err("the worker is not connected".into()));
         return missing.map(|_| ());
     };
     for _ in 0..count {
@@ -83,7 +83,7 @@ mod tests {
     impl Worker for Counting {
         fn connect(arguments: &Arguments, _: &Material) -> Result<Self, Failure> {
             match arguments.uri.as_str() {
-                "nowhere" => Err("nobody answers".into()),
+                "nowhere" => Err("connection refused".into()),
                 _ => Ok(Self),
             }
         }
@@ -105,15 +105,15 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_shared_among_the_threads() {
+    fn operations_are_distributed_among_the_threads() {
         let figures = measure::<Counting>(&arguments("somewhere")).unwrap();
         assert_eq!(figures.ops, 10);
         assert_eq!(DONE.load(Ordering::Relaxed), 3 * Task::Ping.warm_up() + 10);
     }
 
     #[test]
-    fn what_fails_is_told_when_all_threads_are_done() {
+    fn errors_are_returned_when_all_threads_are_done() {
         let error = measure::<Counting>(&arguments("nowhere")).unwrap_err();
-        assert_eq!(error.to_string(), "nobody answers");
+        assert_eq!(error.to_string(), "connection refused");
     }
 }

@@ -1,17 +1,17 @@
-//! The composite scores of the driver suite: plain averages of the scores of tasks.
+//! The composite scores of the driver suite: averages of the scores of tasks.
 
 use crate::harness::Task;
 
 /// A composite score over tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Composite {
-    /// As the specification calls it.
+    /// The name in the specification.
     pub name: &'static str,
     /// The tasks whose scores are averaged.
     pub tasks: &'static [Task],
 }
 
-/// All that are averages of tasks; DriverBench is the average of ReadBench and WriteBench.
+/// The composites of tasks. DriverBench is the average of ReadBench and WriteBench.
 pub const COMPOSITES: [Composite; 6] = [
     Composite {
         name: "BSONBench",
@@ -57,7 +57,7 @@ pub const COMPOSITES: [Composite; 6] = [
     WRITE_BENCH,
 ];
 
-/// What reads.
+/// The tasks that read.
 pub const READ_BENCH: Composite = Composite {
     name: "ReadBench",
     tasks: &[
@@ -69,7 +69,7 @@ pub const READ_BENCH: Composite = Composite {
     ],
 };
 
-/// What writes.
+/// The tasks that write.
 pub const WRITE_BENCH: Composite = Composite {
     name: "WriteBench",
     tasks: &[
@@ -89,36 +89,32 @@ pub const WRITE_BENCH: Composite = Composite {
     ],
 };
 
-/// The scores of all contestants over the same tasks.
+/// The composite scores of all clients, over the same tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Averages {
-    /// One for each contestant.
+    /// One score for each client.
     pub scores: Vec<f64>,
-    /// Tasks that are not in it, because a contestant has no score for them.
+    /// Number of excluded tasks, for which a client has no score.
     pub without: usize,
 }
 
 impl Composite {
-    /// The averages over those tasks that every contestant has a score for; `None` when there is no such task.
+    /// The averages over the tasks for which every client has a score; `None` if there are none.
     ///
-    /// `scores` gives the scores of a task, one for each of so many contestants.
-    pub fn averages(
-        &self,
-        contestants: usize,
-        scores: impl Fn(Task) -> Vec<Option<f64>>,
-    ) -> Option<Averages> {
+    /// `scores` returns the scores of a task, one for each client.
+    pub fn averages(&self, clients: usize, scores: impl Fn(Task) -> Vec<Option<f64>>) -> Option<Averages> {
         let complete: Vec<Vec<f64>> = self
             .tasks
             .iter()
             .filter_map(|task| scores(*task).into_iter().collect::<Option<Vec<f64>>>())
-            .filter(|scores| scores.len() == contestants)
+            .filter(|scores| scores.len() == clients)
             .collect();
         if complete.is_empty() {
             return None;
         }
         let average = |n: usize| complete.iter().map(|scores| scores[n]).sum::<f64>() / complete.len() as f64;
         Some(Averages {
-            scores: (0..contestants).map(average).collect(),
+            scores: (0..clients).map(average).collect(),
             without: self.tasks.len() - complete.len(),
         })
     }
@@ -154,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_are_all_tasks_with_a_server_but_commands() {
+    fn read_and_write_bench_have_all_tasks_with_a_server_except_run_command() {
         let of = |names: [&str; 2]| -> Vec<&str> {
             let composites = COMPOSITES
                 .iter()
@@ -179,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tasks_that_all_can_do_are_averaged() {
+    fn only_tasks_that_all_clients_support_are_averaged() {
         let scores = |task| match task {
             Task::FindOneById => vec![Some(10.0), Some(20.0)],
             Task::FindMany => vec![Some(30.0), Some(60.0)],

@@ -1,6 +1,4 @@
-//! The specifications' archives: where they are, how they are unpacked, and how what is in them is read.
-//!
-//! None of it is part of this repository.
+//! Finds, unpacks and reads the archives of the specifications, which are not part of this repository.
 
 use std::{
     env, fs,
@@ -21,7 +19,7 @@ pub enum Archive {
     Parallel,
     /// The small and the large model of the ODM suite.
     FlatModels,
-    /// Its nested model.
+    /// The nested model of the ODM suite.
     NestedModels,
 }
 
@@ -38,7 +36,7 @@ impl Archive {
         }
     }
 
-    /// The folder in the archive that the files are in.
+    /// The folder of the files in the archive.
     const fn folder(self) -> &'static str {
         match self {
             Self::FlatModels => "flat-models",
@@ -48,13 +46,13 @@ impl Archive {
     }
 }
 
-/// The variable that names the folder with the archives.
+/// The environment variable with the folder of the archives.
 pub const VARIABLE: &str = "BENCH_DATA_DIR";
 
-/// Finds the folder with the archives: what [`VARIABLE`] says, else `shared/bench-data` beside the checkout.
+/// The folder of the archives: [`VARIABLE`], or `../shared/bench-data` relative to the workspace.
 ///
 /// # Errors
-/// Says how to get the archives when there is no such folder.
+/// If the folder does not exist. The message says how to get the archives.
 pub fn archives(checkout: &Path) -> Result<PathBuf, Failure> {
     let named = env::var_os(VARIABLE).map(PathBuf::from);
     let folder = named.unwrap_or_else(|| checkout.join("../shared/bench-data"));
@@ -62,36 +60,36 @@ pub fn archives(checkout: &Path) -> Result<PathBuf, Failure> {
         return Ok(folder);
     }
     let text = format!(
-        "{} is no folder: let {VARIABLE} name one with the archives of source/benchmarking/{{data,odm-data}} of \
+        "{} is not a folder: set {VARIABLE} to a folder with the archives of source/benchmarking/{{data,odm-data}} of \
          github.com/mongodb/specifications",
         folder.display()
     );
     Err(text.into())
 }
 
-/// Data that has been unpacked.
+/// The unpacked data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
     root: PathBuf,
 }
 
 impl Data {
-    /// The data that is unpacked, or will be, in this folder.
+    /// The data in a folder, into which [`unpack`](Self::unpack) unpacks.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         Self { root }
     }
 
-    /// The folder.
+    /// The folder of the unpacked data.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Unpacks an archive with the system's `tar`, unless that was done before.
+    /// Unpacks an archive with `tar`, unless it is unpacked already.
     ///
     /// # Errors
-    /// When the archive is not there, or `tar` fails.
+    /// If the archive does not exist or `tar` fails.
     pub fn unpack(&self, archives: &Path, archive: Archive) -> Result<(), Failure> {
         let whole = self.root.join(archive.name());
         if whole.is_dir() {
@@ -99,9 +97,9 @@ impl Data {
         }
         let file = archives.join(archive.name()).with_extension("tgz");
         if !file.is_file() {
-            return Err(format!("there is no {}", file.display()).into());
+            return Err(format!("file not found: {}", file.display()).into());
         }
-        // Under another name until it is whole, so that what an interruption leaves behind is not taken for it.
+        // Renamed when complete, so that a partly unpacked archive is not used after an interruption.
         let part = self.root.join(format!("{}.part", archive.name()));
         if part.exists() {
             fs::remove_dir_all(&part)?;
@@ -111,32 +109,32 @@ impl Data {
         tar.arg("-xzf").arg(&file).arg("-C").arg(&part);
         let output = tar.output().map_err(|error| format!("tar: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{tar:?}: {}: {}", output.status, said.trim()).into());
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{tar:?}: {}: {}", output.status, stderr.trim()).into());
         }
         fs::rename(part, whole)?;
         Ok(())
     }
 
-    /// Where a file or folder of an archive is.
+    /// The path of a file or folder of an archive.
     #[must_use]
     pub fn path(&self, archive: Archive, name: &str) -> PathBuf {
         self.root.join(archive.name()).join(archive.folder()).join(name)
     }
 
-    /// A file of an archive as text.
+    /// Reads a text file of an archive.
     ///
     /// # Errors
-    /// When it can't be read; the file is named.
+    /// If it cannot be read. The message contains the path.
     pub fn text(&self, archive: Archive, name: &str) -> Result<String, Failure> {
         let path = self.path(archive, name);
         Ok(fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
-    /// The files of a folder of an archive, by their names; hidden ones, which some systems add, left out.
+    /// The first `wanted` files of a folder of an archive, sorted by name, without hidden files.
     ///
     /// # Errors
-    /// When there are fewer than wanted, or the folder can't be read.
+    /// If there are fewer files, or the folder cannot be read.
     pub fn files(&self, archive: Archive, folder: &str, wanted: u64) -> Result<Vec<PathBuf>, Failure> {
         let path = self.path(archive, folder);
         let describe = |error| format!("{}: {error}", path.display());
@@ -150,7 +148,12 @@ impl Data {
         files.sort();
         let wanted = usize::try_from(wanted)?;
         if files.len() < wanted {
-            return Err(format!("{}: {} files instead of {wanted}", path.display(), files.len()).into());
+            return Err(format!(
+                "{}: expected {wanted} files, found {}",
+                path.display(),
+                files.len()
+            )
+            .into());
         }
         files.truncate(wanted);
         Ok(files)
@@ -161,7 +164,7 @@ impl Data {
 mod tests {
     use super::*;
 
-    /// A folder that is removed with this.
+    /// A folder that is removed on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -217,12 +220,12 @@ mod tests {
             found(3)
                 .unwrap_err()
                 .to_string()
-                .ends_with("2 files instead of 3")
+                .ends_with("expected 3 files, found 2")
         );
     }
 
     #[test]
-    fn what_is_missing_or_damaged_is_named() {
+    fn errors_name_the_missing_or_invalid_file() {
         let folder = Folder::new("missing");
         let data = Data::new(folder.0.join("unpacked"));
         let error = data

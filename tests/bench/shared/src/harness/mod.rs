@@ -1,15 +1,15 @@
-//! What both contestants of the specified benchmarks (DriverBench and the ODM benchmark) share, without any driver in it.
+//! The common part of the clients of the specified benchmarks (DriverBench and the ODM benchmark).
 //!
 //! | module | |
 //! |---|---|
-//! | [`task`] | every task, with the size it is scored by |
+//! | [`task`] | the tasks, with the sizes for their scores |
 //! | [`composite`] | the averages of the driver suite |
-//! | [`rule`] | how many iterations a task is measured for |
+//! | [`rule`] | number of iterations of a task |
 //! | [`statistics`] | percentiles and scores |
-//! | [`data`] | the specifications' archives and what is in them |
-//! | [`models`] | the structs of the ODM suite, as macros, so that each contestant adds its own derives |
-//! | [`program`] | a contestant's program: it is told the phases of one task, one after the other, and times the measured one |
-//! | [`share`] | work that is shared among as many tasks as there are cores |
+//! | [`data`] | the archives of the specifications |
+//! | [`models`] | the structs of the ODM suite, as macros, to which each client adds its derives |
+//! | [`program`] | the main function of a client: runs the phases of a task |
+//! | [`share`] | distributes work among one task for each core |
 
 pub mod composite;
 pub mod data;
@@ -21,8 +21,8 @@ pub mod statistics;
 pub mod task;
 
 pub use data::Data;
-pub use program::{Assignment, Body, Doing, Failure, Missing, Phase, serve};
+pub use program::{Assignment, Body, Failure, Missing, Phase, PhaseFuture, serve};
 pub use task::Task;
 
-/// The collection of the driver suite's tasks.
+/// The collection of the tasks of the driver suite.
 pub const COLLECTION: &str = "corpus";

@@ -1,9 +1,9 @@
-//! A contestant's program: it does the phases of one task as it is told, and times the measured one.
+//! The main function of a client program: runs the phases of one task on request, and measures one of them.
 //!
-//! It is called with `--task NAME --units N --database NAME --data FOLDER` and, for tasks that need one, `--uri URI`. It says
-//! `ready`, or `missing REASON` and ends. Then it reads the names of phases, one in a line, and answers each with `done`, or
-//! `done NANOSECONDS` for the measured one, until its input ends. When something fails it says `failed REASON` and ends with
-//! code 1; wrong arguments end it with code 2.
+//! Arguments: `--task NAME --units N --database NAME --data FOLDER` and, for tasks that use a server, `--uri URI`. The program prints
+//! `ready`, or `missing REASON` and exits if the driver does not support the task. Then it reads the names of phases, one per line,
+//! and prints `done` after each, or `done NANOSECONDS` after the measured one, until its input is closed. After an error it prints
+//! `failed REASON` and exits with code 1; for invalid arguments it exits with code 2.
 
 use std::{
     error::Error,
@@ -19,13 +19,13 @@ use std::{
 
 use crate::harness::{Data, Task};
 
-/// Why something can't go on.
+/// The error of a benchmark program.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// A driver has no means for a task.
+/// The driver does not support a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing(
-    /// Why.
+    /// The reason.
     pub &'static str,
 );
 
@@ -37,42 +37,42 @@ impl fmt::Display for Missing {
 
 impl Error for Missing {}
 
-/// What a phase of a task does.
-pub type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+/// The future of a phase.
+pub type PhaseFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
-fn nothing<'a>() -> Doing<'a> {
+fn nothing<'a>() -> PhaseFuture<'a> {
     Box::pin(async { Ok(()) })
 }
 
-/// What a contestant does for a task, phase by phase. Only `run` is timed.
+/// The phases of a task. Only `run` is measured.
 pub trait Body: Send {
-    /// Once, first.
-    fn setup(&mut self) -> Doing<'_> {
+    /// Runs once, before the iterations.
+    fn setup(&mut self) -> PhaseFuture<'_> {
         nothing()
     }
 
-    /// Before each iteration.
-    fn before(&mut self) -> Doing<'_> {
+    /// Runs before each iteration.
+    fn before(&mut self) -> PhaseFuture<'_> {
         nothing()
     }
 
-    /// The iteration.
-    fn run(&mut self) -> Doing<'_>;
+    /// The measured phase of an iteration.
+    fn run(&mut self) -> PhaseFuture<'_>;
 
-    /// After each iteration.
-    fn after(&mut self) -> Doing<'_> {
+    /// Runs after each iteration.
+    fn after(&mut self) -> PhaseFuture<'_> {
         nothing()
     }
 
-    /// Once, last.
-    fn teardown(&mut self) -> Doing<'_> {
+    /// Runs once, after the iterations.
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         nothing()
     }
 }
 
 /// A phase of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "as in Body")]
+#[expect(missing_docs, reason = "documented in Body")]
 pub enum Phase {
     Setup,
     Before,
@@ -84,7 +84,7 @@ pub enum Phase {
 impl Phase {
     const ALL: [Self; 5] = [Self::Setup, Self::Before, Self::Run, Self::After, Self::Teardown];
 
-    /// As the program is told.
+    /// The name in the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Phase {
         }
     }
 
-    fn of(self, body: &mut dyn Body) -> Doing<'_> {
+    fn of(self, body: &mut dyn Body) -> PhaseFuture<'_> {
         match self {
             Self::Setup => body.setup(),
             Self::Before => body.before(),
@@ -112,27 +112,27 @@ impl FromStr for Phase {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let phase = Self::ALL.into_iter().find(|phase| phase.name() == name);
-        phase.ok_or_else(|| format!("no phase is named {name}"))
+        phase.ok_or_else(|| format!("unknown phase {name}"))
     }
 }
 
-/// What a program is told to do.
+/// The arguments of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// The task.
     pub task: Task,
-    /// How many units an iteration has.
+    /// Number of units of an iteration.
     pub units: u64,
-    /// The connection string, where the task needs a server.
+    /// The connection string, if the task uses a server.
     pub uri: Option<String>,
-    /// The database to work in; it is dropped at both ends.
+    /// The database. It is dropped before and after the task.
     pub database: String,
     /// The unpacked data.
     pub data: Data,
 }
 
 impl Assignment {
-    /// As the arguments of a program.
+    /// Formats the arguments of a program.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--task".to_owned(), self.task.to_string()];
@@ -145,10 +145,10 @@ impl Assignment {
         arguments
     }
 
-    /// Reads the arguments of a program.
+    /// Parses the arguments of a program.
     ///
     /// # Errors
-    /// Says which one is wrong or missing.
+    /// A message that names the invalid or missing argument.
     pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let (mut task, mut units, mut uri, mut database, mut data) = (None, None, None, None, None);
         let mut given = given.into_iter();
@@ -163,7 +163,7 @@ impl Assignment {
                 "--uri" => uri = Some(value),
                 "--database" => database = Some(value),
                 "--data" => data = Some(Data::new(PathBuf::from(value))),
-                _ => return Err(format!("there is no argument {name}")),
+                _ => return Err(format!("unknown argument {name}")),
             }
         }
         let task: Task = task.ok_or("--task is missing")?;
@@ -182,13 +182,13 @@ impl Assignment {
     /// The connection string.
     ///
     /// # Errors
-    /// When the task needs no server, and none was named.
+    /// If there is none, because the task uses no server.
     pub fn uri(&self) -> Result<&str, Failure> {
         Ok(self.uri.as_deref().ok_or("--uri is missing")?)
     }
 }
 
-/// The whole program: `prepare` gives what the contestant does for its task.
+/// The main function of a client program. `prepare` creates the phases of the task.
 pub fn serve<F>(prepare: impl FnOnce(Assignment) -> F) -> ExitCode
 where
     F: Future<Output = Result<Box<dyn Body>, Failure>>,
@@ -203,8 +203,8 @@ where
     match obey(assignment, prepare, io::stdin().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever reads the answers may be gone.
-            let _ = answer(&format!("failed {}", one_line(&error.to_string())));
+            // The reader of the output may have exited.
+            let _ = respond(&format!("failed {}", one_line(&error.to_string())));
             ExitCode::FAILURE
         }
     }
@@ -214,7 +214,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn answer(line: &str) -> io::Result<()> {
+fn respond(line: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")?;
     output.flush()
@@ -232,12 +232,12 @@ where
     let mut body = match runtime.block_on(prepare(assignment)) {
         Ok(body) => body,
         Err(error) if error.is::<Missing>() => {
-            answer(&format!("missing {error}"))?;
+            respond(&format!("missing {error}"))?;
             return Ok(());
         }
         Err(error) => return Err(error),
     };
-    answer("ready")?;
+    respond("ready")?;
     for order in orders.lines() {
         let phase: Phase = order?.parse()?;
         let doing = phase.of(body.as_mut());
@@ -245,8 +245,8 @@ where
         runtime.block_on(doing)?;
         let took = began.elapsed();
         match phase {
-            Phase::Run => answer(&format!("done {}", took.as_nanos()))?,
-            _ => answer("done")?,
+            Phase::Run => respond(&format!("done {}", took.as_nanos()))?,
+            _ => respond("done")?,
         }
     }
     Ok(())
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_as_they_were_written() {
+    fn formatted_arguments_can_be_parsed() {
         let assignment = Assignment {
             task: Task::FindMany,
             units: 7,
@@ -274,41 +274,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_arguments_are_rejected() {
         let error = |line| parse(line).unwrap_err();
         assert_eq!(error("--task"), "--task has no value");
-        assert_eq!(error("--task pong"), "no task is named pong");
+        assert_eq!(error("--task pong"), "unknown task pong");
         assert_eq!(error("--units 0"), "--units needs a number above 0, not 0");
         assert_eq!(error("--task find_many --units 1"), "--uri is missing");
         assert_eq!(error("--task flat_bson_encode"), "--units is missing");
-        assert_eq!(error("--colour red"), "there is no argument --colour");
+        assert_eq!(error("--colour red"), "unknown argument --colour");
     }
 
     struct Recorder(Arc<Mutex<Vec<&'static str>>>);
 
     impl Recorder {
-        fn record(&mut self, name: &'static str) -> Doing<'_> {
+        fn record(&mut self, name: &'static str) -> PhaseFuture<'_> {
             self.0.lock().unwrap().push(name);
             nothing()
         }
     }
 
     impl Body for Recorder {
-        fn setup(&mut self) -> Doing<'_> {
+        fn setup(&mut self) -> PhaseFuture<'_> {
             self.record("setup")
         }
 
-        fn run(&mut self) -> Doing<'_> {
+        fn run(&mut self) -> PhaseFuture<'_> {
             self.record("run")
         }
 
-        fn teardown(&mut self) -> Doing<'_> {
+        fn teardown(&mut self) -> PhaseFuture<'_> {
             Box::pin(async { Err("no teardown".into()) })
         }
     }
 
     #[test]
-    fn phases_are_done_as_ordered() {
+    fn phases_run_on_request() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let assignment = parse("--task deep_bson_decode --units 1 --database d --data f").unwrap();
         let go = |orders: &'static str| {
@@ -319,13 +319,13 @@ mod tests {
         go("setup\nbefore\nrun\nafter\nrun\n").unwrap();
         assert_eq!(*seen.lock().unwrap(), ["setup", "run", "run"]);
         assert_eq!(go("teardown\n").unwrap_err().to_string(), "no teardown");
-        assert_eq!(go("dance\n").unwrap_err().to_string(), "no phase is named dance");
+        assert_eq!(go("dance\n").unwrap_err().to_string(), "unknown phase dance");
     }
 
     #[test]
-    fn a_missing_means_is_no_failure() {
+    fn an_unsupported_task_is_not_an_error() {
         let assignment = parse("--task deep_bson_decode --units 1 --database d --data f").unwrap();
-        let prepare = async |_| Err(Missing("not there yet").into());
+        let prepare = async |_| Err(Missing("not supported").into());
         assert!(obey(assignment, prepare, "run\n".as_bytes()).is_ok());
     }
 }

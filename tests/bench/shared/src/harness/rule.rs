@@ -1,22 +1,22 @@
-//! How many iterations a task is measured for.
+//! The rule for the number of iterations of a task.
 
 use std::time::Duration;
 
 use crate::harness::task::Suite;
 
-/// When the iterations of a task end.
+/// The end of the iterations of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The measured phases add up to at least this, unless `at_most` comes first.
+    /// Minimum total duration of the measured phases.
     pub at_least: Duration,
-    /// When they do, so many iterations are enough.
+    /// Number of iterations that is sufficient after the minimum duration.
     pub iterations: usize,
-    /// When they add up to this, the iterations end at once.
+    /// Maximum total duration of the measured phases.
     pub at_most: Duration,
 }
 
 impl Rule {
-    /// What the specification of the suite says.
+    /// The rule of the specification.
     #[must_use]
     pub const fn of(suite: Suite) -> Self {
         match suite {
@@ -25,13 +25,13 @@ impl Rule {
         }
     }
 
-    /// For a look: three iterations, or those of a second.
+    /// At most 3 iterations or 1 second.
     #[must_use]
     pub const fn quick() -> Self {
         Self::new(0, 3, 1)
     }
 
-    /// For so many seconds, if the iterations of a task are not too many in that time.
+    /// At most 100 iterations or the given number of seconds.
     #[must_use]
     pub const fn seconds(seconds: u64) -> Self {
         Self::new(0, 100, seconds)
@@ -45,7 +45,7 @@ impl Rule {
         }
     }
 
-    /// Whether so many iterations, whose measured phases add up to `total`, are enough.
+    /// Whether a number of iterations with the total duration `total` is sufficient.
     #[must_use]
     pub fn is_enough(&self, iterations: usize, total: Duration) -> bool {
         total >= self.at_most || (total >= self.at_least && iterations >= self.iterations)
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_seconds_are_enough() {
+    fn iterations_end_after_the_given_seconds() {
         let rule = Rule::seconds(5);
         assert!(!rule.is_enough(99, Duration::from_secs(4)));
         assert!(rule.is_enough(100, Duration::from_secs(4)));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_is_quick() {
+    fn quick_iterations_end_early() {
         let rule = Rule::quick();
         assert!(!rule.is_enough(2, Duration::from_millis(999)));
         assert!(rule.is_enough(3, Duration::ZERO));

@@ -1,4 +1,4 @@
-//! Work that is shared among as many tasks as there are cores, as an application would.
+//! Distributes work among one task for each core.
 
 use std::{
     future::Future,
@@ -10,16 +10,16 @@ use std::{
 
 use crate::harness::Failure;
 
-/// How many tasks work at a time: one for each core.
+/// Number of concurrent tasks: one for each core.
 #[must_use]
 pub fn workers() -> usize {
     std::thread::available_parallelism().map_or(4, usize::from)
 }
 
-/// Does `work` for every number below `count`; each worker takes the next number when it is done with one.
+/// Runs `work` for every number below `count`. Each worker takes the next number when it has completed one.
 ///
 /// # Errors
-/// What a worker reports.
+/// The first error of a worker.
 pub async fn share<W, F>(count: usize, work: W) -> Result<(), Failure>
 where
     W: Fn(usize) -> F + Clone + Send + 'static,
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_worked_on_once() {
+    fn every_number_is_processed_once() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let of_workers = seen.clone();
         run(share(50, move |number| {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_reported() {
+    fn an_error_is_returned() {
         let result = run(share(5, async |number| match number {
             3 => Err("three".into()),
             _ => Ok(()),

@@ -1,41 +1,40 @@
-//! Percentiles and scores, by the rules of the specifications.
+//! Percentiles and scores, as the specifications define them.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// The percentiles that are recorded.
+/// The percentiles in the report.
 pub const PERCENTILES: [u8; 8] = [10, 25, 50, 75, 90, 95, 98, 99];
 
-/// A percentile of times: the element `int(N × p / 100) − 1` of the sorted ones, or the first where that is before it. `None`
-/// when there are none.
+/// A percentile of sorted times: the element `int(N × p / 100) − 1`, but at least the first. `None` if there are none.
 #[must_use]
 pub fn percentile(sorted: &[Duration], percent: u8) -> Option<Duration> {
-    let place = (sorted.len() * usize::from(percent) / 100).saturating_sub(1);
-    sorted.get(place).copied()
+    let index = (sorted.len() * usize::from(percent) / 100).saturating_sub(1);
+    sorted.get(index).copied()
 }
 
-/// Megabytes (of a million bytes) a second.
+/// Megabytes (1,000,000 bytes) per second.
 #[must_use]
 pub fn score(bytes: u64, median: Duration) -> f64 {
     bytes as f64 / 1e6 / median.as_secs_f64().max(1e-9)
 }
 
-/// What the measured phases of a task took.
+/// The durations of the measured phases of a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Times {
-    /// Each iteration, in their order.
+    /// The duration of each iteration, in seconds.
     pub seconds: Vec<f64>,
-    /// Pairs of a percentile and its time.
+    /// Pairs of a percentile and its duration in seconds.
     pub percentiles: Vec<(u8, f64)>,
     /// The 50th percentile.
     pub median: f64,
-    /// Megabytes a second, by the median.
+    /// Megabytes per second, by the median.
     pub score: f64,
 }
 
 impl Times {
-    /// Of the times of iterations that are scored by so many bytes each; `None` when there are none.
+    /// From the durations of iterations of `bytes` bytes each; `None` if there are none.
     #[must_use]
     pub fn of(times: &[Duration], bytes: u64) -> Option<Self> {
         let mut sorted = times.to_vec();
@@ -63,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_follow_the_rule() {
+    fn percentiles_are_as_specified() {
         let hundred = seconds(1..=100);
         for percent in PERCENTILES {
             assert_eq!(
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn few_times_have_percentiles_too() {
+    fn percentiles_of_few_times() {
         let one = seconds([7]);
         assert_eq!(percentile(&one, 10), Some(one[0]));
         assert_eq!(percentile(&one, 99), Some(one[0]));

@@ -1,4 +1,4 @@
-//! Every task of both suites: its name, its data and the size by which it is scored.
+//! The tasks of both suites: names, data, and sizes for the scores.
 
 use std::{fmt, str::FromStr};
 
@@ -15,40 +15,40 @@ pub enum Suite {
 
 macro_rules! tasks {
     ($($task:ident $name:literal $suite:ident $archive:ident $units:literal x $bytes:literal;)*) => {
-        /// A task; a *unit* of it is an operation, or a file where it moves files.
+        /// A task. Its *unit* is an operation, or a file for tasks with files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "their names say it")]
+        #[expect(missing_docs, reason = "named as in the specifications")]
         pub enum Task { $($task,)* }
 
         impl Task {
             /// All tasks, in the order of the specifications.
             pub const ALL: &'static [Self] = &[$(Self::$task,)*];
 
-            /// As arguments and tables spell it.
+            /// The name in arguments and tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$task => $name,)* }
             }
 
-            /// Where it is specified.
+            /// The suite that specifies it.
             #[must_use]
             pub const fn suite(self) -> Suite {
                 match self { $(Self::$task => Suite::$suite,)* }
             }
 
-            /// The archive that its data is in.
+            /// The archive with its data.
             #[must_use]
             pub const fn archive(self) -> Option<Archive> {
                 match self { $(Self::$task => tasks!(@archive $archive),)* }
             }
 
-            /// How many units an iteration has by the specification.
+            /// Number of units of an iteration in the specification.
             #[must_use]
             pub const fn units(self) -> u64 {
                 match self { $(Self::$task => $units,)* }
             }
 
-            /// The bytes by which a unit is scored.
+            /// Size of a unit in bytes, for the score.
             #[must_use]
             pub const fn unit_bytes(self) -> u64 {
                 match self { $(Self::$task => $bytes,)* }
@@ -102,7 +102,7 @@ tasks! {
 }
 
 impl Task {
-    /// Whether it needs no server.
+    /// Whether it uses no server.
     #[must_use]
     pub const fn is_codec_only(self) -> bool {
         matches!(
@@ -116,14 +116,14 @@ impl Task {
         )
     }
 
-    /// The bytes by which an iteration of so many units is scored.
+    /// Size of an iteration with `units` units in bytes, for the score.
     #[must_use]
     pub const fn bytes(self, units: u64) -> u64 {
         self.unit_bytes().saturating_mul(units)
     }
 
-    /// How many units an iteration has when time or memory are short. 32 GB of models are too much for a server in memory; so is
-    /// the search for nested fields, which no index helps and which therefore takes a time that grows with the square.
+    /// Number of units of an iteration with limited time or memory. 32 GB of models are too large for an in-memory server; queries
+    /// on nested fields without an index take time that is quadratic in the number of units.
     #[must_use]
     pub const fn reduced_units(self, quick: bool, in_memory: bool) -> u64 {
         match self {
@@ -151,7 +151,7 @@ impl FromStr for Task {
             .iter()
             .copied()
             .find(|task| task.name() == name)
-            .ok_or_else(|| format!("no task is named {name}"))
+            .ok_or_else(|| format!("unknown task {name}"))
     }
 }
 
@@ -206,15 +206,15 @@ mod tests {
     }
 
     #[test]
-    fn every_task_has_a_name_of_its_own() {
+    fn task_names_are_distinct() {
         for task in Task::ALL {
             assert_eq!(task.name().parse(), Ok(*task));
         }
-        assert_eq!("pong".parse::<Task>(), Err("no task is named pong".to_owned()));
+        assert_eq!("pong".parse::<Task>(), Err("unknown task pong".to_owned()));
     }
 
     #[test]
-    fn nothing_is_reduced_on_a_real_server() {
+    fn units_are_as_specified_on_a_deployment() {
         for task in Task::ALL {
             assert_eq!(task.reduced_units(false, false), task.units(), "{task}");
             assert!(task.reduced_units(true, true) <= task.units(), "{task}");

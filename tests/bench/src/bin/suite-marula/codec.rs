@@ -1,12 +1,11 @@
-//! The BSON tasks: documents (trees of values, the natural type of documents without a struct) to bytes and back.
+//! The BSON tasks: encodes and decodes `Document`s.
 //!
-//! What is compared is the codec behind the API for whole documents, into a fresh buffer for each: here `into_raw_document` and
-//! `bson::decode_document`, there `Document::to_vec` and `Document::from_reader`. The tree itself is the same type in
-//! both programs, that of crate bson.
+//! They compare `into_raw_document` and `bson::decode_document` of this driver with `Document::to_vec` and `Document::from_reader` of
+//! crate bson, with a new buffer for each document. Both programs use `bson::Document`.
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, Task, data::Archive};
 use marula_driver::bson::{Document, IntoDocument, decode_document, from_extended_json, to_vec};
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {
@@ -34,7 +33,7 @@ impl Encode {
 }
 
 impl Body for Encode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(black_box(&self.document).into_raw_document()?);
@@ -59,7 +58,7 @@ impl Decode {
 }
 
 impl Body for Decode {
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.units {
                 black_box(decode_document(black_box(&self.bytes))?);

@@ -1,11 +1,11 @@
 //! The tasks with many documents.
 //!
-//! The models of bulk writes are made in the measured phase: making one encodes its document, so that models made before would
-//! leave out work that is part of the write.
+//! The write models of bulk writes are created in the measured phase, because creating one encodes its document, which is part of
+//! the write.
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture};
 use marula_driver::{
     WriteModel,
     bson::{Document, doc},
@@ -30,11 +30,11 @@ impl FindMany {
 }
 
 impl Body for FindMany {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fill(&self.document, self.units))
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut cursor = self.place.corpus.find(doc! {}).await?;
             let mut found = 0;
@@ -46,7 +46,7 @@ impl Body for FindMany {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -66,15 +66,15 @@ impl BulkInsert {
 }
 
 impl Body for BulkInsert {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let done = self.place.corpus.insert_many(&self.documents).await?;
             let (done, all) = (done.inserted_ids.len(), self.documents.len());
@@ -82,7 +82,7 @@ impl Body for BulkInsert {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -102,15 +102,15 @@ impl BulkWriteInsert {
 }
 
 impl Body for BulkWriteInsert {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let models = self.documents.iter().map(WriteModel::insert_one);
             let done = self.place.corpus.bulk_write(models).await?;
@@ -118,7 +118,7 @@ impl Body for BulkWriteInsert {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
@@ -138,15 +138,15 @@ impl BulkWriteMixed {
 }
 
 impl Body for BulkWriteMixed {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let models = self.documents.iter().flat_map(|document| {
                 [
@@ -163,7 +163,7 @@ impl Body for BulkWriteMixed {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

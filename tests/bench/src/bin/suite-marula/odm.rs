@@ -1,14 +1,14 @@
 //! The ODM suite: models, typed filters and typed updates.
 //!
-//! A model is read from its JSON text as part of the tasks that create models. Updates change models that `before` has stored, so
-//! that every iteration changes something; the specification drops some of them after the first.
+//! Parsing the JSON text of a model is part of the tasks that create models. Updates change models that `before` has stored, so that
+//! every iteration modifies documents; in the specification some of them are dropped after the first iteration.
 
 use std::{future::Future, hint::black_box, marker::PhantomData};
 
 use marula::{
     Collection, Model, bson::ObjectId, driver::UpdateResult, driver::options::WriteConcern, prelude::*,
 };
-use marula_bench_shared::harness::{Assignment, Body, Doing, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, data::Archive};
 
 use crate::{
     odm_models::{LargeModel, NestedModel, SmallModel},
@@ -17,12 +17,12 @@ use crate::{
 
 const UPDATED: &str = "updated_value";
 
-/// What the tasks need of a model.
+/// The operations of a model.
 trait Subject: Model {
     const FILE: (Archive, &'static str);
-    /// Gives it new ids, as if it were another one; returns them.
+    /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;
-    /// The update of its task.
+    /// The update of the update task.
     fn update(
         models: &Collection<Self>,
         id: ObjectId,
@@ -32,7 +32,7 @@ trait Subject: Model {
 #[derive(Clone, Copy)]
 struct Ids {
     id: ObjectId,
-    /// Of the nested model: that of `embedded_str_doc_1`, and of the first item of the array.
+    /// In the nested model: the ids of `embedded_str_doc_1` and of the first element of the array.
     nested: ObjectId,
     item: ObjectId,
 }
@@ -121,7 +121,7 @@ impl<D: Subject> Models<D> {
         Ok(self.database.driver().drop().await?)
     }
 
-    /// An empty collection with as many models as there are units.
+    /// An empty collection, and one model for each unit.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.collection.driver().drop().await?;
         let mut model: D = serde_json::from_str(&self.text)?;
@@ -137,11 +137,11 @@ impl<D: Subject> Models<D> {
 struct Creation<D>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for _ in 0..self.0.units {
                 let model: D = serde_json::from_str(&self.0.text)?;
@@ -151,7 +151,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let stored = self
                 .0
@@ -164,7 +164,7 @@ impl<D: Subject> Body for Creation<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
@@ -172,15 +172,15 @@ impl<D: Subject> Body for Creation<D> {
 struct Update<D>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let done = D::update(&self.0.collection, ids.id).await?;
@@ -190,12 +190,12 @@ impl<D: Subject> Body for Update<D> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }
 
-/// A query for one model by one of its ids.
+/// A query for a model by one of its ids.
 trait Query<D>: Send + Sync {
     fn find(models: &Collection<D>, ids: Ids) -> impl Future<Output = marula::Result<Option<D>>> + Send;
 }
@@ -229,11 +229,11 @@ impl Query<NestedModel> for ByItem {
 struct Find<D, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.fill())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let found = Q::find(&self.0.collection, *ids).await?;
@@ -243,7 +243,7 @@ impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.0.drop())
     }
 }

@@ -1,4 +1,4 @@
-//! The models of the ODM suite with this project's derives.
+//! The models of the ODM suite with the derives of this project.
 
 #![allow(clippy::pub_underscore_fields, reason = "`_id` is the name of the field")]
 

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use marula_bench_shared::harness::{
-    Assignment, Body, Doing, Failure,
+    Assignment, Body, Failure, PhaseFuture,
     data::Archive,
     share::{share, workers},
 };
@@ -12,7 +12,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use crate::place::{Place, expect};
 
-/// Documents in a file that is exported.
+/// Number of documents of an exported file.
 const PER_FILE: usize = 5_000;
 
 fn sources(assignment: &Assignment) -> Result<Arc<Vec<PathBuf>>, Failure> {
@@ -22,7 +22,7 @@ fn sources(assignment: &Assignment) -> Result<Arc<Vec<PathBuf>>, Failure> {
     Ok(Arc::new(files))
 }
 
-/// Inserts the documents of all files: each worker takes the next file.
+/// Inserts the documents of all files. Each worker takes the next file.
 async fn import(place: &Place, files: &Arc<Vec<PathBuf>>) -> Result<(), Failure> {
     let (place, names) = (place.clone(), files.clone());
     share(files.len(), move |number| {
@@ -52,19 +52,19 @@ impl Import {
 }
 
 impl Body for Import {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.fresh())
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(import(&self.place, &self.files))
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut lines = 0;
             for file in self.files.iter() {
@@ -75,12 +75,12 @@ impl Body for Import {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }
 
-/// One cursor reads; as many workers as there are cores make text of what it has read and write files of it.
+/// Exports a collection: one cursor reads it, and one worker for each core writes files of JSON lines.
 pub(crate) struct Export {
     place: Place,
     files: Arc<Vec<PathBuf>>,
@@ -141,7 +141,7 @@ fn write(path: &PathBuf, documents: &[RawDocumentBuf]) -> Result<(), Failure> {
 }
 
 impl Body for Export {
-    fn setup(&mut self) -> Doing<'_> {
+    fn setup(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             self.place.drop().await?;
             import(&self.place, &self.files).await?;
@@ -150,15 +150,15 @@ impl Body for Export {
         })
     }
 
-    fn before(&mut self) -> Doing<'_> {
+    fn before(&mut self) -> PhaseFuture<'_> {
         Box::pin(async { Ok(std::fs::create_dir_all(&self.folder)?) })
     }
 
-    fn run(&mut self) -> Doing<'_> {
+    fn run(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.export())
     }
 
-    fn after(&mut self) -> Doing<'_> {
+    fn after(&mut self) -> PhaseFuture<'_> {
         Box::pin(async {
             let mut lines = 0;
             for file in std::fs::read_dir(&self.folder)? {
@@ -169,7 +169,7 @@ impl Body for Export {
         })
     }
 
-    fn teardown(&mut self) -> Doing<'_> {
+    fn teardown(&mut self) -> PhaseFuture<'_> {
         Box::pin(self.place.drop())
     }
 }

@@ -1,4 +1,4 @@
-//! Where the tasks work: one client, the database, the collection.
+//! The client, the database and the collection of the tasks.
 
 use marula_bench_shared::harness::{Assignment, COLLECTION, Failure, Task, data::Archive};
 use marula_driver::{
@@ -7,7 +7,7 @@ use marula_driver::{
     options::WriteConcern,
 };
 
-/// A connected client with the database of the task.
+/// A client and the database of the task.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) database: Database,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Write concern `w: 1`, otherwise the defaults.
+    /// With write concern `w: 1`; other options have their defaults.
     pub(crate) async fn new(assignment: &Assignment) -> Result<Self, Failure> {
         let client = Client::connect(assignment.uri()?).await?;
         let database = client
@@ -25,7 +25,7 @@ impl Place {
         Ok(Self { database, corpus })
     }
 
-    /// For both ends of a task.
+    /// Drops the database, before and after a task.
     pub(crate) async fn drop(&self) -> Result<(), Failure> {
         Ok(self.database.drop().await?)
     }
@@ -36,7 +36,7 @@ impl Place {
         Ok(self.database.create_collection(COLLECTION).await?)
     }
 
-    /// An empty database with so many copies of a document.
+    /// An empty database with `count` copies of a document.
     pub(crate) async fn fill(&self, document: &Document, count: u64) -> Result<(), Failure> {
         self.drop().await?;
         self.corpus.insert_many(&copies(document, count)?).await?;
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// The document of a task of the archive of single documents.
+/// The document of a task, from the archive `single_and_multi_document`.
 pub(crate) fn document(assignment: &Assignment) -> Result<Document, Failure> {
     let file = match assignment.task {
         Task::FindOneById | Task::FindMany => "tweet.json",
@@ -60,11 +60,11 @@ pub(crate) fn copies(document: &Document, count: u64) -> Result<Vec<Document>, F
     Ok(vec![document.clone(); usize::try_from(count)?])
 }
 
-/// Whether as many were found or written as there must be.
+/// Checks the number of found or written documents.
 pub(crate) fn expect(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
     if found == expected {
         Ok(())
     } else {
-        Err(format!("{what}: {found} instead of {expected}").into())
+        Err(format!("{what}: expected {expected}, got {found}").into())
     }
 }

@@ -1,11 +1,11 @@
-//! Dropping an operation at each poll while it waits for a connection: for a server, in the queue, for its turn to establish
-//! one.
+//! Dropping an operation at each poll while it waits for a connection: for server selection, in the wait
+//! queue, for permission to establish one.
 
 use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
     Counts, PoolTally, Proxy,
     polling::{Held, poll_times},
-    proxy::{Exchange, Fate},
+    proxy::{Exchange, Action},
     tasks,
 };
 use marula_test_server::TestServer;
@@ -68,8 +68,8 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     tally.listen(&mut options);
     let held = obstacle.held;
     let rule = move |exchange: &Exchange<'_>| match held(exchange) {
-        true => Fate::Stepwise(ENDS.to_vec()),
-        false => Fate::Pass,
+        true => Action::Stepwise(ENDS.to_vec()),
+        false => Action::Pass,
     };
     if !obstacle.known {
         proxy.set_rule(rule);
@@ -82,20 +82,20 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     let ahead: Vec<JoinHandle<_>> = (0..obstacle.ahead)
         .map(|_| tokio::spawn(ping(client.clone())))
         .collect();
-    tally.until(obstacle.reached).await;
+    tally.wait_until(obstacle.reached).await;
     let operation = Box::pin(ping(client.clone()));
     let outcome = poll_times(operation, polls, proxy, Held::OfOthersToo).await;
     proxy.pass_everything();
     proxy.end_waits();
     for ping in ahead {
-        ping.await.expect("no panic").expect("nobody dropped this one");
+        ping.await.expect("no panic").expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     // No place is lost: one of these needs it.
     for _ in 0..3 {
         ping(client.clone()).await.expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     proxy.wait_for_at_most_open(0).await;
@@ -133,7 +133,7 @@ async fn a_turn_to_establish_is_not_lost() {
             exchange.is_login() || exchange.command.starts_with("sasl") || exchange.command == "ping"
         },
         ahead: 2,
-        reached: |counts| counts.check_outs == 2 && counts.most_pending == 1,
+        reached: |counts| counts.check_outs == 2 && counts.max_pending == 1,
         known: false,
     })
     .await;

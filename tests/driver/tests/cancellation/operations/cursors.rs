@@ -1,4 +1,4 @@
-//! Dropping cursors, and what reads them.
+//! Dropping cursors, and the futures that read from them.
 
 use std::{
     pin::pin,
@@ -51,7 +51,7 @@ async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harnes
         )
         .await;
     let killed = opened.load(Ordering::SeqCst) - finished.load(Ordering::SeqCst);
-    // A find dropped before its reply came opened a cursor that nobody knows the id of; the server times it out.
+    // A find dropped before its reply came opened a cursor whose id the client never receives; the server times it out.
     let unknown =
         i64::try_from(started.load(Ordering::SeqCst) - opened.load(Ordering::SeqCst)).expect("a few");
     assert!(killed > 5, "the getMore was dropped at several places");
@@ -170,7 +170,7 @@ async fn a_dropped_advance_ends_the_cursor_with_an_error_and_not_as_if_that_were
     assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
     assert!(
         !cursor.advance().await.expect("the end"),
-        "the error is told once"
+        "the error is returned once"
     );
     drop(cursor);
     harness.server.wait_for_command("killCursors", 1).await;

@@ -1,4 +1,5 @@
-//! Dropping the opening of a connection at each of its polls: name, socket, encryption, handshake, login.
+//! Dropping the establishment of a connection at each poll: name resolution, socket, TLS, handshake,
+//! authentication.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,10 +15,10 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Gate, Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
     slow_writes::SlowWrites,
     tasks,
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
@@ -34,7 +35,7 @@ async fn server() -> TestServer {
         .expect("a server")
 }
 
-/// A user logs in, with keys that are made anew for each of these settings.
+/// A user authenticates. The salted password is computed for each of these settings.
 fn settings(hash: ScramHash) -> ConnectionSettings {
     let mechanism = Some(Mechanism::Scram(hash));
     let identity = Identity::new(mechanism, "admin", Some("user"), Some("secret"));
@@ -91,7 +92,7 @@ async fn drop_at_every_poll(
 async fn in_the_clear(hash: ScramHash) -> usize {
     let server = server().await;
     let proxy = Proxy::start(server.addresses()[0]).await;
-    proxy.set_rule(|_| Fate::Stepwise(ENDS.to_vec()));
+    proxy.set_rule(|_| Action::Stepwise(ENDS.to_vec()));
     let closed = async || proxy.wait_for_at_most_open(0).await;
     drop_at_every_poll(proxy.address(), || settings(hash), &proxy, &server, closed).await
 }
@@ -109,14 +110,14 @@ async fn a_connection_in_the_making_with_the_older_hash_leaves_nothing() {
     assert!(polls > 2 * PIECES, "{polls}");
 }
 
-/// What comes through TLS arrives in pieces of so many bytes, which split records wherever it happens.
+/// TLS data arrives in pieces of this many bytes, which split records anywhere.
 #[tokio::test]
 async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     const PIECE: usize = 100;
     let server = server().await;
     let (authority, files) = (Authority::new(), Files::new());
-    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
-    let slow = SlowWrites::start(front.address, PIECE).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let slow = SlowWrites::start(terminator.address, PIECE).await;
     let file = files.write("authority.pem", &authority.pem());
     let uri = format!("mongodb://localhost/?tls=true&tlsCAFile={file}");
     let options = ClientOptions::parse(&uri).expect("options");
@@ -129,5 +130,5 @@ async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     let closed = async || slow.wait_for_none_open().await;
     let polls = drop_at_every_poll(slow.address, encrypted, &slow, &server, closed).await;
     assert!(polls > 15, "{polls}");
-    assert!(front.met().encrypted > 0);
+    assert!(terminator.counts().encrypted > 0);
 }

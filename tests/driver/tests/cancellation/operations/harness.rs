@@ -1,4 +1,5 @@
-//! A server, a proxy before it, a client of one connection through the proxy, and a client beside it.
+//! A server, a proxy before it, a client with one connection through the proxy, and a client without the
+//! proxy.
 
 use std::{
     pin::Pin,
@@ -13,7 +14,7 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
 };
 use marula_test_server::TestServer;
 
@@ -39,7 +40,7 @@ pub(crate) struct Harness {
     rounds: AtomicI32,
 }
 
-/// What one run of an operation works on; nobody else does.
+/// What one run of an operation works on, unshared.
 pub(crate) struct Round {
     pub(crate) database: Database,
     /// Holds five documents, whose `_id`s are 1 to 5.
@@ -122,9 +123,9 @@ impl Harness {
     pub(crate) fn hold(&self, command: &'static str) {
         self.proxy.set_rule(move |exchange| {
             if exchange.command == command {
-                Fate::Stepwise(ENDS.to_vec())
+                Action::Stepwise(ENDS.to_vec())
             } else {
-                Fate::Pass
+                Action::Pass
             }
         });
     }

@@ -1,4 +1,5 @@
-//! The session of a dropped operation: the server may still run its command, so no other operation gets the session's id.
+//! The session of a dropped operation: the server may still run its command, so no other operation gets
+//! the session's id.
 
 use futures_util::StreamExt;
 use marula_driver::{
@@ -186,7 +187,7 @@ async fn the_session_of_a_dropped_get_more_is_not_used_again_and_not_by_kill_cur
     let mut killed = 0;
     for explicit in [false, true] {
         for way in 0..5 {
-            // A cursor that is read once more after the dropped future, which ends it with an error, is no different.
+            // The same holds when the cursor is read once more after the dropped future, which ends it with an error.
             for look_again in [false, true] {
                 let mut session = silent.start_session().await;
                 let find = silent.open.find(doc! {});

@@ -1,6 +1,6 @@
-//! The moments.
+//! The states in which a client ends.
 
-use marula_driver_tests::{Proxy, Topology, proxy::Fate};
+use marula_driver_tests::{Proxy, Topology, proxy::Action};
 use marula_test_server::TestServer;
 
 use super::place::{Place, Way, nothing_is_left};
@@ -59,8 +59,8 @@ async fn while_the_server_streams() {
 async fn while_nobody_answers() {
     let way = Way::new(PATIENT, |proxy| {
         proxy.set_rule(|exchange| match exchange.command {
-            "ping" => Fate::Delay,
-            _ => Fate::Pass,
+            "ping" => Action::Delay,
+            _ => Action::Pass,
         });
     });
     nothing_is_left(way, async |place: &mut Place| {
@@ -74,14 +74,14 @@ async fn while_nobody_answers() {
 async fn in_the_wait_queue() {
     let way = Way::new(&format!("{PATIENT}&maxPoolSize=1"), |proxy| {
         proxy.set_rule(|exchange| match exchange.command {
-            "ping" => Fate::Delay,
-            _ => Fate::Pass,
+            "ping" => Action::Delay,
+            _ => Action::Pass,
         });
     });
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(5);
         place.proxy().wait_for_requests("ping", 1).await;
-        place.tally.until(|counts| counts.check_outs == 5).await;
+        place.tally.wait_until(|counts| counts.check_outs == 5).await;
     })
     .await;
 }
@@ -99,8 +99,8 @@ async fn while_connections_are_made() {
         user: "user:secret@",
         ..Way::new(&format!("{PATIENT}&maxConnecting=2"), |proxy: &Proxy| {
             proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Fate::Delay,
-                false => Fate::Pass,
+                true => Action::Delay,
+                false => Action::Pass,
             });
         })
     };
@@ -108,13 +108,13 @@ async fn while_connections_are_made() {
         place.begin_pings(5);
         place
             .tally
-            .until(|counts| counts.check_outs == 5 && counts.most_pending == 2)
+            .wait_until(|counts| counts.check_outs == 5 && counts.max_pending == 2)
             .await;
     })
     .await;
 }
 
-/// Keys are made on a thread that cannot be stopped; nobody waits for it. So many iterations take the better part of a
+/// Keys are computed on a blocking thread that cannot be stopped, and the client does not wait for it. This many iterations take most of a
 /// second, and far more than the end of a client.
 #[tokio::test]
 async fn while_keys_are_made() {
@@ -149,8 +149,8 @@ async fn during_the_login() {
         user: "user:secret@",
         ..Way::new(PATIENT, |proxy| {
             proxy.set_rule(|exchange| match exchange.command {
-                "saslContinue" => Fate::Delay,
-                _ => Fate::Pass,
+                "saslContinue" => Action::Delay,
+                _ => Action::Pass,
             });
         })
     };
@@ -169,19 +169,19 @@ async fn in_the_pause_of_an_overloaded_server() {
         user: "user:secret@",
         ..Way::new(PATIENT, |proxy| {
             proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Fate::Lose,
-                false => Fate::Pass,
+                true => Action::DropRequest,
+                false => Action::Pass,
             });
         })
     };
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(1);
-        place.tally.until(|counts| counts.check_outs_failed >= 1).await;
+        place.tally.wait_until(|counts| counts.check_outs_failed >= 1).await;
     })
     .await;
 }
 
-/// The pool was cleared, and is not ready before the next check, which nobody answers.
+/// The pool was cleared, and is not ready before the next check, which gets no answer.
 #[tokio::test]
 async fn while_the_pool_is_paused() {
     let way = Way::new(PATIENT, |proxy| {
@@ -189,15 +189,15 @@ async fn while_the_pool_is_paused() {
         proxy.set_rule(move |exchange| match exchange.command {
             "ping" => {
                 control.ignore(100);
-                Fate::Lose
+                Action::DropRequest
             }
-            _ => Fate::Pass,
+            _ => Action::Pass,
         });
     })
     .of_monitored();
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(1);
-        place.tally.until(|counts| counts.cleared == 1).await;
+        place.tally.wait_until(|counts| counts.cleared == 1).await;
         place.first_ping_fails().await;
         place.begin_pings(5);
     })

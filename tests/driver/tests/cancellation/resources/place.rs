@@ -1,4 +1,4 @@
-//! A client on its way to some moment, and what must be gone after its end.
+//! A client in a given state, and the checks after its end.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Place {
         ping.expect_err("it was lost");
     }
 
-    /// Begins so many pings, each in a task of its own.
+    /// Starts this many pings, each in a task of its own.
     pub(crate) fn begin_pings(&mut self, count: usize) {
         for _ in 0..count {
             let admin = self.client.database("admin");

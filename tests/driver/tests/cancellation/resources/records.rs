@@ -1,4 +1,4 @@
-//! A client that looks up SRV records while it ends.
+//! A client that ends during an SRV lookup.
 
 use std::{sync::Arc, time::Duration};
 

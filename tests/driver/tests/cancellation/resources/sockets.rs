@@ -1,4 +1,4 @@
-//! Sockets that do not open, and requests that nobody reads.
+//! Sockets that do not open, and requests that are never read.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -19,7 +19,7 @@ use tokio::{
 /// Catches hangs only.
 const HANG: Duration = Duration::from_secs(60);
 
-/// A listener that accepts nobody and whose queue is full: the system leaves further connections unanswered.
+/// A listener that accepts no connection and whose queue is full: the system leaves further connections unanswered.
 struct Full {
     address: SocketAddr,
     _listener: TcpListener,
@@ -39,7 +39,7 @@ impl Full {
         let listener = Self::listen();
         let address = listener.local_addr().expect("an address");
         let mut queue = Vec::new();
-        // Whoever finds a place finds it at once. A pause that is too short on a busy machine leaves a place free, which makes
+        // A connection that finds a place finds it at once. A pause that is too short on a busy machine leaves a place free, which makes
         // the client hang in the handshake instead.
         let patience = Duration::from_millis(300);
         while let Ok(stream) = tokio::time::timeout(patience, TcpStream::connect(address)).await {
@@ -85,7 +85,7 @@ async fn while_a_socket_is_opened() {
         match shut_down {
             true => {
                 client.shutdown().await;
-                let error = ping.await.expect("no panic").expect_err("nobody answered");
+                let error = ping.await.expect("no panic").expect_err("no answer");
                 assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
             }
             false => ping.abort(),
@@ -137,7 +137,7 @@ async fn a_request_that_nobody_reads_ends_at_the_socket_timeout() {
     let error = tokio::time::timeout(HANG, insert.into_future())
         .await
         .expect("nothing hangs")
-        .expect_err("nobody read it");
+        .expect_err("not read");
     let ErrorKind::Network(network) = error.kind() else {
         panic!("{error:?}");
     };

@@ -1,4 +1,4 @@
-//! From names to addresses, and from several addresses to one connection.
+//! Name resolution, and connecting to one of several addresses.
 
 use std::{io, net::IpAddr, time::Duration};
 
@@ -34,7 +34,7 @@ async fn a_dead_address_does_not_stop_a_client() {
     dns.set_addresses("db.test", &[V6, V4]);
     // The dead one alone uses up the time.
     let alone = attempt(&dead.address.to_string(), None, Duration::from_millis(100)).await;
-    let alone = alone.expect_err("nobody answers");
+    let alone = alone.expect_err("no answer");
     assert_eq!(
         network(&alone),
         (NetworkPhase::Connect, io::ErrorKind::TimedOut),
@@ -58,7 +58,7 @@ async fn the_time_covers_all_addresses_and_the_error_tells_them() {
     let host = format!("db.test:{port}");
     // Long enough for the second address, which refuses.
     let error = attempt(&host, Some(dns.resolver()), Duration::from_secs(2)).await;
-    let error = error.expect_err("nobody answers");
+    let error = error.expect_err("no answer");
     assert_eq!(
         network(&error),
         (NetworkPhase::Connect, io::ErrorKind::TimedOut),
@@ -70,7 +70,7 @@ async fn the_time_covers_all_addresses_and_the_error_tells_them() {
         format!("127.0.0.1:{port}: "),
         host,
     ] {
-        assert!(text.contains(&part), "{text} does not tell {part}");
+        assert!(text.contains(&part), "{text} does not contain {part}");
     }
 }
 
@@ -113,7 +113,7 @@ async fn literals_and_localhost_need_no_lookup() {
         format!("[::1]:{six}"),
         format!("localhost:{four}"),
         format!("LocalHost.:{four}"),
-        // Nobody listens there on IPv4.
+        // Nothing listens there on IPv4.
         format!("localhost:{six}"),
     ] {
         attempt(&host, Some(dns.resolver()), LONG)
@@ -127,7 +127,7 @@ async fn literals_and_localhost_need_no_lookup() {
 }
 
 #[tokio::test]
-async fn refusals_of_all_addresses_are_told() {
+async fn refusals_of_all_addresses_are_reported() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -137,7 +137,7 @@ async fn refusals_of_all_addresses_are_told() {
     dns.set_addresses("db.test", &[V4, V6]);
     let error = attempt(&format!("db.test:{port}"), Some(dns.resolver()), LONG)
         .await
-        .expect_err("nobody listens");
+        .expect_err("nothing listens");
     let (phase, kind) = network(&error);
     assert_eq!(
         (phase, kind),
@@ -152,11 +152,11 @@ async fn refusals_of_all_addresses_are_told() {
 }
 
 #[tokio::test]
-async fn names_without_addresses_are_told() {
+async fn names_without_addresses_are_reported() {
     let dns = DnsServer::start().await;
     let none = || Answer::Records(Vec::new());
     dns.set_address_answers("empty.test", none(), none());
-    for host in ["nobody.test", "empty.test"] {
+    for host in ["unknown.test", "empty.test"] {
         let error = attempt(host, Some(dns.resolver()), LONG).await.expect_err(host);
         assert_eq!(
             network(&error),
@@ -195,11 +195,11 @@ async fn names_without_addresses_are_told() {
     assert_eq!(network(&error).0, NetworkPhase::Resolve, "{error}");
 
     let client = environment(&dns)
-        .connect("mongodb://nobody.test/?serverSelectionTimeoutMS=200")
+        .connect("mongodb://unknown.test/?serverSelectionTimeoutMS=200")
         .await
         .expect("a client");
     let text = wait_for_description(&client, |text| text.contains("(Unknown: ")).await;
-    assert!(text.contains("DNS knows no address of nobody.test"), "{text}");
+    assert!(text.contains("DNS knows no address of unknown.test"), "{text}");
     let error = client.list_database_names().await.expect_err("no server");
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
 }
@@ -214,7 +214,7 @@ async fn no_address_is_remembered() {
     dns.set_addresses("db.test", &[V6]);
     attempt(&host, Some(dns.resolver()), LONG)
         .await
-        .expect_err("nobody listens");
+        .expect_err("nothing listens");
     dns.set_addresses("db.test", &[V4]);
     attempt(&host, Some(dns.resolver()), LONG)
         .await
@@ -226,7 +226,7 @@ async fn an_answer_with_very_many_addresses_is_survived() {
     let server = standalone().await.server;
     let port = server.addresses()[0].port();
     let dns = DnsServer::start().await;
-    // As many as fit into a packet. On all but the last nobody listens.
+    // As many as fit into a packet. Nothing listens on any but the last.
     let mut many: Vec<IpAddr> = (2..30).map(|last| [127, 0, 0, last].into()).collect();
     many.push(V4);
     dns.set_addresses("many.test", &many);

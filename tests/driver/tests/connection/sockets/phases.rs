@@ -1,4 +1,4 @@
-//! Each step of opening a connection fails in its own way.
+//! Each phase of establishing a connection has its own error.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -7,7 +7,7 @@ use marula_driver::{
     internals::{Connection, ConnectionSettings, TlsConfig, handshake::client_metadata},
     options::{ClientOptions, Proxy},
 };
-use marula_driver_tests::socks5::{Mischief, Socks5Proxy};
+use marula_driver_tests::socks5::{Socks5Fault, Socks5Proxy};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpStream},
@@ -50,7 +50,7 @@ async fn serve(mut stream: TcpStream, does: Does) {
 /// The table of phases, straight to the server and through a proxy.
 #[tokio::test]
 async fn every_step_has_its_phase_and_every_failure_its_kind() {
-    let socks5 = Socks5Proxy::misbehaving(Mischief::None).await;
+    let socks5 = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let mut through = Proxy::new("127.0.0.1");
     through.port = Some(socks5.address.port());
     for (does, limit, kind) in [

@@ -1,4 +1,4 @@
-//! `socketTimeoutMS` limits every wait of a command.
+//! `socketTimeoutMS` limits each read and write of a command.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxy,
-    proxy::{Exchange, Fate},
+    proxy::{Exchange, Action},
     standalone,
 };
 
@@ -34,8 +34,8 @@ async fn a_server_that_stops_in_a_reply_is_given_up() {
     let (_deployment, proxy, client) = impatient().await;
     for shown in [0, 15, 16, 30] {
         proxy.set_rule(move |exchange| match exchange.command {
-            "ping" => Fate::Stepwise(vec![shown]),
-            _ => Fate::Pass,
+            "ping" => Action::Stepwise(vec![shown]),
+            _ => Action::Pass,
         });
         let ping = client.database("admin").run_command(doc! { "ping": 1 }).await;
         check(&ping.expect_err("no whole reply"), NetworkPhase::Read);
@@ -55,7 +55,7 @@ async fn a_server_that_stops_reading_is_given_up() {
     let large: Vec<Document> = (1..4)
         .map(|id| doc! { "_id": id, "x": "x".repeat(15_000_000) })
         .collect();
-    let error = things.insert_many(&large).await.expect_err("nobody reads");
+    let error = things.insert_many(&large).await.expect_err("no reader");
     check(&error, NetworkPhase::Write);
     proxy.resume_requests();
 }
@@ -68,8 +68,8 @@ async fn later_commands_of_a_cursor_are_limited_too() {
     things.insert_many(&documents).await.expect("stored");
     let mut cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
     proxy.set_rule(|exchange: &Exchange<'_>| match exchange.command {
-        "getMore" => Fate::Hang,
-        _ => Fate::Pass,
+        "getMore" => Action::Hang,
+        _ => Action::Pass,
     });
     let error = loop {
         match cursor.advance().await {

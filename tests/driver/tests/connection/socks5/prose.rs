@@ -12,7 +12,7 @@ use marula_driver::{
 use marula_driver_tests::{
     CommandRecorder,
     socks5::{Socks5Proxy, Socks5Settings},
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
@@ -21,7 +21,7 @@ const NAMES: [&str; 3] = ["a.set.test", "b.set.test", "c.set.test"];
 /// A replica set whose members only the proxies can find.
 struct World {
     _set: TestServer,
-    _fronts: Vec<TlsFront>,
+    _fronts: Vec<TlsTerminator>,
     files: Files,
     authority: Option<Authority>,
     /// With user `username` and password `p4ssw0rd`.
@@ -32,7 +32,7 @@ struct World {
 
 #[derive(Clone, Copy)]
 enum Hosts {
-    /// One member, under a name and port where nobody listens.
+    /// One member, under a name and port where nothing listens.
     Mapped,
     All,
 }
@@ -45,14 +45,14 @@ impl World {
         let builder = TestServer::builder().replica_set().advertised_hosts(advertised);
         let set = builder.start().await.expect("the set starts");
         let mut members: Vec<SocketAddr> = set.addresses();
-        let mut fronts = Vec::new();
+        let mut terminators = Vec::new();
         let authority = encrypted.then(Authority::new);
         if let Some(authority) = &authority {
             let names = [&NAMES[..], &["localhost"]].concat();
             for member in &mut members {
-                let front = TlsFront::start(&authority.issue(&names), *member).await;
-                *member = front.address;
-                fronts.push(front);
+                let terminator = TlsTerminator::start(&authority.issue(&names), *member).await;
+                *member = terminator.address;
+                terminators.push(terminator);
             }
         }
         let mut mapped: BTreeMap<(String, u16), SocketAddr> = NAMES
@@ -74,7 +74,7 @@ impl World {
             .await,
             open: Socks5Proxy::start(settings).await,
             _set: set,
-            _fronts: fronts,
+            _fronts: terminators,
             files: Files::new(),
             authority,
         }

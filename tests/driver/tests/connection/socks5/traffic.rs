@@ -1,4 +1,4 @@
-//! What goes through a proxy, and what is asked of whom.
+//! Which connections use the proxy, and which names it resolves.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     dns::DnsServer,
-    socks5::{Destination, Mischief, Socks5Proxy, Socks5Settings},
+    socks5::{Destination, Socks5Fault, Socks5Proxy, Socks5Settings},
     standalone,
 };
 
@@ -21,7 +21,7 @@ const LONG: std::time::Duration = std::time::Duration::from_secs(60);
 #[tokio::test]
 async fn operations_and_monitors_go_through_the_proxy() {
     let server = standalone().await.server;
-    let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let address = server.addresses()[0];
     let client = Client::connect(format!("mongodb://{address}/?{}", proxy.options()))
         .await
@@ -46,7 +46,7 @@ async fn operations_and_monitors_go_through_the_proxy() {
     assert_eq!(
         server.connections_created(),
         destinations.len(),
-        "nobody came another way"
+        "no connection bypasses the proxy"
     );
     assert!(proxy.offers().iter().all(|offered| *offered == [0]));
 }
@@ -87,7 +87,7 @@ async fn the_driver_resolves_the_proxy_and_the_proxy_the_server() {
 
 #[tokio::test]
 async fn both_families_of_addresses_are_understood() {
-    let proxy = Socks5Proxy::misbehaving(Mischief::Refuse(8)).await;
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::Refuse(8)).await;
     for address in ["192.0.2.1:5", "[2001:db8::1]:6"] {
         attempt(address, &proxy.options(), LONG)
             .await
@@ -103,7 +103,7 @@ async fn a_proxy_may_tell_its_address_in_any_form() {
     let server = standalone().await.server;
     let name = [&[255][..], &[b'x'; 255]].concat();
     for (kind, bytes) in [(1, vec![0; 4]), (4, vec![7; 16]), (3, vec![0]), (3, name)] {
-        let proxy = Socks5Proxy::misbehaving(Mischief::BoundAddress(kind, bytes)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::BoundAddress(kind, bytes)).await;
         attempt(&server.addresses()[0].to_string(), &proxy.options(), LONG)
             .await
             .unwrap_or_else(|error| panic!("type {kind}: {error}"));
@@ -113,9 +113,9 @@ async fn a_proxy_may_tell_its_address_in_any_form() {
 #[tokio::test]
 async fn the_first_address_of_a_proxy_may_be_dead() {
     let server = standalone().await.server;
-    let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let dns = DnsServer::start().await;
-    // Nobody listens on that of IPv6, which comes first.
+    // Nothing listens on that of IPv6, which comes first.
     dns.set_addresses(
         "bastion.test",
         &[[127, 0, 0, 1].into(), "::1".parse().expect("valid")],
@@ -132,11 +132,11 @@ async fn the_first_address_of_a_proxy_may_be_dead() {
 
 #[tokio::test]
 async fn a_proxy_that_is_not_there_is_told_of_by_every_server() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0")
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
-    let port = nobody.local_addr().expect("an address").port();
-    drop(nobody);
+    let port = closed.local_addr().expect("an address").port();
+    drop(closed);
     let uri = format!("mongodb://db1.test,db2.test/?proxyHost=127.0.0.1&proxyPort={port}");
     let client = Client::with_options(ClientOptions::parse(&uri).expect("options")).expect("a client");
     let text = wait_for_description(&client, |text| text.matches("(Unknown: ").count() == 2).await;

@@ -1,4 +1,4 @@
-//! Later lookups, with servers that say they are mongos.
+//! Polling of SRV records, with servers that identify themselves as mongos.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The first lookup.
+//! The initial lookup.
 
 use std::sync::Arc;
 

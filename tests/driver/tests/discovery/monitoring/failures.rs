@@ -1,4 +1,5 @@
-//! What errors of operations say about a server, and whether it is checked at once.
+//! Application errors: how they change the description of a server, and whether they request an immediate
+//! check.
 
 use std::time::Duration;
 
@@ -197,7 +198,7 @@ async fn server_discovery_and_monitoring_prose_9_pool_management() {
     let ready = log.after(0, is_ready).await;
     let checked = log.after(0, Entry::is_succeeded_check).await;
     assert!(checked < ready);
-    // Twice, says the specification, but that may befall the measuring of round trips, which tells nobody.
+    // The specification says twice, but one may hit the round-trip time measurement, which has no events.
     let data = doc! { "failCommands": ["hello", "isMaster"], "errorCode": 1234, "appName": "SDAMPoolManagementTest" };
     let command = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data };
     setup

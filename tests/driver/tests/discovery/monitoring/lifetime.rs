@@ -1,4 +1,4 @@
-//! What monitors use, and that nothing of it outlives the client.
+//! The connections and tasks of monitors end with the client.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ fn address_of(server: &TestServer) -> ServerAddress {
     server.addresses()[0].to_string().parse().expect("an address")
 }
 
-/// Waits until the runtime runs no more tasks than this. Tasks that were told to stop need a turn to do so.
+/// Waits until the runtime runs no more tasks than this. Aborted tasks end at their next poll.
 async fn tasks_end(count: usize) {
     while Handle::current().metrics().num_alive_tasks() > count {
         tokio::task::yield_now().await;
@@ -156,7 +156,7 @@ async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
             tokio::spawn(async move {
                 while let Ok((request, command)) = read_request(&mut stream).await {
                     let awaited = command.contains_key("maxAwaitTimeMS");
-                    notes.lock().expect("nobody panics").push(command);
+                    notes.lock().expect("not poisoned").push(command);
                     let version = doc! { "processId": ObjectId::from_bytes([1; 12]), "counter": 7_i64 };
                     let hello = doc! {
                         "ok": 1, "isWritablePrimary": true, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 25,

@@ -1,4 +1,4 @@
-//! What a client tells of its servers and pools, in order.
+//! The SDAM and pool events of a client, in order.
 
 use std::sync::Arc;
 
@@ -76,14 +76,14 @@ impl Log {
 
     /// Waits for an event after the first `from`, and returns how many there are up to it.
     pub(crate) async fn after(&self, from: usize, fits: impl Fn(&Entry) -> bool) -> usize {
-        self.until(|entries| {
+        self.wait_until(|entries| {
             let more = entries.get(from..)?.iter().position(&fits)?;
             Some(from + more + 1)
         })
         .await
     }
 
-    /// The type of the deployment by now.
+    /// The current type of the topology.
     pub(crate) fn topology_type(&self) -> Option<TopologyType> {
         self.entries().iter().rev().find_map(|entry| match entry {
             Entry::Sdam(SdamEvent::TopologyDescriptionChanged { new, .. }) => Some(new.topology_type()),
@@ -91,7 +91,7 @@ impl Log {
         })
     }
 
-    /// A client that tells this log everything.
+    /// A client whose events go to this log.
     pub(crate) fn client(&self, uri: &str, settings: impl FnOnce(&mut ClientOptions)) -> Client {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         settings(&mut options);

@@ -1,4 +1,4 @@
-//! A server that refuses connections because it has too many: pools stay as they are.
+//! A server that closes connections above its limit: pools are not cleared.
 
 use std::{
     net::SocketAddr,
@@ -12,7 +12,7 @@ use marula_driver::{
     bson::{Document, doc},
     event::PoolEvent,
 };
-use marula_driver_tests::tls::{Authority, Files, TlsFront};
+use marula_driver_tests::tls::{Authority, Files, TlsTerminator};
 use marula_test_server::TestServer;
 use tokio::{
     io::copy_bidirectional,
@@ -22,7 +22,7 @@ use tokio::{
 
 use super::log::{Entry, Log};
 
-/// Stands in front of a server as its limit of connections does: it lets so many in, and closes the others at once.
+/// A proxy that accepts a limited number of connections, as a server does, and closes the others at once.
 struct Limiter {
     address: SocketAddr,
     places: Arc<AtomicUsize>,
@@ -80,8 +80,8 @@ async fn check(tls: bool) {
         .expect("a server");
     let target = server.addresses()[0];
     let (authority, files) = (Authority::new(), Files::new());
-    let front = TlsFront::start(&authority.issue(&["127.0.0.1"]), target).await;
-    let limiter = Limiter::start(if tls { front.address } else { target }).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["127.0.0.1"]), target).await;
+    let limiter = Limiter::start(if tls { terminator.address } else { target }).await;
     let mut uri = format!("mongodb://{}/?maxConnecting=100&maxPoolSize=100", limiter.address);
     if tls {
         let file = files.write("authority.pem", &authority.pem());

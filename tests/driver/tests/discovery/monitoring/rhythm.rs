@@ -1,4 +1,4 @@
-//! How often servers are checked, and how long their answers take.
+//! Heartbeat intervals and round-trip times.
 
 use std::{
     sync::Arc,
@@ -52,8 +52,8 @@ async fn server_discovery_and_monitoring_prose_streaming() {
         let log = Log::default();
         let _client = log.client(&with(&server.uri(), "heartbeatFrequencyMS=500"), |_| {});
         let first = log.after(0, |entry| awaited_answer(entry).is_some()).await;
-        let watched = log.entries()[first - 1].clone();
-        let (address, _) = awaited_answer(&watched).expect("found so");
+        let recorded = log.entries()[first - 1].clone();
+        let (address, _) = awaited_answer(&recorded).expect("found so");
         let ours = |entry: &Entry| awaited_answer(entry).is_some_and(|(from, _)| from == address);
         let start = Instant::now();
         let mut place = first;

@@ -18,7 +18,7 @@ async fn server_discovery_and_monitoring_prose_1_all_seeds_down() {
     // Nothing listens on port 1, and names below .invalid do not exist.
     for uri in [
         "mongodb://127.0.0.1:1",
-        "mongodb://nobody.invalid,127.0.0.1:1/?replicaSet=rs",
+        "mongodb://unknown.invalid,127.0.0.1:1/?replicaSet=rs",
         "mongodb://127.0.0.1:1/?directConnection=true",
     ] {
         assert!(Client::connect(uri).await.is_ok(), "{uri}");

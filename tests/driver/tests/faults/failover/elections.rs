@@ -1,4 +1,4 @@
-//! The primary changes while everybody lives.
+//! Elections while all members run.
 
 use marula_driver::{Client, bson::doc};
 
@@ -6,7 +6,7 @@ use super::load::{Day, survive, survive_unnoticed};
 
 const ELECTIONS: usize = 4;
 
-/// Tells the primary to step down, as an operator does.
+/// Sends `replSetStepDown` to the primary, as an operator does.
 async fn step_down(day: &Day) {
     let direct = Client::connect(day.deployment.direct_uri())
         .await
@@ -15,7 +15,7 @@ async fn step_down(day: &Day) {
     admin
         .run_command(doc! { "replSetStepDown": 10 })
         .await
-        .expect("somebody else takes over");
+        .expect("another member takes over");
     direct.shutdown().await;
 }
 
@@ -44,7 +44,7 @@ async fn step_downs_are_hidden_on_one_thread() {
 async fn a_flapping_set_is_survived() {
     survive(async |day| {
         for _ in 0..20 {
-            assert!(day.deployment.server.step_down(), "somebody can take over");
+            assert!(day.deployment.server.step_down(), "another member can take over");
             tokio::task::yield_now().await;
         }
         day.goes_on().await;

@@ -1,4 +1,4 @@
-//! Sixty-four tasks that read and write through proxies, and what must be true whatever happens meanwhile.
+//! Sixty-four tasks that read and write through proxies, and the checks that hold during every failure.
 
 use std::{
     sync::{
@@ -56,7 +56,7 @@ pub(crate) async fn survive_at(topology: Topology, day: impl AsyncFnOnce(&mut Da
     println!("{}", ledger::sum(&ledgers));
 }
 
-/// The same, and nobody noticed.
+/// The same, without any failed operation.
 pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
     let whole = async {
         let mut begun = Day::begin(Topology::ReplicaSet).await;
@@ -184,7 +184,7 @@ impl Day {
     }
 }
 
-/// Reads and writes until told to stop, and tells of each success.
+/// Reads and writes until stopped, and reports each success.
 async fn work(client: Client, task: i32, progress: watch::Sender<usize>, stop: Arc<AtomicBool>) -> Ledger {
     let database = client.database("faults");
     let counters: Collection<Document> = database.collection("counters");

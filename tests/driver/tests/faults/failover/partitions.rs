@@ -1,4 +1,4 @@
-//! Nobody dies, but not everybody reaches everybody.
+//! Network partitions: all members run, but not all reach each other.
 
 use marula_driver::{
     Collection,
@@ -12,13 +12,13 @@ fn set_partitioned(day: &Day, member: usize, partitioned: bool) {
     day.deployment.proxies[member].set_partitioned(partitioned);
 }
 
-/// The set lives on as it is, so there is nobody to write to; whoever may read from a secondary can.
+/// The members do not elect another primary, so writes fail; reads from secondaries succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_client_that_loses_the_primary_reads_on() {
     survive(async |day| {
         let primary = day.deployment.primary();
         set_partitioned(day, primary, true);
-        // Nobody says that the primary is gone; checks that are not answered in time do.
+        // Only heartbeats that time out show that the primary cannot be reached.
         day.finds_primary(None).await;
         let counters: Collection<Document> = day.client.database("faults").collection("counters");
         let any = ReadPreference::new(ReadPreferenceMode::SecondaryPreferred);
@@ -47,8 +47,8 @@ async fn an_isolated_primary_is_not_listened_to() {
         assert_ne!(old, new);
         day.finds_primary(Some(new)).await;
         day.goes_on().await;
-        // The old primary goes on claiming, and nobody believes it.
-        day.deployment.proxies[old].cut_all();
+        // The old primary still claims to be primary, and is ignored.
+        day.deployment.proxies[old].close_all();
         day.goes_on().await;
         let primary = day.primary.borrow().as_ref().map(ToString::to_string);
         assert_eq!(primary, Some(day.deployment.proxies[new].address().to_string()));
@@ -94,7 +94,7 @@ async fn a_hanging_secondary_is_survived() {
     .await;
 }
 
-/// The client reaches nobody; the set does not notice.
+/// The client reaches no member; the set is healthy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_loses_everybody_finds_them_again() {
     survive(async |day| {

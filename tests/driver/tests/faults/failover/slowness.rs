@@ -1,4 +1,4 @@
-//! A member that answers, but late.
+//! A member whose replies are slow.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use marula_driver::{
     event::{EventListener, SdamEvent},
     options::{ClientOptions, ReadPreference, ReadPreferenceMode},
 };
-use marula_driver_tests::{Proxied, proxy::Fate};
+use marula_driver_tests::{Proxied, proxy::Action};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -23,7 +23,7 @@ use super::load::HANG;
 /// Far more than a round trip takes on a busy machine.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// Whoever reads from the nearest member does not read from one beyond the latency window. Its slowness is a stimulus: how
+/// Reads with `nearest` do not go to a member beyond the latency window. Its slowness is a stimulus: how
 /// long exactly it lasts does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_member_is_left_alone() {
@@ -36,14 +36,14 @@ async fn a_slow_member_is_left_alone() {
             counted.fetch_add(1, Ordering::SeqCst);
         }
         if !exchange.is_hello() || exchange.mentions("maxAwaitTimeMS") {
-            return Fate::Pass;
+            return Action::Pass;
         }
         let control = control.clone();
         tokio::spawn(async move {
             tokio::time::sleep(LATE).await;
             control.end_waits();
         });
-        Fate::Delay
+        Action::Delay
     });
     let uri = deployment.uri("", "heartbeatFrequencyMS=500&localThresholdMS=500");
     let mut options = ClientOptions::parse(&uri).expect("a connection string");

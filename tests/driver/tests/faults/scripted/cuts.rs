@@ -1,4 +1,5 @@
-//! A reply cut at each of its bytes: the operation fails as it should, and the next one works.
+//! Replies truncated at each byte: the operation fails with the expected error, and the next one
+//! succeeds.
 
 use std::{
     pin::Pin,
@@ -15,7 +16,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxied, Proxy, Topology,
-    proxy::{Done, Exchange, Fate},
+    proxy::{Done, Exchange, Action},
 };
 use tokio::sync::watch;
 
@@ -60,7 +61,7 @@ async fn length_of_reply(deployment: &Proxied, case: Case) -> usize {
         .await
         .expect("nothing is cut yet");
     if case.command == "hello" {
-        // The first one, the first answer of the stream, and one that nobody asked for.
+        // The first one, the first answer of the stream, and one without a request.
         proxy.wait_for_replies(case.command, 4).await;
     }
     client.shutdown().await;
@@ -92,12 +93,12 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
         let mut is_armed = true;
         proxy.set_rule(move |exchange| {
             if !is_armed || !(case.is_meant)(exchange) {
-                return Fate::Pass;
+                return Action::Pass;
             }
             is_armed = false;
             let happened = happened.clone();
             let done = Done::new(move || happened.send_modify(|count| *count += 1));
-            Fate::Told(Box::new(Fate::CutAfter(offset)), done)
+            Action::Observed(Box::new(Action::CutAfter(offset)), done)
         });
         if case.needs_new_client {
             client.shutdown().await;
@@ -153,7 +154,7 @@ async fn cut_everywhere(case: Case) {
     println!("{}: cut at {cuts} places", case.name);
     assert_eq!(cuts, length);
     if case.name == "insert" {
-        // Every request was executed, though nobody heard of it.
+        // Every request was executed, though the client got no reply.
         let inserted = doc! { "cut": true };
         let count = things(&direct).count_documents(inserted).await.expect("a count");
         assert_eq!(count, cuts as u64);

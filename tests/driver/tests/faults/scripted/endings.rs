@@ -1,4 +1,4 @@
-//! A client that ends while everything fails around it.
+//! A client that ends while its connections fail.
 
 use super::{HANG, Mode, Script, TASKS, connect, deploy, work};
 use crate::ledger;

@@ -1,6 +1,6 @@
-//! What can go wrong, and with which exchange.
+//! The kinds of faults, and the exchanges they apply to.
 
-use marula_driver_tests::proxy::{Exchange, Fate, Place};
+use marula_driver_tests::proxy::{Exchange, Action, Place};
 
 /// splitmix64
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// How servers are watched.
+/// How servers are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Stream,
@@ -40,11 +40,11 @@ impl Mode {
 pub(crate) enum Kind {
     /// The connection is closed as soon as it is accepted.
     Refuse,
-    /// The connection is accepted, and nobody ever answers.
+    /// The connection is accepted, and no request is answered.
     Ignore,
-    /// The request is executed, and nobody answers.
+    /// The request is executed, and there is no reply.
     Hang,
-    /// Nobody answers, and the request is executed when the client has given up, perhaps after it was sent again.
+    /// There is no reply, and the request is executed after the client has given up, perhaps after it was sent again.
     LateRequest,
     /// The request is not passed on, and the connection ends.
     LoseRequest,
@@ -109,29 +109,29 @@ const HEADER: usize = 20;
 /// structure, too; what is between is data, which nothing protects.
 const STRUCTURE: usize = 6;
 
-fn flip(at: Place, random: &mut Random) -> Fate {
+fn flip(at: Place, random: &mut Random) -> Action {
     let mask = 1 << random.below(8);
-    Fate::Garble { at, mask }
+    Action::Corrupt { at, mask }
 }
 
 impl Kind {
     /// What a proxy is to do. [`Refuse`](Self::Refuse) and [`Ignore`](Self::Ignore) concern no exchange.
-    pub(crate) fn fate(self, random: &mut Random) -> Fate {
+    pub(crate) fn action(self, random: &mut Random) -> Action {
         match self {
-            Self::Refuse | Self::Ignore | Self::Hang => Fate::Silence,
-            Self::LateRequest => Fate::PassLate,
-            Self::LoseRequest => Fate::Lose,
-            Self::CutRequest => Fate::CutRequestAfter(1 + random.below(300)),
-            Self::LoseReply => Fate::CutAfter(0),
-            Self::CutReply => Fate::CutAfter(1 + random.below(400)),
-            Self::Delay => Fate::Delay,
+            Self::Refuse | Self::Ignore | Self::Hang => Action::Silence,
+            Self::LateRequest => Action::ForwardLate,
+            Self::LoseRequest => Action::DropRequest,
+            Self::CutRequest => Action::CutRequestAfter(1 + random.below(300)),
+            Self::LoseReply => Action::CutAfter(0),
+            Self::CutReply => Action::CutAfter(1 + random.below(400)),
+            Self::Delay => Action::Delay,
             Self::GarbleHeader => flip(Place::FromStart(random.below(HEADER)), random),
             Self::GarbleBody => match random.below(STRUCTURE + 1) {
                 STRUCTURE => flip(Place::Last, random),
                 at => flip(Place::FromStart(HEADER + at), random),
             },
-            Self::HalfClose => Fate::HalfClose,
-            Self::Reset => Fate::Reset,
+            Self::HalfClose => Action::HalfClose,
+            Self::Reset => Action::Reset,
         }
     }
 }

@@ -15,7 +15,7 @@ use std::{
 
 use marula_driver_tests::{
     Proxy,
-    proxy::{Control, Done, Exchange, Fate},
+    proxy::{Control, Done, Exchange, Action},
 };
 use tokio::sync::watch;
 
@@ -28,7 +28,7 @@ use super::{
 const BURST: usize = 10;
 /// Most exchanges between two bursts.
 const GAP: usize = 300;
-/// How many faults of a target that is set up anew after a burst come before the next one.
+/// How many faults of a target that is set up again after a burst come before the next one.
 const BETWEEN: usize = 2;
 
 /// Shared by the proxies of a deployment and those who work.
@@ -132,7 +132,7 @@ impl Script {
         self.0.done.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many faults have happened.
+    /// Waits until this many faults have happened.
     pub(crate) async fn wait_for(&self, count: usize) {
         let mut happened = self.0.happened.subscribe();
         happened
@@ -146,7 +146,7 @@ impl Script {
         self.lock().table.tried()
     }
 
-    /// An operation succeeded that began after so many faults.
+    /// An operation succeeded that began after this many faults.
     pub(crate) fn worked_after(&self, faults: usize) {
         self.lock().table.worked_after(faults);
     }
@@ -180,19 +180,19 @@ impl Script {
         assert_eq!(table.survived(), table.tried());
     }
 
-    fn decide(&self, exchange: &Exchange<'_>, control: &Control) -> Fate {
+    fn decide(&self, exchange: &Exchange<'_>, control: &Control) -> Action {
         let Some(target) = Target::of(exchange, self.0.mode) else {
-            return Fate::Pass;
+            return Action::Pass;
         };
         let mut state = self.lock();
         let state = &mut *state;
-        let fate = if target.is_operation() {
+        let action = if target.is_operation() {
             state.decide_operation(self, target, control)
         } else {
             state.decide_other(self, target)
         };
         self.0.done.store(state.is_done(), Ordering::SeqCst);
-        fate
+        action
     }
 }
 
@@ -201,7 +201,7 @@ impl State {
         let turned_away = self
             .controls
             .iter()
-            .all(|control| control.still_to_turn_away() == 0);
+            .all(|control| control.remaining_rejections() == 0);
         turned_away && self.under_way == 0 && self.queues.values().all(VecDeque::is_empty)
     }
 
@@ -210,7 +210,7 @@ impl State {
     }
 
     /// Hands a fault out.
-    fn issue(&mut self, script: &Script, target: Target, kind: Kind) -> Fate {
+    fn issue(&mut self, script: &Script, target: Target, kind: Kind) -> Action {
         self.under_way += 1;
         let ticket = Ticket {
             script: script.clone(),
@@ -218,28 +218,28 @@ impl State {
             kind,
             happened: AtomicBool::new(false),
         };
-        let fate = kind.fate(&mut self.random);
-        Fate::Told(Box::new(fate), Done::new(move || ticket.happen()))
+        let action = kind.action(&mut self.random);
+        Action::Observed(Box::new(action), Done::new(move || ticket.happen()))
     }
 
-    fn decide_other(&mut self, script: &Script, target: Target) -> Fate {
+    fn decide_other(&mut self, script: &Script, target: Target) -> Action {
         if !target.is_regular() {
             let allowed = self.allowed.entry(target).or_default();
             if *allowed == 0 {
-                return Fate::Pass;
+                return Action::Pass;
             }
             *allowed -= 1;
         }
         match self.pop(target) {
             Some(kind) => self.issue(script, target, kind),
-            None => Fate::Pass,
+            None => Action::Pass,
         }
     }
 
-    fn decide_operation(&mut self, script: &Script, target: Target, control: &Control) -> Fate {
+    fn decide_operation(&mut self, script: &Script, target: Target, control: &Control) -> Action {
         if self.gap > 0 {
             self.gap -= 1;
-            return Fate::Pass;
+            return Action::Pass;
         }
         let left = |kind: fn(Target) -> bool| {
             let queues = self.queues.iter().filter(|(target, _)| kind(**target));
@@ -253,12 +253,12 @@ impl State {
             Some(kind) => kind,
             // Handshakes and logins happen after faults only.
             None if operations == 0 && others > 0 => Kind::LoseRequest,
-            None => return Fate::Pass,
+            None => return Action::Pass,
         };
-        let fate = self.issue(script, target, kind);
+        let action = self.issue(script, target, kind);
         self.lacking = self.lacking.saturating_sub(1);
         if self.lacking > 0 && operations > 1 {
-            return Fate::Later(Box::new(fate));
+            return Action::Later(Box::new(action));
         }
         self.lacking = 1 + self.random.below(BURST);
         self.gap = self.random.below(GAP);
@@ -281,7 +281,7 @@ impl State {
             }
         }
         self.end_waits();
-        fate
+        action
     }
 
     fn end_waits(&self) {

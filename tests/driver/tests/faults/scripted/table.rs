@@ -1,4 +1,4 @@
-//! What was done to whom, and what became of the client.
+//! A table of the faults of each target, and of the operations that succeeded after them.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -8,7 +8,7 @@ use super::kinds::{Kind, Target};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     happened: Vec<(Target, Kind)>,
-    /// So many of them, the first ones, were followed by an operation that began later and succeeded.
+    /// This many of them, the first ones, were followed by an operation that began later and succeeded.
     survived: usize,
 }
 
@@ -22,7 +22,7 @@ impl Table {
         self.happened.len()
     }
 
-    /// An operation succeeded that began after so many faults.
+    /// An operation succeeded that began after this many faults.
     pub(crate) fn worked_after(&mut self, faults: usize) {
         self.survived = self.survived.max(faults);
     }

@@ -1,4 +1,4 @@
-//! What tasks do while connections fail.
+//! The operations of the tasks while connections fail.
 
 use std::{
     future::{IntoFuture, poll_fn},
@@ -217,7 +217,7 @@ impl Task {
         Ok(())
     }
 
-    /// Drops a write and a read after so many polls. The write may have happened, so nothing is known of it.
+    /// Drops a write and a read after this many polls. The write may have happened, so nothing is known of it.
     async fn abandon(&mut self, polls: usize) -> Result<(), Error> {
         let push = doc! { "$push": { "numbers": self.step } };
         let push = self.counters.update_one(doc! { "_id": self.number }, push);

@@ -1,4 +1,4 @@
-//! Documents and batches as large as they may be.
+//! Documents and batches of the maximum size.
 
 use marula_driver::bson::{Document, doc};
 

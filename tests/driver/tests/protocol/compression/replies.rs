@@ -1,5 +1,5 @@
-//! Replies that are compressed when nobody would expect it, and by what nobody would expect: a server may compress any reply to a
-//! client that offered, the one to its handshake among them, by any compressor offered.
+//! A server may compress any reply to a client that offered compression, the hello reply included, with any of the offered
+//! compressors.
 
 use std::{
     sync::{Arc, Mutex},

@@ -1,4 +1,4 @@
-//! What is compressed: everything, but for handshakes, logins and what else holds a secret.
+//! Which commands are compressed: all but handshakes, authentication and other commands with secrets.
 
 use marula_driver::{
     Client, ErrorKind, WriteModel,
@@ -218,7 +218,7 @@ async fn listeners_are_shown_commands_and_replies_as_without_compression() {
         let uri = format!("{}?{options}", server.uri());
         let client = recorder.client_of(&uri);
         work(&client).await;
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for event in recorder.take() {
             let (what, raw) = match &event {
                 CommandEvent::Started(started) => ("started", started.command.clone()),
@@ -234,9 +234,9 @@ async fn listeners_are_shown_commands_and_replies_as_without_compression() {
             if shown.contains_key("getMore") {
                 shown.insert("getMore", 0);
             }
-            told.push((what, shown));
+            events.push((what, shown));
         }
-        seen.push(told);
+        seen.push(events);
     }
     assert!(seen[0].len() > 20);
     for other in &seen[1..] {

@@ -1,5 +1,5 @@
-//! Compressed replies that lie: each ends in a typed error that names what is wrong, the connection is closed, and the pool goes
-//! on.
+//! Invalid compressed replies: each ends in a typed error that names the problem, the connection is
+//! closed, and the pool stays usable.
 
 use marula_driver::{
     ErrorKind,

@@ -1,4 +1,4 @@
-//! Cursors: what a getMore takes over from the one before, and last batches that are empty.
+//! Cursors: the fields that getMore inherits, and empty last batches.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! The form of single fields, and of texts.
+//! The encoding of single fields, and error messages.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Sessions and cursors behind a load balancer, whose server says nothing of sessions and does not call itself a mongos.
+//! Sessions and cursors behind a load balancer whose hello reply has neither
+//! `logicalSessionTimeoutMinutes` nor `msg: "isdbgrid"`.
 
 use futures_util::{FutureExt, StreamExt};
 use marula_driver::{

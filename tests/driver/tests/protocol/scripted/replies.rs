@@ -1,4 +1,4 @@
-//! Answers that several scripts give.
+//! Replies that several scripts use.
 
 use marula_driver::bson::{Array, Document, doc};
 use marula_driver_tests::{Answer, Request};

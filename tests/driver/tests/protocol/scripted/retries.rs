@@ -1,4 +1,4 @@
-//! Which of two errors is reported.
+//! Which of two errors is returned.
 
 use marula_driver::{
     Client, ErrorKind, NetworkPhase,

@@ -15,7 +15,7 @@ use marula_driver_tests::{replica_set, standalone};
 use marula_test_server::TestServer;
 use tokio::sync::Semaphore;
 
-use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, telling, times, until_known};
+use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, until_known};
 
 fn unchanged(_: &mut ClientOptions) {}
 
@@ -57,7 +57,7 @@ async fn retryable_reads_prose_2_1() {
             &format!("{}?retryReads=true", server.uri()),
             "find",
             None,
-            telling(&known),
+            observe(&known),
         );
         until_known(&known, 2).await;
         stage.find().await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Deployments whose fail points change between two attempts, and clients that tell of everything.
+//! Deployments whose fail points change between two attempts, and clients whose events are recorded.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ use marula_driver::{
 use tokio::sync::Semaphore;
 
 /// Adds a permit for each server that the client gets to know. A retry goes elsewhere only where it knows of somewhere else.
-pub(crate) fn telling(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions) + use<> {
+pub(crate) fn observe(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions) + use<> {
     let known = Arc::clone(known);
     |options| {
         options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
@@ -29,7 +29,7 @@ pub(crate) fn telling(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions)
     }
 }
 
-/// Waits until the client knows so many servers.
+/// Waits until the client knows this many servers.
 pub(crate) async fn until_known(known: &Semaphore, servers: u32) {
     known
         .acquire_many(servers)
@@ -103,7 +103,7 @@ pub(crate) struct Second {
     pub(crate) data: Document,
 }
 
-/// A client, and what it told of one command and of its pools.
+/// A client, its events of one command, and its pool events.
 pub(crate) struct Stage {
     pub(crate) client: Client,
     events: Arc<Mutex<Vec<Event>>>,
@@ -114,7 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Stage {
-    /// A client that tells of `command`. The second fail point is set on the same server, at most once.
+    /// A client whose events of `command` are recorded. The second fail point is set on the same server, at most once.
     pub(crate) fn new(
         uri: &str,
         command: &'static str,
@@ -124,7 +124,7 @@ impl Stage {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         change(&mut options);
         let events = Arc::<Mutex<Vec<Event>>>::default();
-        let (told, pool) = (Arc::clone(&events), Arc::clone(&events));
+        let (commands, pool) = (Arc::clone(&events), Arc::clone(&events));
         let second = Mutex::new(second);
         let set_second = move |after: After, server: &ServerAddress| {
             let due = lock(&second).take_if(|second| second.after == after);
@@ -139,13 +139,13 @@ impl Stage {
             }
             let server = event.connection().address.clone();
             match event {
-                CommandEvent::Started(_) => lock(&told).push(Event::Started(server)),
+                CommandEvent::Started(_) => lock(&commands).push(Event::Started(server)),
                 CommandEvent::Succeeded(_) => {
-                    lock(&told).push(Event::Succeeded(server.clone()));
+                    lock(&commands).push(Event::Succeeded(server.clone()));
                     set_second(After::Success, &server);
                 }
                 CommandEvent::Failed(_) => {
-                    lock(&told).push(Event::Failed(server.clone()));
+                    lock(&commands).push(Event::Failed(server.clone()));
                     set_second(After::Failure, &server);
                 }
                 _ => {}
@@ -184,7 +184,7 @@ impl Stage {
         lock(&self.events).clone()
     }
 
-    /// Forgets what was told.
+    /// Removes the recorded events.
     pub(crate) fn reset(&self) {
         lock(&self.events).clear();
     }

@@ -15,7 +15,7 @@ use marula_driver_tests::{Observer, replica_set};
 use marula_test_server::TestServer;
 use tokio::sync::Semaphore;
 
-use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, telling, times, until_known};
+use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, until_known};
 
 const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
@@ -106,7 +106,7 @@ async fn retryable_writes_prose_4() {
         }
         let uri = format!("{}?retryWrites=true", server.uri());
         let known = Arc::new(Semaphore::new(0));
-        let stage = Stage::new(&uri, "insert", None, telling(&known));
+        let stage = Stage::new(&uri, "insert", None, observe(&known));
         until_known(&known, 2).await;
         stage.insert().await.unwrap_err();
         stage.assert_failed_on_two();
@@ -127,7 +127,7 @@ async fn retryable_writes_prose_5() {
     assert_eq!(failed, succeeded);
 }
 
-/// An insert that meets the first failure (code 91) once, and then the second one for ever.
+/// An insert that meets the first failure (code 91) once, and then always the second one.
 async fn two_stages(first: &[&str], code: i32, second: &[&str], jitter: f64) -> (Stage, Error, Duration) {
     let deployment = replica_set().await;
     let uri = deployment.server.uri();

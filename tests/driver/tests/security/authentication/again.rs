@@ -1,4 +1,4 @@
-//! Servers that want a user to log in again on a connection in use (ReauthenticationRequired).
+//! Reauthentication of connections in use (ReauthenticationRequired).
 
 use marula_driver::{
     Client, ErrorKind,
@@ -83,7 +83,7 @@ async fn it_is_done_once() {
     things.find_one(doc! {}).await.unwrap();
 }
 
-/// The login's error is told, and its connection is not used again.
+/// The authentication error is returned, and its connection is not used again.
 #[tokio::test]
 async fn a_login_that_fails_the_second_time_fails_the_command() {
     let server = started(guarded()).await;
@@ -102,7 +102,7 @@ async fn a_login_that_fails_the_second_time_fails_the_command() {
 
 #[tokio::test]
 async fn a_certificate_is_shown_again() {
-    let builder = TestServer::builder().certificate_subject(Encrypted::CLIENT_SUBJECT);
+    let builder = TestServer::builder().x509_user(Encrypted::CLIENT_SUBJECT);
     let deployment = Encrypted::start(builder).await;
     let options = "authMechanism=MONGODB-X509&appName=again&retryReads=false";
     let client = Client::connect(deployment.uri_with_certificate(options))
@@ -117,7 +117,7 @@ async fn a_certificate_is_shown_again() {
     assert_eq!(deployment.server.commands_seen("authenticate"), 1);
 }
 
-/// Without a user there is nobody to log in: the command is repeated, and the server's word stands.
+/// Without credentials there is no reauthentication: the command is retried once, and its error is returned.
 #[tokio::test]
 async fn a_client_without_a_user_is_told_what_the_server_said() {
     let server = TestServer::builder().start().await.unwrap();

@@ -71,14 +71,14 @@ async fn auth_prose_scram_wrong_explicit_mechanism() {
 async fn auth_prose_scram_unknown_user() {
     let server = three_users().await;
     for (userinfo, options) in [
-        ("nobody:nothing", ""),
+        ("unknown:nothing", ""),
         ("both:wrong", ""),
         ("sha1:sha1", "authMechanism=SCRAM-SHA-256"),
     ] {
         let error = log_in(&uri_of(&server, userinfo, options)).await.unwrap_err();
         assert_refused(&error, 18);
     }
-    for (user, password) in [("nobody", "nothing"), ("both", "wrong")] {
+    for (user, password) in [("unknown", "nothing"), ("both", "wrong")] {
         let error = log_in_with(&server, user, password, None).await.unwrap_err();
         assert_refused(&error, 18);
     }

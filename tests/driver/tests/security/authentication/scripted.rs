@@ -1,4 +1,4 @@
-//! A server that says what a script tells it, to clients that log in.
+//! Scripted replies to clients that authenticate.
 
 use std::{
     net::SocketAddr,
@@ -59,7 +59,7 @@ impl ScriptedServer {
         )
     }
 
-    /// The commands that are no hello, in order.
+    /// The commands other than hello, in order.
     pub(crate) fn commands(&self) -> Vec<String> {
         self.commands
             .lock()

@@ -1,4 +1,4 @@
-//! What is sent to whom when clients log in, and what becomes of a server where they cannot.
+//! The messages of authentication, and the effect of its failures on servers and pools.
 
 use std::sync::{Arc, Mutex};
 
@@ -87,12 +87,7 @@ async fn users_of_other_databases_log_in_there() {
 
 #[tokio::test]
 async fn certificates_and_plain_passwords_are_mechanisms_too() {
-    let server = started(
-        guarded()
-            .certificate_subject("CN=me")
-            .plain_user("ldap", "hunter2"),
-    )
-    .await;
+    let server = started(guarded().x509_user("CN=me").plain_user("ldap", "hunter2")).await;
     let certificate = |user: &str| {
         let uri = anonymous(&server).replacen("mongodb://", &format!("mongodb://{user}"), 1);
         format!("{uri}?authMechanism=MONGODB-X509")
@@ -198,8 +193,8 @@ async fn a_login_that_may_be_retried_is() {
 #[tokio::test]
 async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
     let server = started(guarded()).await;
-    let told = Arc::<Mutex<Vec<String>>>::default();
-    let (pool, sdam) = (Arc::clone(&told), Arc::clone(&told));
+    let events = Arc::<Mutex<Vec<String>>>::default();
+    let (pool, sdam) = (Arc::clone(&events), Arc::clone(&events));
     let mut options = ClientOptions::parse(&uri_of(&server, "root:hunter3", "")).unwrap();
     options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
         if let PoolEvent::PoolCleared { .. } | PoolEvent::ConnectionClosed { .. } = event {
@@ -215,18 +210,18 @@ async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
     }));
     let client = Client::with_options(options).unwrap();
     assert_refused(&try_out(&client).await.unwrap_err(), 18);
-    let told = told.lock().unwrap().clone();
+    let events = events.lock().unwrap().clone();
     let place = |part: &str| {
-        let found = told.iter().position(|event| event.starts_with(part));
-        found.unwrap_or_else(|| panic!("no {part} in {told:#?}"))
+        let found = events.iter().position(|event| event.starts_with(part));
+        found.unwrap_or_else(|| panic!("no {part} in {events:#?}"))
     };
     assert!(place("Standalone") < place("Unknown"));
     assert!(place("PoolCleared") < place("ConnectionClosed"));
     assert!(
-        told[place("Unknown")].contains("AuthenticationFailed"),
-        "{told:#?}"
+        events[place("Unknown")].contains("AuthenticationFailed"),
+        "{events:#?}"
     );
-    assert!(!format!("{told:?}").contains("hunter"), "{told:#?}");
+    assert!(!format!("{events:?}").contains("hunter"), "{events:#?}");
 }
 
 #[tokio::test]

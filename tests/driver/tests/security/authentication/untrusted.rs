@@ -1,4 +1,4 @@
-//! Servers that break the rules of SCRAM: none is trusted, none makes the client hang.
+//! Servers that violate SCRAM: authentication fails, and the client does not hang.
 
 use marula_driver::{
     AuthenticationFailure, Client, Error, ErrorKind, NetworkPhase, SYSTEM_OVERLOADED_ERROR,

@@ -1,8 +1,8 @@
-//! Logging in by certificate, and by password over encrypted connections, on servers that encrypt themselves.
+//! MONGODB-X509, and passwords over TLS, on servers with TLS.
 
 use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc, options::ClientOptions};
 use marula_driver_tests::{Encrypted, tls::Authority};
-use marula_test_server::{TestServer, TestServerBuilder, TlsIdentity};
+use marula_test_server::{StartError, TestServer, TestServerBuilder, TlsIdentity};
 
 use crate::authentication::{assert_refused, guarded, log_in, started, try_out};
 
@@ -10,7 +10,7 @@ const X509: &str = "authMechanism=MONGODB-X509";
 
 /// Its user is the owner of the client's certificate.
 fn of_owner() -> TestServerBuilder {
-    TestServer::builder().certificate_subject(Encrypted::CLIENT_SUBJECT)
+    TestServer::builder().x509_user(Encrypted::CLIENT_SUBJECT)
 }
 
 /// The connection string with this user.
@@ -33,13 +33,13 @@ async fn the_owner_of_a_certificate_logs_in_on_every_deployment() {
         let uri = deployment.uri_with_certificate(X509);
         log_in(&uri).await.unwrap();
         log_in(&named(&uri, Encrypted::CLIENT_SUBJECT)).await.unwrap();
-        let error = log_in(&named(&uri, "CN=somebody,O=else")).await.unwrap_err();
+        let error = log_in(&named(&uri, "CN=other,O=else")).await.unwrap_err();
         assert_refused(&error, 18);
         let error = log_in(&deployment.uri_with_certificate("")).await.unwrap_err();
         assert_eq!(
             error.code(),
             Some(13),
-            "the certificate alone logs nobody in: {error}"
+            "a certificate without credentials does not authenticate: {error}"
         );
     }
 }
@@ -68,7 +68,7 @@ async fn the_server_sees_whose_certificate_it_is() {
     );
 }
 
-/// Whose certificate it is says the certificate, not the server's settings: this one is of nobody the server knows.
+/// The user is the subject of the certificate: this one is not a user of the server.
 #[tokio::test]
 async fn the_owner_of_a_certificate_must_be_a_user() {
     let deployment = Encrypted::start(guarded()).await;
@@ -87,13 +87,13 @@ async fn the_owner_of_a_certificate_must_be_a_user() {
 
 #[tokio::test]
 async fn who_shows_no_certificate_is_refused() {
-    // Where it may be left out, the server has nobody to log in.
+    // Where the certificate is optional, there is no user to authenticate.
     let deployment = Encrypted::start(of_owner()).await;
     let error = log_in(&deployment.uri(X509)).await.unwrap_err();
     assert_refused(&error, 18);
     assert!(error.to_string().contains("No verified subject name"), "{error}");
-    // Where it must be shown, nobody gets as far as a command.
-    let deployment = Encrypted::demanding(of_owner()).await;
+    // Where it is required, the handshake fails before any command.
+    let deployment = Encrypted::with_client_certificates(of_owner()).await;
     let brief = format!("{X509}&serverSelectionTimeoutMS=300");
     let error = log_in(&deployment.uri(&brief)).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
@@ -174,7 +174,7 @@ async fn encrypted_connections_are_compressed() {
     }
 }
 
-/// A certificate is no password: it cannot be combined with one.
+/// MONGODB-X509 cannot be combined with a password.
 #[tokio::test]
 async fn a_certificate_goes_with_no_password_and_no_other_source() {
     for uri in [
@@ -187,7 +187,7 @@ async fn a_certificate_goes_with_no_password_and_no_other_source() {
     let options = ClientOptions::parse("mongodb://h/db?tls=true&authMechanism=MONGODB-X509").unwrap();
     assert!(
         options.credential.is_some(),
-        "the database in the path is no source"
+        "the database in the path is not the authentication source"
     );
 }
 
@@ -195,12 +195,9 @@ async fn a_certificate_goes_with_no_password_and_no_other_source() {
 async fn a_server_whose_key_is_of_another_certificate_does_not_start() {
     let authority = Authority::new();
     let (one, other) = (authority.issue(&["localhost"]), authority.issue(&["localhost"]));
-    let identity = TlsIdentity {
-        certificate_pem: one.certificate_pem(),
-        key_pem: other.pem(),
-    };
+    let identity = TlsIdentity::new(one.certificate_pem(), other.pem());
     let error = TestServer::builder().tls(identity).start().await.unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert!(matches!(error, StartError::InvalidTls { .. }), "{error}");
 }
 
 #[cfg(unix)]
@@ -221,7 +218,7 @@ async fn users_log_in_through_a_unix_domain_socket() {
 /// A certificate that is refused during the handshake of TLS is a failure of the socket, in that phase.
 #[tokio::test]
 async fn a_load_balancer_tells_where_the_handshake_failed() {
-    let deployment = Encrypted::demanding(of_owner().load_balanced()).await;
+    let deployment = Encrypted::with_client_certificates(of_owner().load_balanced()).await;
     let options = format!("{X509}&retryReads=false");
     let error = log_in(&deployment.uri(&options)).await.unwrap_err();
     let ErrorKind::Network(network) = error.kind() else {

@@ -1,6 +1,6 @@
-//! What responders say, and what they fail to say.
+//! Responses of OCSP responders, and responders that fail.
 
-use marula_driver_tests::ocsp::{NOBODY, Reply, Responder, Signer, failure};
+use marula_driver_tests::ocsp::{Reply, Responder, Signer, UNREACHABLE, failure};
 
 use super::*;
 
@@ -9,7 +9,7 @@ async fn the_request_names_the_certificate_and_nothing_else() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |_| {});
-    responder.says(Reply::Chunks(good));
+    responder.set_reply(Reply::Chunks(good));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
@@ -32,7 +32,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
     let (authority, identity) = certified(&[&responder.url]);
     let stranger = Authority::new();
     let impostor = authority.impostor();
-    let no_delegate = authority.issue(&["somebody"]);
+    let no_delegate = authority.issue(&["other"]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let mut asked = 0;
     for reply in [
@@ -64,16 +64,16 @@ async fn what_is_not_conclusive_is_no_refusal() {
         Reply::Raw(b"220 no HTTP\r\n\r\n".to_vec()),
         Reply::Raw(Vec::new()),
     ] {
-        responder.says(reply.clone());
+        responder.set_reply(reply.clone());
         let outcome = encrypted.attempt("").await;
         outcome.unwrap_or_else(|error| panic!("{reply:?}: {error}"));
         asked += 1;
         assert_eq!(responder.requests(), asked, "{reply:?}");
     }
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let text = refusal(encrypted.attempt("").await);
     assert!(
-        text.contains(&format!("says the OCSP responder {}", responder.url)),
+        text.contains(&format!("according to the OCSP responder {}", responder.url)),
         "{text}"
     );
 }
@@ -83,7 +83,7 @@ async fn delegates_answer_for_the_issuer() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let delegate = Keys::Ecdsa.delegate(&authority);
-    responder.gives(response(&authority, &identity, Status::Revoked, |response| {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |response| {
         response.signer = Signer::Delegate(&delegate);
         response.by_key = true;
     }));
@@ -99,14 +99,14 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
     let urls = [
         "https://localhost/",
         "ldap://localhost/",
-        NOBODY,
+        UNREACHABLE,
         &silent.url,
         &ignorant.url,
         &knowing.url,
     ];
     let (authority, identity) = certified(&urls);
-    ignorant.gives(response(&authority, &identity, Status::Unknown, |_| {}));
-    knowing.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    ignorant.set_response(response(&authority, &identity, Status::Unknown, |_| {}));
+    knowing.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let text = refusal(encrypted.attempt("").await);
     assert!(text.contains(&knowing.url), "{text}");
@@ -116,7 +116,7 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
 async fn options_switch_the_question_off() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     for option in [
         "tlsDisableOCSPEndpointCheck",
@@ -145,7 +145,7 @@ async fn a_responder_that_hangs_delays_one_connection_and_refuses_none() {
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", Duration::from_secs(4));
     encrypted.connect(&settings).await.expect("a connection in time");
-    // It is known now that it is no use to ask.
+    // The failure is cached: the responder is not asked again.
     encrypted.connect(&settings).await.expect("another");
     assert_eq!(responder.requests(), 1);
 }
@@ -156,10 +156,10 @@ async fn only_the_certificate_of_the_server_is_asked_for() {
     let root = Authority::new();
     let issuer = root.subordinate();
     let identity = Keys::Ecdsa.server(&issuer, &[&responder.url], false);
-    responder.gives(response(&issuer, &identity, Status::Good, |_| {}));
+    responder.set_response(response(&issuer, &identity, Status::Good, |_| {}));
     let encrypted = Encrypted::bare(&root, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
-    responder.gives(response(&issuer, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&issuer, &identity, Status::Revoked, |_| {}));
     refusal(encrypted.attempt("").await);
 }

@@ -1,4 +1,4 @@
-//! Many connections, few questions: what a client remembers, and what its connections share.
+//! The cache of responses, and requests that connections share.
 
 use marula_driver_tests::ocsp::{Reply, Responder};
 use tokio::task::JoinSet;
@@ -9,14 +9,14 @@ use super::*;
 async fn a_client_asks_once_and_another_client_asks_again() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Good, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Good, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let uri = encrypted.uri(&format!("tlsCAFile={}", encrypted.ca_file));
     for clients in 1..=2 {
         // Two connections of the monitor, and one of the pool.
-        let before = encrypted.front.met().encrypted;
+        let before = encrypted.terminator.counts().encrypted;
         ping(&uri).await.expect("a ping");
-        assert!(encrypted.front.met().encrypted >= before + 2);
+        assert!(encrypted.terminator.counts().encrypted >= before + 2);
         assert_eq!(responder.requests(), clients);
     }
 }
@@ -25,12 +25,12 @@ async fn a_client_asks_once_and_another_client_asks_again() {
 async fn a_revocation_is_remembered_as_well() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", LONG);
     for _ in 0..3 {
         let text = refusal(encrypted.connect(&settings).await);
-        assert!(text.contains("says the OCSP responder"), "{text}");
+        assert!(text.contains("according to the OCSP responder"), "{text}");
     }
     assert_eq!(responder.requests(), 1);
 }
@@ -42,13 +42,13 @@ async fn a_response_that_does_not_say_how_long_it_holds_counts_once() {
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", LONG);
     for times in 1..=3 {
-        responder.gives(response(&authority, &identity, Status::Good, |response| {
+        responder.set_response(response(&authority, &identity, Status::Good, |response| {
             response.next_update = None;
         }));
         encrypted.connect(&settings).await.expect("a connection");
         assert_eq!(responder.requests(), times);
     }
-    responder.gives(response(&authority, &identity, Status::Revoked, |response| {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |response| {
         response.next_update = None;
     }));
     refusal(encrypted.connect(&settings).await);
@@ -60,17 +60,17 @@ async fn thirty_two_connections_at_once_share_one_question() {
     let (authority, identity) = certified(&[&responder.url]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     for status in [Status::Good, Status::Revoked] {
-        responder.says(Reply::Nothing);
-        let (asked, met) = (responder.requests(), encrypted.front.met().encrypted);
+        responder.set_reply(Reply::Nothing);
+        let (asked, counts) = (responder.requests(), encrypted.terminator.counts().encrypted);
         let settings = encrypted.settings("", LONG);
         let mut attempts = JoinSet::new();
         for _ in 0..32 {
             let (address, settings) = (encrypted.address(), settings.clone());
             attempts.spawn(async move { Connection::establish(&address, &settings).await.map(drop) });
         }
-        encrypted.front.until(|now| now.encrypted == met + 32).await;
-        responder.until_asked(asked + 1).await;
-        responder.gives(response(&authority, &identity, status, |_| {}));
+        encrypted.terminator.wait_until(|now| now.encrypted == counts + 32).await;
+        responder.wait_for_requests(asked + 1).await;
+        responder.set_response(response(&authority, &identity, status, |_| {}));
         for outcome in attempts.join_all().await {
             match status {
                 Status::Good => outcome.expect("a connection"),
@@ -94,15 +94,15 @@ async fn whoever_gives_up_leaves_the_question_to_the_next() {
         attempts.push(tokio::spawn(attempt));
         // The first one asks; the second finds it asking.
         let count = attempts.len();
-        encrypted.front.until(|met| met.encrypted == count).await;
-        responder.until_asked(1).await;
+        encrypted.terminator.wait_until(|counts| counts.encrypted == count).await;
+        responder.wait_for_requests(1).await;
     }
     assert_eq!(responder.requests(), 1);
     let (first, second) = (attempts.remove(0), attempts.remove(0));
     first.abort();
     assert!(first.await.expect_err("given up").is_cancelled());
-    responder.until_asked(2).await;
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.wait_for_requests(2).await;
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let text = refusal(second.await.expect("no panic"));
     assert!(text.contains("was revoked at"), "{text}");
     assert_eq!(responder.requests(), 2);
@@ -112,7 +112,7 @@ async fn whoever_gives_up_leaves_the_question_to_the_next() {
 async fn a_resumed_session_is_checked_too() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Good, |response| {
+    responder.set_response(response(&authority, &identity, Status::Good, |response| {
         response.next_update = None;
     }));
     let encrypted = Encrypted::bare(&authority, &identity).await;
@@ -120,9 +120,9 @@ async fn a_resumed_session_is_checked_too() {
     for _ in 0..2 {
         encrypted.connect(&settings).await.expect("a connection");
     }
-    assert!(encrypted.front.met().resumed > 0, "{:?}", encrypted.front.met());
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
-    let resumed = encrypted.front.met().resumed;
+    assert!(encrypted.terminator.counts().resumed > 0, "{:?}", encrypted.terminator.counts());
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
+    let resumed = encrypted.terminator.counts().resumed;
     refusal(encrypted.connect(&settings).await);
-    encrypted.front.until(|met| met.resumed > resumed).await;
+    encrypted.terminator.wait_until(|counts| counts.resumed > resumed).await;
 }

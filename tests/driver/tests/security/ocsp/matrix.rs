@@ -2,7 +2,7 @@
 //! every connection string.
 
 use marula_driver::internals::wait_for_description;
-use marula_driver_tests::ocsp::{NOBODY, Responder, Signer};
+use marula_driver_tests::ocsp::{Responder, Signer, UNREACHABLE};
 
 use super::*;
 
@@ -42,7 +42,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
     let responder = Responder::start().await;
     let url = match column.responder {
         Some(_) => responder.url.as_str(),
-        None => NOBODY,
+        None => UNREACHABLE,
     };
     let identity = keys.server(&authority, &[url], column.must_staple);
     let mut staple = Vec::new();
@@ -52,7 +52,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
                 response.signer = Signer::Delegate(&delegate);
             }
         });
-        responder.gives(der.clone());
+        responder.set_response(der.clone());
         if column.staples {
             staple = der;
         }
@@ -73,7 +73,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
             );
         }
     }
-    // Where the staple decides, nobody else is asked.
+    // Where the staple decides, no responder is asked.
     if column.staples || column.must_staple {
         assert_eq!(responder.requests(), 0, "{run}");
     } else if column.responder.is_some() {
@@ -118,7 +118,7 @@ async fn ocsp_support_prose_matrix_test_4() {
     run(Column {
         responder: Some(Status::Revoked),
         staples: false,
-        refusal: Some("says the OCSP responder http://127.0.0.1:"),
+        refusal: Some("according to the OCSP responder http://127.0.0.1:"),
         ..TEST_1
     })
     .await;
@@ -140,7 +140,7 @@ async fn ocsp_support_prose_matrix_malicious_server_1() {
         responder: Some(Status::Revoked),
         staples: false,
         must_staple: true,
-        refusal: Some("demands a stapled OCSP response"),
+        refusal: Some("requires a stapled OCSP response"),
     })
     .await;
 }
@@ -151,7 +151,7 @@ async fn ocsp_support_prose_matrix_malicious_server_2() {
         responder: None,
         staples: false,
         must_staple: true,
-        refusal: Some("demands a stapled OCSP response"),
+        refusal: Some("requires a stapled OCSP response"),
     })
     .await;
 }

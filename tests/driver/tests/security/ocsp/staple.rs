@@ -16,7 +16,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
     let impostors_delegate = Keys::Ecdsa.delegate(&impostor);
     let delegate = Keys::Ecdsa.delegate(&authority);
     let strangers_delegate = Keys::Ecdsa.delegate(&stranger);
-    let no_delegate = authority.issue(&["somebody"]);
+    let no_delegate = authority.issue(&["other"]);
     for (staple, expected) in [
         (
             response(&authority, &identity, Status::Good, |r| r.next_update = Some(-1)),
@@ -32,11 +32,11 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.serial = other_identity.serial().to_vec();
             }),
-            "speaks of another certificate",
+            "is about another certificate",
         ),
         (
             response(&authority, &identity, Status::Good, |r| r.authority = &stranger),
-            "speaks of another certificate",
+            "is about another certificate",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
@@ -48,13 +48,13 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&strangers_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&no_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (
             response(&authority, &identity, Status::Good, |r| {
@@ -66,7 +66,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
             response(&authority, &identity, Status::Good, |r| {
                 r.signer = Signer::Delegate(&impostors_delegate);
             }),
-            "did not give out for that",
+            "was not issued for OCSP signing",
         ),
         (b"no DER".to_vec(), "is malformed"),
         (failure(3), "tryLater"),
@@ -91,7 +91,7 @@ async fn a_staple_that_proves_nothing_is_refused() {
     *forged.last_mut().expect("bytes") ^= 1;
     let encrypted = Encrypted::stapling(&authority, &identity, forged).await;
     let text = refusal(encrypted.attempt("").await);
-    assert!(text.contains("did not give out for that"), "{text}");
+    assert!(text.contains("was not issued for OCSP signing"), "{text}");
 }
 
 #[tokio::test]
@@ -126,11 +126,11 @@ async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
     let good = response(&authority, &identity, Status::Good, |response| {
         response.next_update = None;
     });
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
-    let options = FrontOptions {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
+    let options = TerminatorOptions {
         staple: good,
-        forgets_sessions: true,
-        ..FrontOptions::default()
+        disable_resumption: true,
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
     let settings = encrypted.settings("", LONG);
@@ -145,10 +145,10 @@ async fn a_staple_that_does_not_know_leaves_it_to_the_responder() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let unknown = response(&authority, &identity, Status::Unknown, |_| {});
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
     let text = refusal(encrypted.attempt("").await);
-    assert!(text.contains("says the OCSP responder"), "{text}");
+    assert!(text.contains("according to the OCSP responder"), "{text}");
 }
 
 #[tokio::test]
@@ -171,10 +171,10 @@ async fn a_certificate_that_demands_a_staple_gets_along_with_one() {
 async fn staples_come_with_tls_1_2_as_well() {
     let (authority, identity) = certified(&[]);
     let revoked = response(&authority, &identity, Status::Revoked, |_| {});
-    let options = FrontOptions {
+    let options = TerminatorOptions {
         staple: revoked,
         versions: &ONLY_TLS12,
-        ..FrontOptions::default()
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
     let text = refusal(encrypted.attempt("").await);
@@ -199,7 +199,7 @@ async fn the_issuer_answers_and_no_authority_above_it() {
     assert!(text.contains("is not signed by"), "{text}");
 
     // The issuer is the trusted root itself, and the server does not show it.
-    let alone = identity.alone();
+    let alone = identity.without_chain();
     let encrypted = Encrypted::stapling(&issuer, &alone, revoked).await;
     let text = refusal(encrypted.attempt("").await);
     assert!(text.contains("was revoked at"), "{text}");

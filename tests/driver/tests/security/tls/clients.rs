@@ -1,8 +1,8 @@
-//! Certificates that clients show, and servers that demand them.
+//! Client certificates, and servers that require them.
 
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, FrontOptions, Identity, KEY_PASSWORD, TlsFront, expire},
+    tls::{Authority, Files, TerminatorOptions, Identity, KEY_PASSWORD, TlsTerminator, expire},
 };
 use marula_test_server::TestServer;
 use tokio_rustls::rustls::{
@@ -18,7 +18,7 @@ static ONLY_TLS13: [&SupportedProtocolVersion; 1] = [&TLS13];
 /// A server that wants to see a certificate of `clients`.
 struct Demanding {
     clients: Authority,
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     ca_file: String,
     _server: TestServer,
@@ -28,17 +28,17 @@ impl Demanding {
     async fn start(versions: &'static [&'static SupportedProtocolVersion]) -> Self {
         let (authority, clients) = (Authority::new(), Authority::new());
         let server = standalone().await.server;
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             clients: Some(&clients),
             versions,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         let identity = authority.issue(&["localhost"]);
-        let front = TlsFront::start_with(&identity, options, server.addresses()[0]).await;
+        let terminator = TlsTerminator::start_with(&identity, options, server.addresses()[0]).await;
         let files = Files::new();
         Self {
             clients,
-            front,
+            terminator,
             ca_file: files.write("ca.pem", &authority.pem()),
             files,
             _server: server,
@@ -46,7 +46,7 @@ impl Demanding {
     }
 
     fn uri(&self, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!(
             "mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={}&{options}",
             self.ca_file
@@ -64,7 +64,7 @@ async fn a_key_may_be_encrypted() {
     let demanding = Demanding::start(&[]).await;
     let uri = demanding.showing(&Identity::pem_with_encrypted_key(&demanding.clients));
     works(&format!("{uri}&tlsCertificateKeyFilePassword={KEY_PASSWORD}")).await;
-    assert!(demanding.front.met().certificate);
+    assert!(demanding.terminator.counts().certificate);
 }
 
 #[tokio::test]
@@ -94,17 +94,17 @@ async fn both_versions_of_tls_are_spoken() {
     for versions in [&ONLY_TLS12, &ONLY_TLS13] {
         let authority = Authority::new();
         let server = standalone().await.server;
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             versions,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         let identity = authority.issue(&["localhost"]);
         let encrypted = Encrypted {
-            front: TlsFront::start_with(&identity, options, server.addresses()[0]).await,
+            terminator: TlsTerminator::start_with(&identity, options, server.addresses()[0]).await,
             ..Encrypted::well().await
         };
         let ca_file = encrypted.files.write("own.pem", &authority.pem());
         works(&encrypted.uri("localhost", &format!("tlsCAFile={ca_file}"))).await;
-        assert!(encrypted.front.met().encrypted >= 2);
+        assert!(encrypted.terminator.counts().encrypted >= 2);
     }
 }

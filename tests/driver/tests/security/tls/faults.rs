@@ -1,13 +1,13 @@
-//! Servers that break TLS, or speak none.
+//! Servers that break TLS, or do not use it.
 
 use std::{io, net::SocketAddr, time::Duration};
 
 use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc};
 use marula_driver_tests::{
     Proxy,
-    proxy::Fate,
+    proxy::Action,
     standalone,
-    tls::{Authority, TlsFront},
+    tls::{Authority, TlsTerminator},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -75,7 +75,7 @@ async fn what_tls_refuses_is_told_from_a_lost_socket() {
 
     let encrypted = Encrypted::well().await;
     let other = encrypted.files.write("other.pem", &Authority::new().pem());
-    let untrusted = failure(encrypted.front.address, &format!("tlsCAFile={other}"), LONG).await;
+    let untrusted = failure(encrypted.terminator.address, &format!("tlsCAFile={other}"), LONG).await;
     assert_eq!(untrusted, io::ErrorKind::InvalidData);
 }
 
@@ -96,18 +96,18 @@ async fn a_peer_that_ends_without_close_notify_closed_the_connection() {
     let server = standalone().await.server;
     let proxy = Proxy::start(server.addresses()[0]).await;
     proxy.set_rule(|exchange| match exchange.command {
-        "ping" => Fate::Silence,
-        _ => Fate::Pass,
+        "ping" => Action::Silence,
+        _ => Action::Pass,
     });
     let identity = Authority::new().issue(&["localhost"]);
-    let front = TlsFront::start(&identity, proxy.address()).await;
-    let port = front.address.port();
+    let terminator = TlsTerminator::start(&identity, proxy.address()).await;
+    let port = terminator.address.port();
     let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsInsecure=true");
     let client = Client::connect(uri).await.expect("a client");
     let admin = client.database("admin");
     let ping = tokio::spawn(async move { admin.run_command(doc! { "ping": 1 }).await });
     proxy.wait_for_requests("ping", 1).await;
-    front.cut_all();
+    terminator.close_all();
     let error = ping.await.expect("no panic").expect_err("the peer is gone");
     let ErrorKind::Network(network) = error.kind() else {
         panic!("{error:?}");
@@ -127,7 +127,7 @@ async fn a_peer_that_ends_without_close_notify_closed_the_connection() {
 #[tokio::test]
 async fn a_server_with_tls_is_no_server_without_tls() {
     let encrypted = Encrypted::well().await;
-    let port = encrypted.front.address.port();
+    let port = encrypted.terminator.address.port();
     let text = refusal(&format!("mongodb://localhost:{port}/?directConnection=true")).await;
     assert!(
         text.contains("handshake") && text.contains("set tls=true"),

@@ -1,11 +1,11 @@
-//! Who is who: certificates of server and client.
+//! The identity of server and client: names in certificates.
 
 use std::{error::Error as _, io};
 
 use marula_driver::{Client, Error, ErrorKind, NetworkPhase};
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 
 use super::{Encrypted, refusal, works};
@@ -14,14 +14,14 @@ use super::{Encrypted, refusal, works};
 async fn a_server_with_a_certificate_of_the_authority_is_trusted() {
     let encrypted = Encrypted::well().await;
     works(&encrypted.trusting("")).await;
-    let met = encrypted.front.met();
+    let counts = encrypted.terminator.counts();
     assert_eq!(
-        met.server_name.as_deref(),
+        counts.server_name.as_deref(),
         Some("localhost"),
         "the name is asked for"
     );
-    assert!(!met.certificate && met.encrypted >= 2, "{met:?}");
-    assert_eq!(met.refused, 0);
+    assert!(!counts.certificate && counts.encrypted >= 2, "{counts:?}");
+    assert_eq!(counts.refused, 0);
     let again = encrypted.uri("localhost", &format!("ssl=true&tlsCAFile={}", encrypted.ca_file));
     works(&again).await;
 }
@@ -31,9 +31,9 @@ async fn an_address_in_the_certificate_is_as_good_as_a_name() {
     let encrypted = Encrypted::start(|authority| authority.issue(&["127.0.0.1"])).await;
     works(&encrypted.uri("127.0.0.1", &format!("tlsCAFile={}", encrypted.ca_file))).await;
     assert_eq!(
-        encrypted.front.met().server_name,
+        encrypted.terminator.counts().server_name,
         None,
-        "an address is no name to ask for"
+        "no server name is sent for an IP address"
     );
 }
 
@@ -150,16 +150,16 @@ async fn the_client_shows_its_certificate() {
     let clients = Authority::new();
     let server = standalone().await.server;
     let identity = authority.issue(&["localhost"]);
-    let front = TlsFront::demanding(&identity, &clients, server.addresses()[0]).await;
+    let terminator = TlsTerminator::with_client_certificates(&identity, &clients, server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &authority.pem());
     let uri = |options: &str| {
-        let port = front.address.port();
+        let port = terminator.address.port();
         format!("mongodb://localhost:{port}/?tls=true&tlsCAFile={ca_file}&{options}")
     };
     let own = files.write("client.pem", &clients.issue(&["a client"]).pem());
     works(&uri(&format!("tlsCertificateKeyFile={own}"))).await;
-    assert!(front.met().certificate);
+    assert!(terminator.counts().certificate);
 
     let foreign = files.write("foreign.pem", &authority.issue(&["a client"]).pem());
     for options in [String::new(), format!("tlsCertificateKeyFile={foreign}")] {
@@ -206,8 +206,11 @@ async fn files_that_cannot_be_used_are_refused_by_name() {
             ["tlsCAFile", "/nowhere/ca.pem"],
         ),
         (format!("tlsCAFile={nothing}"), ["tlsCAFile", "no certificate"]),
-        (format!("tlsCAFile={broken}"), ["tlsCAFile", "no PEM file"]),
-        (format!("tlsCAFile={of_no_use}"), ["tlsCAFile", "unfit"]),
+        (format!("tlsCAFile={broken}"), ["tlsCAFile", "not a PEM file"]),
+        (
+            format!("tlsCAFile={of_no_use}"),
+            ["tlsCAFile", "an invalid certificate"],
+        ),
         (
             "tlsCertificateKeyFile=/nowhere/key.pem".to_owned(),
             ["tlsCertificateKeyFile", "cannot be read"],

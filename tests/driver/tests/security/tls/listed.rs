@@ -1,8 +1,8 @@
-//! Servers whose certificate stands in `tlsCAFile` itself.
+//! Server certificates that are listed in `tlsCAFile` themselves.
 
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Identity, TlsFront, expire},
+    tls::{Authority, Files, Identity, TlsTerminator, expire},
 };
 use marula_test_server::TestServer;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
 use super::{refusal, works};
 
 struct Listed {
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     _server: TestServer,
 }
@@ -19,7 +19,7 @@ impl Listed {
     async fn start(identity: &Identity) -> Self {
         let server = standalone().await.server;
         Self {
-            front: TlsFront::start(identity, server.addresses()[0]).await,
+            terminator: TlsTerminator::start(identity, server.addresses()[0]).await,
             files: Files::new(),
             _server: server,
         }
@@ -28,7 +28,7 @@ impl Listed {
     /// Of a client that trusts what stands in this text.
     fn trusting(&self, pem: &str, options: &str) -> String {
         let file = self.files.write("ca.pem", pem);
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={file}&{options}")
     }
 }

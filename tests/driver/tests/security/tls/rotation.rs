@@ -1,4 +1,4 @@
-//! Servers that exchange their certificate while clients work.
+//! Servers that replace their certificate while clients work.
 
 use std::sync::{
     Arc,
@@ -12,7 +12,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Met, TlsFront},
+    tls::{Authority, Files, TlsCounts, TlsTerminator},
 };
 use tokio::{sync::watch, task::JoinSet};
 
@@ -78,10 +78,10 @@ impl Readers {
 async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
     let authority = Authority::new();
     let server = standalone().await.server;
-    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &authority.pem());
-    let port = front.address.port();
+    let port = terminator.address.port();
     let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={ca_file}");
     let client = Client::connect(uri).await.expect("a client");
     let things = client.database("d").collection::<Document>("things");
@@ -90,10 +90,10 @@ async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
     let mut readers = Readers::start(&client, Errors::None);
     for _ in 0..5 {
         readers.until_read().await;
-        let full_handshakes = |met: &Met| met.encrypted - met.resumed;
-        let before = full_handshakes(&front.met());
-        front.exchange(&authority.issue(&["localhost"]));
-        front.until(|met| full_handshakes(met) > before).await;
+        let full_handshakes = |counts: &TlsCounts| counts.encrypted - counts.resumed;
+        let before = full_handshakes(&terminator.counts());
+        terminator.set_identity(&authority.issue(&["localhost"]));
+        terminator.wait_until(|counts| full_handshakes(counts) > before).await;
     }
     readers.until_read().await;
     readers.finish().await;
@@ -103,10 +103,10 @@ async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
 async fn a_new_authority_is_refused_until_the_old_one_is_back() {
     let (old, new) = (Authority::new(), Authority::new());
     let server = standalone().await.server;
-    let front = TlsFront::start(&old.issue(&["localhost"]), server.addresses()[0]).await;
+    let terminator = TlsTerminator::start(&old.issue(&["localhost"]), server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &old.pem());
-    let port = front.address.port();
+    let port = terminator.address.port();
     let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={ca_file}");
     let client = Client::connect(&uri).await.expect("a client");
     let impatient = Client::connect(format!("{uri}&serverSelectionTimeoutMS=1"))
@@ -117,7 +117,7 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
 
     let mut readers = Readers::start(&client, Errors::OfUnavailability);
     readers.until_read().await;
-    front.exchange(&new.issue(&["localhost"]));
+    terminator.set_identity(&new.issue(&["localhost"]));
     for client in [&client, &impatient] {
         let text = wait_for_description(client, |text| text.contains("UnknownIssuer")).await;
         assert!(text.contains("could not be encrypted"), "{text}");
@@ -136,7 +136,7 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
     assert!(text.contains("UnknownIssuer"), "{text}");
 
     // The client comes to terms with it by itself.
-    front.exchange(&old.issue(&["localhost"]));
+    terminator.set_identity(&old.issue(&["localhost"]));
     readers.until_read().await;
     readers.finish().await;
 }

@@ -67,9 +67,9 @@ async fn many_tasks_share_encrypted_connections() {
     assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 320);
     // Four of the pool, two of the monitor.
     assert!(
-        encrypted.front.met().encrypted <= 6,
+        encrypted.terminator.counts().encrypted <= 6,
         "{:?}",
-        encrypted.front.met()
+        encrypted.terminator.counts()
     );
     drop(encrypted.server);
 }
@@ -85,12 +85,12 @@ async fn an_idle_connection_knows_that_it_was_cut_and_nothing_else() {
     let mut connection = Connection::establish(&options.hosts[0], &settings)
         .await
         .expect("a connection");
-    // Tickets, which servers send after the handshake, are no news.
+    // Tickets, which servers send after the handshake, are not unexpected data.
     for _ in 0..100 {
         assert!(!connection.has_perished());
         tokio::task::yield_now().await;
     }
-    encrypted.front.cut_all();
+    encrypted.terminator.close_all();
     while !connection.has_perished() {
         tokio::task::yield_now().await;
     }

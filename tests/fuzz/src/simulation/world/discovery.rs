@@ -1,4 +1,4 @@
-//! Monitors and descriptions: what the deployment's shell does with the machine `sdam`.
+//! Monitors and topology descriptions: drives the state machine `sdam`, as `topology` does.
 
 use super::*;
 
@@ -46,7 +46,7 @@ impl World {
         self.schedule_check(handle, HEARTBEAT);
     }
 
-    /// The next check, as if none had been planned.
+    /// Schedules the next check, and cancels a pending one.
     pub(super) fn schedule_check(&mut self, handle: usize, after: Duration) {
         let own = &mut self.client.handles[handle];
         own.check += 1;
@@ -70,7 +70,7 @@ impl World {
             .is_some_and(|server| server.server_type().is_data_bearing());
         if usable && let Some(handle) = self.client.current.get(&address).copied() {
             self.client.handles[handle].pool.ready();
-            self.pump(handle);
+            self.execute_actions(handle);
         }
         let before = self
             .client
@@ -84,7 +84,7 @@ impl World {
             if let Some(handle) = self.client.current.remove(&gone) {
                 let now = self.instant();
                 self.client.handles[handle].pool.close(now);
-                self.pump(handle);
+                self.execute_actions(handle);
             }
         }
         for address in next
@@ -119,7 +119,7 @@ impl World {
                 interrupt_in_use: action.interrupt_in_use,
             };
             self.client.handles[handle].pool.clear(clear, now);
-            self.pump(handle);
+            self.execute_actions(handle);
         }
         if action.check_now && self.is_current(handle) {
             self.schedule_check(handle, Duration::ZERO);

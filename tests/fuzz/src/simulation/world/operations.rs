@@ -1,4 +1,4 @@
-//! Operations: selection, check-out, replies and retries, as the executor joins them.
+//! Operations: server selection, check-out, replies and retries, as in `execution`.
 
 use super::*;
 
@@ -28,7 +28,7 @@ impl World {
         let Some(operation) = self.operations.get_mut(&number) else {
             return;
         };
-        // An answer to another operation may have served this one meanwhile.
+        // Handling the reply of another operation may have selected a server for this one.
         if operation.state != State::Selecting {
             return;
         }
@@ -64,10 +64,10 @@ impl World {
                 self.failed(number, error, handle);
             }
         }
-        self.pump(handle);
+        self.execute_actions(handle);
     }
 
-    /// Wakes a monitor that sleeps; one that waits for a reply goes on waiting.
+    /// Requests an immediate check, unless one is in progress.
     pub(super) fn request_check(&mut self, handle: usize) {
         let checking = self.tasks.values().any(|task| {
             matches!(task, Task::Checked(h, check, _) if *h == handle && *check == self.client.handles[handle].check)
@@ -82,7 +82,7 @@ impl World {
         assert_eq!(
             key.generation,
             own.pool.generation(None),
-            "a stale connection was given out"
+            "a stale connection was checked out"
         );
         let index = self.cluster.index(&own.address);
         let flight = InFlight {
@@ -90,7 +90,10 @@ impl World {
             key,
             link,
         };
-        assert!(own.in_flight.insert(key.id, flight).is_none(), "given out twice");
+        assert!(
+            own.in_flight.insert(key.id, flight).is_none(),
+            "the connection is already in use"
+        );
         let write = self.operations[&number].write.then_some(number);
         let latency = 1 + self.random.below(30);
         let (delay, outcome) = match self.lost(index, NetworkPhase::Read) {
@@ -106,7 +109,7 @@ impl World {
 
     pub(super) fn replied(&mut self, handle: usize, id: u32, number: u64, outcome: Result<(), Error>) {
         let own = &mut self.client.handles[handle];
-        // Interrupted before, or another operation's by now.
+        // The request was interrupted, or the connection is used by another operation.
         if own
             .in_flight
             .get(&id)
@@ -129,20 +132,25 @@ impl World {
             .pool
             .check_in(key, link, condition, now);
         match outcome {
-            Ok(()) => self.operations.get_mut(&number).expect("it began").state = State::Succeeded,
+            Ok(()) => {
+                self.operations
+                    .get_mut(&number)
+                    .expect("a started operation")
+                    .state = State::Succeeded;
+            }
             Err(error) => self.failed(number, error, handle),
         }
-        self.pump(handle);
+        self.execute_actions(handle);
     }
 
     pub(super) fn failed(&mut self, number: u64, error: Error, handle: usize) {
         let jitter = self.random.fraction();
         let avoided = self.client.handles[handle].address.clone();
-        let operation = self.operations.get_mut(&number).expect("it began");
-        assert_eq!(operation.state, State::Busy, "answered twice");
+        let operation = self.operations.get_mut(&number).expect("a started operation");
+        assert_eq!(operation.state, State::Busy, "completed twice");
         let code = error.code();
         let error = match operation.write {
-            // A server labels what it refused for being no primary.
+            // The server adds the label to NotWritablePrimary and PrimarySteppedDown errors.
             true if matches!(code, Some(10107 | 189)) => labelled(error, ["RetryableWriteError"]),
             true => label_write_failure(error),
             false => error,

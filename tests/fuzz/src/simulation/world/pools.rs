@@ -1,10 +1,10 @@
-//! Connections: what the pool's shell does with the machine `cmap`.
+//! Connections: drives the state machine `cmap`, as `pool` does.
 
 use super::*;
 
 impl World {
-    /// Does what a pool asks for.
-    pub(super) fn pump(&mut self, handle: usize) {
+    /// Executes the actions of a pool.
+    pub(super) fn execute_actions(&mut self, handle: usize) {
         while let Some(action) = self.client.handles[handle].pool.poll_action() {
             match action {
                 Action::Emit(event) => self.client.handles[handle].ledger.enter(&event),
@@ -63,7 +63,7 @@ impl World {
                 let reset = network_error(NetworkPhase::Handshake, io::ErrorKind::ConnectionReset.into());
                 (latency, Err(overload(reset)))
             }
-            // The login fails.
+            // Authentication fails.
             None if self.random.percent(2) => {
                 let reset = network_error(NetworkPhase::Read, io::ErrorKind::ConnectionReset.into());
                 (latency, Err(reset))
@@ -86,6 +86,6 @@ impl World {
                 own.pool.establish_failed(failing, &error, now);
             }
         }
-        self.pump(handle);
+        self.execute_actions(handle);
     }
 }

@@ -1,4 +1,4 @@
-//! Accumulators of groups.
+//! Tests of accumulators.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn the_first_rows_by_an_order() {
     };
     assert_eq!(top("$top", -1), ["y".into(), "z".into()]);
     assert_eq!(top("$top", 1), ["x".into(), "v".into()]);
-    // Of rows that compare as equal the first one stays.
+    // Of rows with equal sort keys the first is selected.
     assert_eq!(top("$bottom", 1), ["y".into(), "z".into()]);
     assert_eq!(
         by_team(doc! {"$topN": {"n": 2, "output": "$name", "sortBy": {"score": -1, "name": 1}}}),

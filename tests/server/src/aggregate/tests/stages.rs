@@ -1,4 +1,4 @@
-//! `$bucketAuto`, `$redact`, `$fill`, and what some stages refuse.
+//! Tests of `$bucketAuto`, `$redact`, `$fill`, and errors of some stages.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn buckets_of_about_the_same_size() {
             doc! {"_id": {"min": 4, "max": 5}, "count": 2},
         ]
     );
-    // Equal values stay together, and accumulators see the input's order.
+    // Equal values are in the same bucket, and accumulators process documents in input order.
     assert_eq!(
         buckets(doc! {"groupBy": {"$min": ["$n", 3]}, "buckets": 2, "output": {"all": {"$push": "$n"}}}),
         [
@@ -69,7 +69,7 @@ fn errors_of_fields_name_the_stage() {
 }
 
 #[test]
-fn gaps_are_filled() {
+fn null_and_missing_fields_are_filled() {
     let input = vec![
         doc! {"t": 5, "k": "a", "v": null},
         doc! {"t": 1, "k": "a", "v": 10},
@@ -83,7 +83,7 @@ fn gaps_are_filled() {
             .map(|mut row| row.remove("v").unwrap())
             .collect()
     };
-    // Fixed values leave the order as it is.
+    // Without `sortBy` the order of the documents is unchanged.
     assert_eq!(
         filled(doc! {"output": {"v": {"value": "$t"}}}),
         [5.into(), 10.into(), 3.into(), 2.into(), 14.into()]
@@ -128,7 +128,7 @@ fn gaps_are_filled() {
 }
 
 #[test]
-fn capped_collections_take_no_output() {
+fn output_to_capped_collections_is_rejected() {
     use crate::storage::collection::Capped;
     let mut catalog = with_customers();
     let namespace = Namespace::new("db", "customers").unwrap();

@@ -1,4 +1,4 @@
-//! Conversions that fail, and what the error says.
+//! Failed conversions and their error messages.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn message(expression: Document) -> String {
 }
 
 #[test]
-fn texts_that_are_no_numbers() {
+fn strings_that_are_not_numbers() {
     let why = |operator: &str, text: &str| {
         let message = message(doc! { operator: text });
         let lead = format!("Failed to parse number '{text}' in $convert with no onError value: ");
@@ -42,7 +42,7 @@ fn texts_that_are_no_numbers() {
 }
 
 #[test]
-fn numbers_that_do_not_fit() {
+fn numbers_out_of_range() {
     assert_eq!(
         message(doc! {"$toInt": 1e300}),
         "Conversion would overflow target type in $convert with no onError value: 1e+300"

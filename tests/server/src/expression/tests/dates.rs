@@ -1,4 +1,4 @@
-//! Dates from and to text and parts.
+//! Conversion of dates from and to strings and parts.
 
 use super::{at, error, eval};
 use bson::{Bson, Document, doc};
@@ -11,7 +11,7 @@ fn parsed(text: &str, format: &str) -> Bson {
 }
 
 #[test]
-fn texts_have_at_least_a_month() {
+fn date_strings_need_at_least_a_month() {
     let read = |text: &str| {
         eval(
             doc! {"$dateFromString": {"dateString": text, "onError": "bad"}},
@@ -26,7 +26,7 @@ fn texts_have_at_least_a_month() {
     assert_eq!(read("2017"), "bad".into());
     assert_eq!(read("20170506"), at("2017-05-06T00:00:00Z"));
     assert_eq!(error(doc! {"$dateFromString": {"dateString": "2017"}}), 241);
-    // The server reads this; it must not be taken for an error of the text.
+    // The server parses this date; it must not be reported as a conversion failure.
     assert_eq!(
         error(doc! {"$dateFromString": {"dateString": "July 4, 2017", "onError": "bad"}}),
         238
@@ -36,7 +36,7 @@ fn texts_have_at_least_a_month() {
 }
 
 #[test]
-fn time_zones_are_given_once() {
+fn time_zone_is_given_at_most_once() {
     let read = |text: &str| {
         eval(
             doc! {"$dateFromString": {"dateString": text, "timezone": "+02:00", "onError": "bad"}},
@@ -48,7 +48,7 @@ fn time_zones_are_given_once() {
 }
 
 #[test]
-fn texts_by_format() {
+fn strings_are_parsed_by_format() {
     assert_eq!(parsed("06/05/2017", "%d/%m/%Y"), at("2017-05-06T00:00:00Z"));
     assert_eq!(
         parsed("2017-May-06 07:08:09.5 +0100", "%Y-%b-%d %H:%M:%S.%L %z"),
@@ -117,13 +117,13 @@ fn week_date_parts() {
 }
 
 #[test]
-fn named_zones_have_days_of_23_hours() {
+fn days_of_named_zones_can_have_23_hours() {
     if let Err(error) = crate::value::zone::Zone::parse("America/New_York") {
-        // A system without a tz database.
+        // The system has no time zone database.
         assert_eq!(error.code, 238);
         return;
     }
-    // Clocks go from 2:00 to 3:00 on 2026-03-08.
+    // Clocks change from 2:00 to 3:00 on 2026-03-08.
     let document = doc! {"d": at("2026-03-07T17:00:00Z")};
     let on = |expression: Document| eval(expression, document.clone());
     let zone = "America/New_York";
@@ -168,7 +168,7 @@ fn named_zones_have_days_of_23_hours() {
 }
 
 #[test]
-fn the_ends_of_time_do_not_overflow() {
+fn extreme_dates_do_not_overflow() {
     let first = Bson::DateTime(bson::DateTime::from_millis(i64::MIN));
     for unit in ["year", "week", "day", "hour"] {
         let trunc = doc! {"$dateTrunc": {"date": first.clone(), "unit": unit, "binSize": 1_000_000}};

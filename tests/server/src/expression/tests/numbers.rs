@@ -1,4 +1,5 @@
-//! Numbers: sums, rounding, remainders, powers, trigonometry, bits, percentiles, and the errors of their arguments.
+//! Numbers: sums, rounding, remainders, powers, trigonometry, bitwise operators, percentiles, and
+//! the errors of their arguments.
 
 use super::{error, eval};
 use bson::{Bson, doc};
@@ -8,12 +9,12 @@ fn decimal(text: &str) -> Bson {
 }
 
 #[test]
-fn sums_and_means_are_compensated() {
+fn sums_and_averages_are_compensated() {
     let tenths = vec![0.1; 10];
     assert_eq!(eval(doc! {"$sum": "$a"}, doc! {"a": tenths.clone()}), 1.0.into());
     assert_eq!(eval(doc! {"$avg": "$a"}, doc! {"a": tenths}), 0.1.into());
     assert_eq!(eval(doc! {"$sum": [1e16, 1.0, 1.0, -1e16]}, doc! {}), 2.0.into());
-    // The quotient is rounded once more, from the exact sum.
+    // The quotient of the exact sum is rounded once.
     assert_eq!(eval(doc! {"$avg": [0.1, 0.2, 0.3]}, doc! {}), (0.6 / 3.0).into());
     assert_eq!(
         eval(doc! {"$sum": [i64::MAX, 1]}, doc! {}),
@@ -27,7 +28,7 @@ fn sums_and_means_are_compensated() {
         eval(doc! {"$sum": [decimal("0"), 0.1]}, doc! {}).to_string(),
         "0.1000000000000000055511151231257827"
     );
-    // $add takes its operands one after the other.
+    // `$add` adds its operands in order.
     assert_eq!(eval(doc! {"$add": [0.1, 0.2]}, doc! {}), (0.1 + 0.2).into());
     assert_eq!(
         eval(doc! {"$stdDevPop": [1, 2, 3, 4]}, doc! {}),

@@ -1,4 +1,4 @@
-//! Strings, arrays and documents: bounds of searches, and the errors of malformed arguments.
+//! Strings, arrays and documents: search bounds, and the errors of malformed arguments.
 
 use super::{error, eval};
 use bson::{Bson, doc};
@@ -46,7 +46,7 @@ fn all_matches_of_an_empty_pattern_are_before_the_end() {
 }
 
 #[test]
-fn trimming_removes_the_listed_white_space_only() {
+fn trimming_removes_the_listed_whitespace_only() {
     let trimmed = |text: &str| eval(doc! {"$trim": {"input": text}}, doc! {});
     assert_eq!(trimmed("\t\u{a0} a \u{2003}\n"), "a".into());
     assert_eq!(trimmed("\u{3000}a\u{2028}"), "\u{3000}a\u{2028}".into());
@@ -56,7 +56,7 @@ fn trimming_removes_the_listed_white_space_only() {
 }
 
 #[test]
-fn indexes_of_arrays_are_32_bit_integers() {
+fn array_indexes_are_32_bit_integers() {
     assert_eq!(error(doc! {"$arrayElemAt": [[1], "x"]}), 28690);
     assert_eq!(error(doc! {"$arrayElemAt": [[1], 1.5]}), 28691);
     assert_eq!(error(doc! {"$arrayElemAt": [[1], 4_294_967_296_i64]}), 28691);
@@ -72,7 +72,7 @@ fn indexes_of_arrays_are_32_bit_integers() {
 }
 
 #[test]
-fn some_elements() {
+fn first_last_min_and_max_n() {
     let on = |expression: bson::Document| eval(expression, doc! {"a": [3, 1, null, 2]});
     assert_eq!(on(doc! {"$firstN": {"input": "$a", "n": 2}}), vec![3, 1].into());
     assert_eq!(

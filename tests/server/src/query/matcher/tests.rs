@@ -20,14 +20,14 @@ fn error(filter: Document) -> i32 {
 }
 
 #[test]
-fn equality_crosses_numeric_types() {
+fn equality_compares_across_numeric_types() {
     assert!(matches(doc! {"a": 1}, doc! {"a": 1.0}));
     assert!(matches(doc! {"a": 1_i64}, doc! {"a": 1}));
     assert!(!matches(doc! {"a": 1}, doc! {"a": "1"}));
 }
 
 #[test]
-fn equality_looks_into_arrays() {
+fn equality_matches_array_elements() {
     assert!(matches(doc! {"a": 2}, doc! {"a": [1, 2]}));
     assert!(matches(doc! {"a": [1, 2]}, doc! {"a": [1, 2]}));
     assert!(matches(doc! {"a": [1, 2]}, doc! {"a": [[1, 2], 3]}));
@@ -69,14 +69,14 @@ fn negation_is_the_complement() {
 }
 
 #[test]
-fn ranges_stay_within_a_type() {
+fn ranges_compare_within_a_type() {
     assert!(matches(doc! {"a": {"$gt": 1, "$lt": 3}}, doc! {"a": 2.5}));
     assert!(!matches(doc! {"a": {"$gt": 1}}, doc! {"a": "z"}));
     assert!(matches(doc! {"a": {"$gt": "a"}}, doc! {"a": "b"}));
     assert!(matches(doc! {"a": {"$gt": Bson::MinKey}}, doc! {"a": "b"}));
     assert!(
         matches(doc! {"a": {"$gt": 4, "$lt": 2}}, doc! {"a": [1, 5]}),
-        "different elements may satisfy each"
+        "different elements may match each condition"
     );
 }
 
@@ -88,7 +88,7 @@ fn nan_only_equals_itself() {
 }
 
 #[test]
-fn in_takes_values_null_and_regexes() {
+fn in_accepts_values_null_and_regular_expressions() {
     let regex = bson::Regex {
         pattern: "^b".try_into().unwrap(),
         options: "".try_into().unwrap(),
@@ -157,7 +157,7 @@ fn arrays_size_all_elem_match() {
 }
 
 #[test]
-fn elem_match_does_not_open_nested_arrays() {
+fn elem_match_does_not_traverse_nested_arrays() {
     assert!(!matches(
         doc! {"a": {"$elemMatch": {"$gt": 1}}},
         doc! {"a": [[2, 3]]}
@@ -200,7 +200,7 @@ fn logic() {
 }
 
 #[test]
-fn positions_for_the_positional_operator() {
+fn positional_operator_index() {
     let position = |filter: Document, document: Document| {
         Filter::parse(&filter, &Env::default())
             .unwrap()
@@ -223,7 +223,7 @@ fn positions_for_the_positional_operator() {
 }
 
 #[test]
-fn collation_folds_strings() {
+fn collation_applies_to_strings() {
     let collation = crate::value::collation::Collation::parse(&doc! {"locale": "en", "strength": 2}).unwrap();
     let env = Env::with_collation(collation);
     let filter = Filter::parse(&doc! {"a": {"$in": ["PING"]}}, &env).unwrap();
@@ -239,7 +239,7 @@ fn dbrefs_are_values() {
 }
 
 #[test]
-fn the_bounds_of_the_order_compare_with_every_type_and_with_missing() {
+fn min_key_and_max_key_compare_with_all_types_and_missing() {
     for document in [doc! {}, doc! {"a": null}, doc! {"a": "x"}, doc! {"a": 1}] {
         assert!(
             matches(doc! {"a": {"$gt": Bson::MinKey}}, document.clone()),
@@ -262,7 +262,7 @@ fn the_bounds_of_the_order_compare_with_every_type_and_with_missing() {
 }
 
 #[test]
-fn elem_match_sees_inner_arrays_as_documents() {
+fn elem_match_treats_inner_arrays_as_documents() {
     assert!(matches(
         doc! {"a": {"$elemMatch": {"0": "x"}}},
         doc! {"a": [["x"]]}
@@ -282,7 +282,7 @@ fn elem_match_sees_inner_arrays_as_documents() {
 }
 
 #[test]
-fn some_operators_are_for_whole_documents() {
+fn some_operators_apply_to_whole_documents_only() {
     assert_eq!(error(doc! {"a": {"$elemMatch": {"$expr": true}}}), 2);
     assert_eq!(error(doc! {"a": {"$elemMatch": {"b": 1, "$expr": true}}}), 2);
     assert_eq!(error(doc! {"a": {"$elemMatch": {"$or": [{"$expr": true}]}}}), 2);
@@ -296,14 +296,14 @@ fn sample_rate_is_a_probability() {
     let kept = (0..200)
         .filter(|_| matches(doc! {"$sampleRate": 0.5}, doc! {}))
         .count();
-    // Beyond these bounds once in 10^45 runs.
+    // The probability of a result outside these bounds is 1e-45.
     assert!((1..200).contains(&kept), "{kept}");
     assert_eq!(error(doc! {"$sampleRate": 2}), 2);
     assert_eq!(error(doc! {"$sampleRate": "x"}), 2);
 }
 
 #[test]
-fn an_element_named_by_the_path_has_no_position() {
+fn a_numeric_path_component_has_no_position() {
     let env = Env::default();
     let position = |filter: Document, document: Document| {
         Filter::parse(&filter, &env)

@@ -1,4 +1,4 @@
-//! Projection specifications to [`Projection`]s, with the server's errors.
+//! Parses projection specifications to [`Projection`]s, with the server's errors.
 
 use super::super::path::check_field_path;
 use super::super::{Env, Filter};
@@ -65,7 +65,7 @@ impl<'e> Builder<'e> {
         }
     }
 
-    /// Checks a field name of the specification, which may end with the positional operator.
+    /// Validates a field name of the specification, which may end with the positional operator.
     fn check_path(&self, path: &str, value: &Bson) -> Result<()> {
         if !path.split('.').any(|part| part == "$") {
             return check_field_path(path);
@@ -133,7 +133,7 @@ impl<'e> Builder<'e> {
         self.put(path, if include { Node::Include } else { Node::Exclude })
     }
 
-    /// Whether any field has such a node.
+    /// Returns whether any field satisfies the predicate.
     fn has(&self, wanted: fn(&Node) -> bool) -> bool {
         fn any(fields: &[(String, Node)], wanted: fn(&Node) -> bool) -> bool {
             fields.iter().any(|(_, node)| match node {

@@ -44,7 +44,7 @@ fn exclusion() {
 }
 
 #[test]
-fn dotted_paths_go_through_arrays() {
+fn dotted_paths_traverse_arrays() {
     let document = doc! {"_id": 1, "a": [{"b": 1, "c": 2}, 5, {"c": 3}]};
     assert_eq!(
         project(doc! {"a.b": 1}, document.clone()),
@@ -78,7 +78,7 @@ fn slices() {
 }
 
 #[test]
-fn elem_match_gives_the_first() {
+fn elem_match_returns_the_first_match() {
     let document = doc! {"_id": 1, "a": [{"x": 1}, {"x": 2, "y": 1}, {"x": 2}]};
     assert_eq!(
         project(doc! {"a": {"$elemMatch": {"x": 2}}}, document.clone()),
@@ -124,7 +124,7 @@ fn computed_fields() {
 }
 
 #[test]
-fn computed_fields_come_last() {
+fn computed_fields_are_last() {
     let projected = project(
         doc! {"a": {"$add": ["$a", 1]}, "b": 1},
         doc! {"_id": 1, "a": 1, "b": 2},
@@ -133,7 +133,7 @@ fn computed_fields_come_last() {
 }
 
 #[test]
-fn mixing_is_an_error() {
+fn mixing_inclusion_and_exclusion_is_an_error() {
     assert_eq!(error(doc! {"a": 1, "b": 0}), 31254);
     assert_eq!(error(doc! {"a": 0, "b": 1}), 31253);
     assert_eq!(error(doc! {"a": 1, "a.b": 1}), 31249);
@@ -143,7 +143,7 @@ fn mixing_is_an_error() {
 }
 
 #[test]
-fn the_positional_operator_is_once_and_last() {
+fn positional_operator_is_allowed_once_at_the_end_of_a_path() {
     assert_eq!(error(doc! {"a.$": 1, "b.$": 1}), 31276);
     assert_eq!(error(doc! {"a.$.b": 1}), 31394);
     assert_eq!(error(doc! {"a.$.$": 1}), 31287);

@@ -1,11 +1,10 @@
-//! Sum, product, quotient, remainder and rounding of decimals.
+//! Addition, multiplication, division, remainder and rounding of decimals.
 
 use super::super::digits;
 use super::{Decimal, MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT};
 use std::cmp::Ordering;
 
 impl Decimal {
-    /// The sum.
     pub(crate) fn add(self, other: Decimal) -> Decimal {
         let (a, b) = match (self, other) {
             (Decimal::NaN, _) | (_, Decimal::NaN) => return Decimal::NaN,
@@ -30,7 +29,8 @@ impl Decimal {
         if a.1 == 0 && b.1 == 0 {
             return round(a.0 && b.0, &[], a.2.min(b.2));
         }
-        // Digits far below the other number's last kept digit only matter as "not zero": cap the alignment.
+        // Digits far below the last retained digit of the other number only affect rounding: limit
+        // the alignment.
         let (high, low) = if a.2 >= b.2 { (a, b) } else { (b, a) };
         let gap = (high.2 - low.2) as usize;
         let (low_digits, low_exponent) = if high.1 != 0 && gap > 80 {
@@ -49,7 +49,6 @@ impl Decimal {
         }
     }
 
-    /// The product.
     pub(crate) fn multiply(self, other: Decimal) -> Decimal {
         match (self, other) {
             (Decimal::NaN, _) | (_, Decimal::NaN) => Decimal::NaN,
@@ -75,7 +74,7 @@ impl Decimal {
         }
     }
 
-    /// The quotient; division by zero gives an infinity or NaN.
+    /// Division by zero yields an infinity or NaN.
     pub(crate) fn divide(self, other: Decimal) -> Decimal {
         let negative = self.is_negative() != other.is_negative();
         let ((ca, ea), (cb, eb)) = match (self, other) {
@@ -106,7 +105,7 @@ impl Decimal {
         if ca == 0 {
             return round(negative, &[], ea - eb);
         }
-        // Enough digits for 34 of the quotient and a rest that decides the rounding.
+        // Enough digits for a quotient of 34 digits and a remainder that determines the rounding.
         let scale = 2 * MAX_DIGITS + 4;
         let (mut quotient, rest) = digits::divide(
             &digits::shift(&digits::from_u128(ca), scale),
@@ -114,7 +113,7 @@ impl Decimal {
         );
         let mut exponent = ea - eb - scale as i32;
         if rest.is_empty() {
-            // An exact quotient keeps the exponent nearest to the ideal one.
+            // An exact quotient has the exponent nearest to the ideal exponent.
             while exponent < ea - eb && quotient.last() == Some(&0) {
                 quotient.pop();
                 exponent += 1;
@@ -126,8 +125,8 @@ impl Decimal {
         round(negative, &quotient, exponent)
     }
 
-    /// The value with exactly `places` decimal places (negative: left of the point), rounded half to even or towards zero. NaN
-    /// if that needs more than 34 digits.
+    /// Rounds half to even or towards zero to exactly `places` decimal places (negative: left of
+    /// the decimal point). Returns NaN if the result needs more than 34 digits.
     pub(crate) fn quantize(self, places: i32, truncate: bool) -> Decimal {
         let Decimal::Finite {
             negative,
@@ -149,7 +148,7 @@ impl Decimal {
         round(negative, &kept, -places)
     }
 
-    /// The remainder of the division with a quotient truncated to an integer; it has the sign of the dividend.
+    /// The remainder of truncated division, which has the sign of the dividend.
     pub(crate) fn remainder(self, divisor: Decimal) -> Decimal {
         match (self, divisor) {
             (Decimal::NaN | Decimal::Infinity { .. }, _) | (_, Decimal::NaN) => Decimal::NaN,
@@ -178,7 +177,7 @@ impl Decimal {
     }
 }
 
-/// Removes the last `count` digits, rounding half to even unless truncating.
+/// Removes the last `count` digits. Rounds half to even unless `truncate` is set.
 fn drop_digits(all: &[u8], count: usize, truncate: bool) -> Vec<u8> {
     if count > all.len() {
         return Vec::new();
@@ -206,7 +205,8 @@ fn drop_digits(all: &[u8], count: usize, truncate: bool) -> Vec<u8> {
     }
 }
 
-/// Brings digits and exponent into range: rounds to 34 digits, overflows to infinity, underflows to zero.
+/// Normalises coefficient and exponent: rounds to 34 digits, overflows to infinity, underflows to
+/// zero.
 pub(super) fn round(negative: bool, all: &[u8], exponent: i32) -> Decimal {
     let mut kept = all.to_vec();
     let mut exponent = exponent;

@@ -11,7 +11,7 @@ fn printed(value: Decimal) -> String {
 }
 
 #[test]
-fn decodes_what_bson_encodes() {
+fn agrees_with_the_encoding_of_the_bson_crate() {
     for text in [
         "0",
         "-1.50",
@@ -72,7 +72,7 @@ fn compares_across_exponents() {
 }
 
 #[test]
-fn converts_doubles_with_the_asked_precision() {
+fn converts_doubles_with_the_given_precision() {
     assert_eq!(printed(Decimal::from_f64(0.1, 15)), "0.100000000000000");
     assert_eq!(
         printed(Decimal::from_f64(0.1, 34)),
@@ -96,7 +96,7 @@ fn quantizes_to_decimal_places() {
 }
 
 #[test]
-fn remainders_take_the_sign_of_the_dividend() {
+fn remainders_have_the_sign_of_the_dividend() {
     assert_eq!(printed(parsed("7.5").remainder(parsed("2"))), "1.5");
     assert_eq!(printed(parsed("-7.5").remainder(parsed("2"))), "-1.5");
     assert_eq!(printed(parsed("1E+5").remainder(parsed("7"))), "5");

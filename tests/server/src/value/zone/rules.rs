@@ -1,23 +1,23 @@
-//! The rules of one time zone: a file of the tz database (TZif, RFC 9636), and the rule for the time after its last transition, in
-//! the notation of the POSIX variable `TZ`.
+//! The rules of one time zone: a TZif file (RFC 9636), and the POSIX `TZ` string for the times
+//! after its last transition.
 
 use super::super::date::{Civil, days_from_civil, days_in_month};
 
-/// Transitions, and what holds after them. All times and offsets are in seconds.
+/// Transitions, and the rule after the last one. All times and offsets are in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     /// The offset before the first transition.
     first: i64,
-    /// When the offset changes, in ascending order, and what it changes to.
+    /// The times of the transitions and the offsets after them, in ascending order.
     transitions: Vec<(i64, i64)>,
     after: Option<Yearly>,
 }
 
-/// A standard offset, and one for a part of each year.
+/// A standard offset, and an offset for a part of each year.
 #[derive(Debug, Clone, Copy)]
 struct Yearly {
     standard: i64,
-    /// Offset, first day and last day of daylight saving time, and the local times of day of the changes.
+    /// The offset, start and end of daylight saving time.
     daylight: Option<(i64, Change, Change)>,
 }
 
@@ -29,7 +29,7 @@ struct Change {
 
 #[derive(Debug, Clone, Copy)]
 enum Day {
-    /// 1 to 365, February 29th is not counted.
+    /// 1 to 365; February 29 is not counted.
     Julian(i64),
     /// 0 to 365.
     OfYear(i64),
@@ -38,10 +38,10 @@ enum Day {
 }
 
 impl Rules {
-    /// Parses a file; `None` if it is malformed.
+    /// Parses a TZif file. Returns `None` if it is malformed.
     pub(super) fn parse(file: &[u8]) -> Option<Rules> {
         let (counts, body) = header(file)?;
-        // The first block has times of 32 bits; a second one with 64 bits follows.
+        // The version 1 block has 32-bit times; a version 2 block with 64-bit times follows.
         let second = body.get(counts.length(4)..)?;
         let (counts, body) = header(second)?;
         let (times, rest) = body.split_at_checked(counts.times * 8)?;
@@ -82,7 +82,7 @@ impl Rules {
     }
 }
 
-/// How many entries a block has.
+/// The number of entries of each kind in a block.
 struct Counts {
     utc_flags: usize,
     standard_flags: usize,
@@ -93,7 +93,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The length of the block, whose times have so many bytes.
+    /// The length of the block in bytes. `time` is the size of a time value in bytes.
     fn length(&self, time: usize) -> usize {
         self.times * (time + 1)
             + self.types * 6
@@ -121,12 +121,12 @@ fn header(file: &[u8]) -> Option<(Counts, &[u8])> {
         types: count(4)?,
         letters: count(5)?,
     };
-    // No zone has so many; larger numbers would overflow the sums of lengths.
+    // Valid zones are far smaller; larger counts could overflow the sums of lengths.
     (counts.length(8) < 1 << 24).then_some((counts, body))
 }
 
 impl Yearly {
-    /// Parses `EST5EDT,M3.2.0,M11.1.0` and the like.
+    /// Parses a string such as `EST5EDT,M3.2.0,M11.1.0`.
     fn parse(text: &str) -> Option<Yearly> {
         let mut rest = text;
         name(&mut rest)?;
@@ -168,7 +168,7 @@ impl Yearly {
 }
 
 impl Change {
-    /// Takes `,M3.2.0/2`, `,J60` or `,59` from the front of a text.
+    /// Consumes `,M3.2.0/2`, `,J60` or `,59`.
     fn parse(rest: &mut &str) -> Option<Change> {
         *rest = rest.strip_prefix(',')?;
         let day = if let Some(julian) = rest.strip_prefix('J') {
@@ -218,7 +218,7 @@ impl Change {
     }
 }
 
-/// Takes an abbreviation: letters, or anything in angle brackets.
+/// Consumes an abbreviation: letters, or any text in angle brackets.
 fn name(rest: &mut &str) -> Option<()> {
     *rest = match rest.strip_prefix('<') {
         Some(quoted) => quoted.split_once('>')?.1,
@@ -235,7 +235,7 @@ fn number(rest: &mut &str) -> Option<i64> {
     (digits.len() <= 3).then(|| digits.parse().ok())?
 }
 
-/// Takes `[+-]hours[:minutes[:seconds]]`.
+/// Consumes `[+-]hours[:minutes[:seconds]]`.
 fn time(rest: &mut &str) -> Option<i64> {
     let negative = rest.starts_with('-');
     *rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -254,7 +254,8 @@ pub(super) mod tests {
     use super::*;
     use crate::value::date::parse_iso;
 
-    /// A file with these transitions (time, offset) after an offset of zero, and a rule for the time after them.
+    /// A file with an initial offset of zero, transitions (time, offset), and the rule for later
+    /// times.
     pub(in super::super) fn file(transitions: &[(i64, i32)], rule: &str) -> Vec<u8> {
         let header = |times: usize, types: usize| {
             let mut head = b"TZif2".to_vec();
@@ -284,7 +285,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn transitions_come_before_the_rule() {
+    fn transitions_precede_the_rule() {
         let rules = Rules::parse(&file(&[(1000, 60), (2000, 120)], "X-1")).unwrap();
         let at = |utc: i64| rules.offset_at(utc);
         assert_eq!(
@@ -303,11 +304,11 @@ pub(super) mod tests {
         assert_eq!(offset(&berlin, "2026-03-29T01:00:00"), 7200);
         assert_eq!(offset(&berlin, "2026-10-25T00:59:59"), 7200);
         assert_eq!(offset(&berlin, "2026-10-25T01:00:00"), 3600);
-        // Summer lasts over the end of the year.
+        // Daylight saving time extends over the end of the year.
         let sydney = rule("AEST-10AEDT,M10.1.0,M4.1.0/3");
         assert_eq!(offset(&sydney, "2026-01-01T00:00:00"), 39_600);
         assert_eq!(offset(&sydney, "2026-07-01T00:00:00"), 36_000);
-        // Standard time is in summer.
+        // Standard time is in summer, daylight saving time (with a negative offset) in winter.
         let dublin = rule("IST-1GMT0,M10.5.0,M3.5.0/1");
         assert_eq!(offset(&dublin, "2026-01-01T00:00:00"), 0);
         assert_eq!(offset(&dublin, "2026-07-01T00:00:00"), 3600);
@@ -323,7 +324,7 @@ pub(super) mod tests {
     fn malformed_files() {
         let good = file(&[(1000, 60)], "CET-1CEST,M3.5.0,M10.5.0/3");
         for length in 0..good.len() - 2 {
-            // Shorter rules may be whole ones; nothing may panic.
+            // A truncated rule may be valid; parsing must not panic.
             let _ = Rules::parse(&good[..length]);
         }
         assert!(Rules::parse(&good[..60]).is_none());

@@ -1,4 +1,4 @@
-//! The pool's events, and how a file states them.
+//! Connection pool events, and their form in the test files.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,15 +9,15 @@ use marula_driver::event::{EventListener, PoolEvent, PoolOptions};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-/// In expectations: any value, as long as there is one.
+/// In expected events: any value that is present.
 const ANY: i64 = 42;
-/// So long nobody has to wait for an event that comes at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time to wait for an event. It is far longer than any event takes.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Everything a pool told, in order.
+/// The events of a pool, in order.
 #[derive(Default)]
 pub(super) struct Events {
-    told: Mutex<Vec<Value>>,
+    events: Mutex<Vec<Value>>,
     more: Notify,
 }
 
@@ -31,48 +31,48 @@ impl Events {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Value>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there are so many events that `of_interest` takes.
-    pub(super) async fn wait(&self, count: usize, of_interest: impl Fn(&str) -> bool) -> Result<(), String> {
+    /// Waits until `count` events satisfy `is_relevant`.
+    pub(super) async fn wait(&self, count: usize, is_relevant: impl Fn(&str) -> bool) -> Result<(), String> {
         let arrived = async {
             loop {
                 let more = self.more.notified();
                 tokio::pin!(more);
                 more.as_mut().enable();
-                if self.of_interest(&of_interest).len() >= count {
+                if self.is_relevant(&is_relevant).len() >= count {
                     return;
                 }
                 more.await;
             }
         };
-        tokio::time::timeout(PATIENCE, arrived)
+        tokio::time::timeout(TIMEOUT, arrived)
             .await
-            .map_err(|_| format!("waited in vain for {count} events; there were {:?}", self.lock()))
+            .map_err(|_| format!("timed out waiting for {count} events, received {:?}", self.lock()))
     }
 
-    fn of_interest(&self, of_interest: impl Fn(&str) -> bool) -> Vec<Value> {
+    fn is_relevant(&self, is_relevant: impl Fn(&str) -> bool) -> Vec<Value> {
         let mut events = self.lock().clone();
-        events.retain(|event| event["type"].as_str().is_some_and(&of_interest));
+        events.retain(|event| event["type"].as_str().is_some_and(&is_relevant));
         events
     }
 
-    /// Compares what was told, without the ignored types, with what the file expects.
+    /// Compares the events, without the ignored types, with the expected ones.
     pub(super) async fn check(&self, expected: &[Value], ignored: &[String]) -> Result<(), String> {
-        let of_interest = |name: &str| !ignored.iter().any(|ignored| ignored == name);
-        self.wait(expected.len(), of_interest).await?;
-        matches(&self.of_interest(of_interest), expected)
+        let is_relevant = |name: &str| !ignored.iter().any(|ignored| ignored == name);
+        self.wait(expected.len(), is_relevant).await?;
+        matches(&self.is_relevant(is_relevant), expected)
     }
 }
 
-/// The expected events must come first, in order. What the pool goes on to do is not theirs to say.
+/// The events must begin with the expected ones, in order. Later events are not checked.
 fn matches(actual: &[Value], expected: &[Value]) -> Result<(), String> {
     for (index, expected) in expected.iter().enumerate() {
         let fits = actual.get(index).is_some_and(|actual| fits(actual, expected));
         if !fits {
             return Err(format!(
-                "event {index} should be {expected}; events were {}",
+                "event {index}: expected {expected}, received {}",
                 Value::from(actual.to_vec())
             ));
         }
@@ -90,7 +90,7 @@ fn fits(actual: &Value, expected: &Value) -> bool {
     }
 }
 
-/// An event under the names of the specification.
+/// An event under its name in the specification.
 fn to_json(event: &PoolEvent) -> Value {
     let mut fields = Map::new();
     fields.insert("address".to_owned(), json!(event.address().to_string()));
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_kind_and_values_count() {
+    fn order_type_and_values_are_compared() {
         let actual = [
             json!({ "type": "A", "connectionId": 1, "options": { "maxPoolSize": 5 } }),
             json!({ "type": "B", "reason": "stale" }),

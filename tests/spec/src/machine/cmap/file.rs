@@ -1,4 +1,4 @@
-//! A file of the CMAP format, read strictly.
+//! Parses a CMAP test file. Unknown keys are errors.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::fields::Fields;
 
-/// One file.
 #[derive(Debug)]
 pub(super) struct Test {
     pub(super) run_on: Vec<Requirement>,
@@ -18,11 +17,11 @@ pub(super) struct Test {
     pub(super) ignore: Vec<String>,
 }
 
-/// Where an integration test can run.
+/// The server requirements of an integration test.
 #[derive(Debug, Default)]
 pub(super) struct Requirement {
-    pub(super) least: Option<String>,
-    pub(super) most: Option<String>,
+    pub(super) min_server_version: Option<String>,
+    pub(super) max_server_version: Option<String>,
     pub(super) topologies: Option<Vec<String>>,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct PoolOptions {
 
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
-    /// `None`: the main one.
+    /// `None`: the main thread.
     pub(super) thread: Option<String>,
     pub(super) step: Step,
 }
@@ -67,7 +66,7 @@ pub(super) fn read(content: &Value) -> Result<Test, String> {
     let file = Fields::new("file", content)?;
     match file.count("version")? {
         Some(1) => {}
-        other => return Err(format!("the format has version {other:?}, known is 1")),
+        other => return Err(format!("unsupported version {other:?}, expected 1")),
     }
     let style = file.need_text("style")?;
     file.need_text("description")?;
@@ -79,9 +78,9 @@ pub(super) fn read(content: &Value) -> Result<Test, String> {
         .collect::<Result<_, _>>()?;
     let fail_point = file.given("failPoint").cloned();
     match style {
-        "unit" if fail_point.is_some() => return Err("a unit test with a fail point".to_owned()),
+        "unit" if fail_point.is_some() => return Err("failPoint in a unit test".to_owned()),
         "unit" | "integration" => {}
-        other => return Err(format!("there is no style {other}")),
+        other => return Err(format!("unknown style {other}")),
     }
     let pool = match file.object("poolOptions")? {
         Some(options) => pool_options(options)?,
@@ -101,7 +100,7 @@ pub(super) fn read(content: &Value) -> Result<Test, String> {
         .map(|name| {
             name.as_str()
                 .map(str::to_owned)
-                .ok_or("ignore holds no text".to_owned())
+                .ok_or("ignore must contain strings".to_owned())
         })
         .collect::<Result<_, _>>()?;
     file.finish()?;
@@ -125,8 +124,8 @@ fn requirement(value: &Value) -> Result<Requirement, String> {
             .collect()
     });
     let requirement = Requirement {
-        least: own(fields.text("minServerVersion")?),
-        most: own(fields.text("maxServerVersion")?),
+        min_server_version: own(fields.text("minServerVersion")?),
+        max_server_version: own(fields.text("maxServerVersion")?),
         topologies,
     };
     fields.finish()?;
@@ -158,12 +157,14 @@ fn operation(value: &Value) -> Result<Operation, String> {
     let fields = Fields::new("operation", value)?;
     let step = match fields.need_text("name")? {
         "start" => Step::Start(fields.need_text("target")?.to_owned()),
-        "wait" => Step::Wait(Duration::from_millis(fields.count("ms")?.ok_or("wait needs ms")?)),
+        "wait" => Step::Wait(Duration::from_millis(
+            fields.count("ms")?.ok_or("wait requires ms")?,
+        )),
         "waitForThread" => Step::WaitForThread(fields.need_text("target")?.to_owned()),
         "waitForEvent" => {
-            // Only whether it comes matters; how soon depends on the machine.
+            // The timeout is not used: the time to an event depends on the machine.
             fields.count("timeout")?;
-            let count = fields.count("count")?.ok_or("waitForEvent needs count")?;
+            let count = fields.count("count")?.ok_or("waitForEvent requires count")?;
             Step::WaitForEvent {
                 event: fields.need_text("event")?.to_owned(),
                 count: usize::try_from(count).map_err(|error| error.to_string())?,
@@ -180,7 +181,7 @@ fn operation(value: &Value) -> Result<Operation, String> {
         },
         "close" => Step::Close,
         "ready" => Step::Ready,
-        other => return Err(format!("there is no operation {other}")),
+        other => return Err(format!("unknown operation {other}")),
     };
     let operation = Operation {
         thread: fields.text("thread")?.map(str::to_owned),
@@ -194,7 +195,7 @@ fn expected_error(fields: Fields<'_>) -> Result<ExpectedError, String> {
     let error = ExpectedError {
         kind: fields.need_text("type")?.to_owned(),
     };
-    // Each driver has its own words, and addresses of its own.
+    // Messages differ between drivers, addresses between runs.
     fields.text("message")?;
     fields.get("address");
     fields.finish()?;
@@ -207,7 +208,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_unknown_is_refused() {
+    fn unknown_keys_and_values_are_rejected() {
         let test = json!({ "version": 1, "style": "unit", "description": "d", "poolOptions": { "maxPoolSize": 1 },
             "operations": [{ "name": "checkOut", "label": "c", "thread": "t" }], "events": [], "ignore": [] });
         assert!(read(&test).is_ok());

@@ -1,7 +1,8 @@
-//! connection-monitoring-and-pooling, format of its own: the shell's pool, told what to do step by step.
+//! Connection Monitoring and Pooling, the CMAP format: runs the steps of each file on the driver's
+//! pool.
 //!
-//! Both styles use real sockets to a server in the process: `unit` files need one that answers hello, `integration` files
-//! one with fail points.
+//! Both styles use sockets and an in-process server: `unit` files need a server that replies to
+//! hello, `integration` files one with fail points.
 
 mod events;
 mod file;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use crate::{case::Case, files};
 
-/// The cases, one per file.
+/// Collects the cases, one per file.
 pub fn collect(root: &Path) -> Vec<Case> {
     files::below(root, "connection-monitoring-and-pooling/tests/cmap-format")
         .iter()

@@ -1,4 +1,4 @@
-//! Does the steps of a file to a pool.
+//! Runs the operations of a file on a pool.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::case::Outcome;
 
-/// The versions that the server can be, the newest first.
+/// The versions of the test server, latest first.
 const VERSIONS: [&str; 7] = ["8.2.0", "8.0.0", "7.0.0", "6.0.0", "5.0.0", "4.4.0", "4.2.0"];
 
 pub(super) fn run(content: &Value) -> Outcome {
@@ -38,7 +38,7 @@ pub(super) fn run(content: &Value) -> Outcome {
     };
     let allowed = |version: &&str| test.run_on.is_empty() || test.run_on.iter().any(|on| on.allows(version));
     let Some(version) = VERSIONS.into_iter().find(allowed) else {
-        return Outcome::Skipped("no standalone server of ours has the version that it asks for".to_owned());
+        return Outcome::Skipped("no version of the test server satisfies runOn".to_owned());
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => Outcome::from(runtime.block_on(steps(test, version))),
@@ -47,13 +47,16 @@ pub(super) fn run(content: &Value) -> Outcome {
 }
 
 impl Requirement {
-    /// Whether a standalone server of this version will do.
+    /// Returns whether a standalone server of this version satisfies the requirement.
     fn allows(&self, version: &str) -> bool {
         let version = numbers(version);
-        self.least
+        self.min_server_version
             .as_deref()
-            .is_none_or(|least| numbers(least) <= version)
-            && self.most.as_deref().is_none_or(|most| version <= numbers(most))
+            .is_none_or(|min| numbers(min) <= version)
+            && self
+                .max_server_version
+                .as_deref()
+                .is_none_or(|max| version <= numbers(max))
             && self
                 .topologies
                 .as_ref()
@@ -65,7 +68,7 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-/// Clears the pool when a connection cannot be established, as the deployment does.
+/// Clears the pool when a connection cannot be established, as the topology does.
 #[derive(Default)]
 struct Deployment(Mutex<Weak<Pool>>);
 
@@ -105,7 +108,7 @@ async fn steps(test: Test, version: &str) -> Result<(), String> {
             .database("admin")
             .run_command(command)
             .await
-            .map_err(|error| format!("the fail point is refused: {error}"))?;
+            .map_err(|error| format!("configureFailPoint failed: {error}"))?;
     }
     let address = server.addresses()[0];
     let address = ServerAddress::tcp(&address.ip().to_string(), address.port());
@@ -119,16 +122,16 @@ async fn steps(test: Test, version: &str) -> Result<(), String> {
         weak,
     );
     *deployment.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&pool);
-    let stage = Arc::new(Stage {
+    let run = Arc::new(TestRun {
         pool,
         events,
         connections: Mutex::default(),
         unlabelled: Mutex::default(),
     });
-    let result = stage.main(&test.operations).await;
+    let result = run.main(&test.operations).await;
     check_error(result, test.error.as_ref().map(|error| error.kind.as_str()))?;
-    let outcome = stage.events.check(&test.events, &test.ignore).await;
-    stage.pool.close();
+    let outcome = run.events.check(&test.events, &test.ignore).await;
+    run.pool.close();
     outcome
 }
 
@@ -153,18 +156,18 @@ fn connection_settings(options: &PoolOptions) -> Result<ConnectionSettings, Stri
     Ok(ConnectionSettings::new(Duration::ZERO, metadata))
 }
 
-/// The error of the main thread is the expected one, or there is neither.
+/// Checks that the error of the main thread is the expected one.
 fn check_error(result: Result<(), StepError>, expected: Option<&str>) -> Result<(), String> {
     match (result, expected) {
         (Ok(()), None) => Ok(()),
-        (Ok(()), Some(expected)) => Err(format!("there was no error, expected {expected}")),
+        (Ok(()), Some(expected)) => Err(format!("no error, expected {expected}")),
         (Err(StepError::Test(why)), _) => Err(why),
         (Err(StepError::Pool(error)), expected) => {
             let kind = match error.kind() {
                 ErrorKind::Pool(PoolError::Closed { .. }) => "PoolClosedError",
                 ErrorKind::Pool(PoolError::Cleared { .. }) => "PoolClearedError",
                 ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => "WaitQueueTimeoutError",
-                _ => "another error",
+                _ => "unexpected error",
             };
             match expected {
                 Some(expected) if expected == kind => Ok(()),
@@ -175,9 +178,9 @@ fn check_error(result: Result<(), StepError>, expected: Option<&str>) -> Result<
 }
 
 enum StepError {
-    /// The pool refused something.
+    /// The pool returned an error.
     Pool(Error),
-    /// The test makes no sense, or waited in vain.
+    /// The test file is invalid, or an event did not occur.
     Test(String),
 }
 
@@ -189,29 +192,30 @@ impl From<String> for StepError {
 
 type StepResult = Result<(), StepError>;
 
-/// What the threads of a test share.
-struct Stage {
+/// The state shared by the threads of a test.
+struct TestRun {
     pool: Arc<Pool>,
     events: Arc<Events>,
     connections: Mutex<HashMap<String, PooledConnection>>,
-    /// Stay checked out to the end.
+    /// Connections without a label stay checked out until the end.
     unlabelled: Mutex<Vec<PooledConnection>>,
 }
 
-/// A thread of the test: does what it is sent, in order.
+/// A thread of the test, which runs its steps in order.
 struct Thread {
     steps: mpsc::UnboundedSender<Step>,
     work: JoinHandle<StepResult>,
 }
 
-impl Stage {
+impl TestRun {
     async fn main(self: &Arc<Self>, operations: &[Operation]) -> StepResult {
         let mut threads: HashMap<String, Thread> = HashMap::new();
         for Operation { thread, step } in operations {
             match (thread, step) {
                 (Some(name), step) => {
-                    let thread = threads.get(name).ok_or(format!("there is no thread {name}"))?;
-                    // A thread that has failed does nothing more; its error comes when it is waited for.
+                    let thread = threads.get(name).ok_or(format!("unknown thread {name}"))?;
+                    // The steps of a failed thread are ignored. Its error is returned by
+                    // waitForThread.
                     drop(thread.steps.send(step.clone()));
                 }
                 (None, Step::Start(name)) => {
@@ -226,7 +230,7 @@ impl Stage {
                     threads.insert(name.clone(), Thread { steps, work });
                 }
                 (None, Step::WaitForThread(name)) => {
-                    let thread = threads.remove(name).ok_or(format!("there is no thread {name}"))?;
+                    let thread = threads.remove(name).ok_or(format!("unknown thread {name}"))?;
                     drop(thread.steps);
                     thread
                         .work
@@ -243,7 +247,7 @@ impl Stage {
         match step {
             Step::Start(_) | Step::WaitForThread(_) => {
                 return Err(StepError::Test(
-                    "only the main thread starts threads and waits for them".to_owned(),
+                    "start and waitForThread require the main thread".to_owned(),
                 ));
             }
             Step::Wait(time) => tokio::time::sleep(*time).await,
@@ -272,7 +276,7 @@ impl Stage {
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .remove(label)
-                    .ok_or(format!("there is no connection {label}"))?;
+                    .ok_or(format!("unknown connection {label}"))?;
                 drop(connection);
             }
             Step::Clear { interrupt } => self.pool.clear(&errors::lost_connection(), None, *interrupt),
@@ -321,10 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_compared_by_their_numbers() {
-        let on = |least: &str, most: &str| Requirement {
-            least: Some(least.to_owned()),
-            most: Some(most.to_owned()),
+    fn versions_are_compared_numerically() {
+        let on = |min: &str, max: &str| Requirement {
+            min_server_version: Some(min.to_owned()),
+            max_server_version: Some(max.to_owned()),
             topologies: None,
         };
         assert!(on("4.9.0", "8.2.99").allows("8.2.0"));

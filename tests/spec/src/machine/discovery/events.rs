@@ -1,4 +1,4 @@
-//! The events of discovery, and how a file states them.
+//! SDAM events, and their form in the test files.
 
 use std::collections::BTreeSet;
 
@@ -14,35 +14,35 @@ use crate::{
     machine::selection::description::{address, server_type, topology_type},
 };
 
-/// The events must be these, in this order, and no others.
-pub(super) fn check(told: &[SdamEvent], expected: &[Value], id: ObjectId) -> Result<(), String> {
+/// Checks that the events are exactly the expected ones, in order.
+pub(super) fn check(events: &[SdamEvent], expected: &[Value], id: ObjectId) -> Result<(), String> {
     for (index, expected) in expected.iter().enumerate() {
-        let told = told
+        let event = events
             .get(index)
             .ok_or(format!("event {index} is missing: {expected}"))?;
         let expected = Fields::new("event", expected)?;
         let Some((name, fields)) = expected.entries().next() else {
-            return Err("an event without name".to_owned());
+            return Err("event without a name".to_owned());
         };
-        check_one(told, name, Fields::new(name, fields)?, id)
-            .map_err(|why| format!("event {index} ({told:?}): {why}"))?;
+        check_one(event, name, Fields::new(name, fields)?, id)
+            .map_err(|why| format!("event {index} ({event:?}): {why}"))?;
     }
-    match told.get(expected.len()) {
-        Some(more) => Err(format!("there is one event more: {more:?}")),
+    match events.get(expected.len()) {
+        Some(more) => Err(format!("unexpected event: {more:?}")),
         None => Ok(()),
     }
 }
 
-fn check_one(told: &SdamEvent, name: &str, fields: Fields<'_>, id: ObjectId) -> Result<(), String> {
-    let (kind, topology_id, server) = kind_of(told);
-    equal("the kind of event", &kind, &name)?;
-    // The files write 42 for any.
+fn check_one(event: &SdamEvent, name: &str, fields: Fields<'_>, id: ObjectId) -> Result<(), String> {
+    let (kind, topology_id, server) = kind_of(event);
+    equal("event type", &kind, &name)?;
+    // The files use 42 for any value.
     fields.need("topologyId")?;
     equal("topologyId", &topology_id, &id)?;
     if let Some(server) = server {
         equal("address", server, &address(fields.need_text("address")?)?)?;
     }
-    match told {
+    match event {
         SdamEvent::TopologyDescriptionChanged { previous, new, .. } => {
             check_topology(previous, need(&fields, "previousDescription")?)?;
             check_topology(new, need(&fields, "newDescription")?)?;
@@ -72,7 +72,7 @@ fn kind_of(event: &SdamEvent) -> (&'static str, ObjectId, Option<&ServerAddress>
         SdamEvent::ServerClosed { topology_id, address } => {
             ("server_closed_event", *topology_id, Some(address))
         }
-        _ => ("an event of monitoring", ObjectId::from_bytes([0; 12]), None),
+        _ => ("heartbeat event", ObjectId::from_bytes([0; 12]), None),
     }
 }
 
@@ -93,7 +93,7 @@ fn check_topology(topology: &TopologyDescription, expected: Fields<'_>) -> Resul
         let address = address(server.need_text("address")?)?;
         let actual = topology
             .server(&address)
-            .ok_or(format!("{address} is no part of {topology}"))?;
+            .ok_or(format!("{address} is not in {topology}"))?;
         check_server(actual, server)?;
         named.insert(address);
     }
@@ -101,7 +101,7 @@ fn check_topology(topology: &TopologyDescription, expected: Fields<'_>) -> Resul
         .servers()
         .map(|server| server.address().clone())
         .collect();
-    equal("the servers", &actual, &named)?;
+    equal("servers", &actual, &named)?;
     expected.finish()
 }
 
@@ -118,7 +118,7 @@ fn check_server(server: &ServerDescription, expected: Fields<'_>) -> Result<(), 
         if let Some(list) = expected.list(key)? {
             let list: Vec<ServerAddress> = list
                 .iter()
-                .map(|name| address(name.as_str().ok_or(format!("{key} holds no text"))?))
+                .map(|name| address(name.as_str().ok_or(format!("{key} must contain strings"))?))
                 .collect::<Result<_, _>>()?;
             equal(key, &actual.to_vec(), &list)?;
         }

@@ -1,8 +1,9 @@
-//! server-discovery-and-monitoring: replies and errors into the machine, and what the client then knows and tells.
+//! Server Discovery and Monitoring: applies hello replies and errors, and checks topology, pools
+//! and events.
 
 mod events;
 mod outcome;
-mod stage;
+mod simulation;
 
 use std::path::Path;
 
@@ -24,9 +25,9 @@ use crate::{
     files,
     machine::{case_of_file, selection::description::address},
 };
-use stage::Stage;
+use simulation::Simulation;
 
-/// The cases, one per file.
+/// Collects the cases, one per file.
 pub fn collect(root: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for folder in ["rs", "sharded", "single", "load-balanced", "errors", "monitoring"] {
@@ -43,78 +44,80 @@ fn check(test: &Value) -> Result<(), String> {
     let options = ClientOptions::parse(test.need_text("uri")?).map_err(|error| error.to_string())?;
     let phases = test.need_list("phases")?;
     test.finish()?;
-    let mut stage = Stage::new(&options)?;
+    let mut simulation = Simulation::new(&options)?;
     for (index, phase) in phases.iter().enumerate() {
-        run(&mut stage, phase).map_err(|why| format!("phase {}: {why}", index + 1))?;
+        run(&mut simulation, phase).map_err(|why| format!("phase {}: {why}", index + 1))?;
     }
     Ok(())
 }
 
-fn run(stage: &mut Stage, phase: &Value) -> Result<(), String> {
+fn run(simulation: &mut Simulation, phase: &Value) -> Result<(), String> {
     let phase = Fields::new("phase", phase)?;
     phase.text("description")?;
     for response in phase.list("responses")?.unwrap_or_default() {
-        respond(stage, response)?;
+        respond(simulation, response)?;
     }
     for error in phase.list("applicationErrors")?.unwrap_or_default() {
-        fail(stage, &Fields::new("applicationErrors", error)?)?;
+        fail(simulation, &Fields::new("applicationErrors", error)?)?;
     }
     if let Some(outcome) = phase.object("outcome")? {
-        outcome::check(stage, outcome)?;
+        outcome::check(simulation, outcome)?;
     }
     phase.finish()
 }
 
-/// A pair of address and reply to hello; an empty reply stands for a lost connection.
-fn respond(stage: &mut Stage, response: &Value) -> Result<(), String> {
+/// Applies `[address, hello reply]`. An empty reply represents a network error.
+fn respond(simulation: &mut Simulation, response: &Value) -> Result<(), String> {
     let (server, reply) = match response.as_array().map(Vec::as_slice) {
-        Some([server, reply]) => (server.as_str().ok_or("an address is no text")?, reply),
+        Some([server, reply]) => (server.as_str().ok_or("the address must be a string")?, reply),
         _ => {
-            return Err(format!(
-                "a response should be an address and a reply and is {response}"
-            ));
+            return Err(format!("expected [address, reply], found {response}"));
         }
     };
     let server = address(server)?;
     let reply = document(reply)?;
     if reply.is_empty() {
-        stage.check_failed(&server, &errors::lost_connection());
+        simulation.check_failed(&server, &errors::lost_connection());
         return Ok(());
     }
     match handshake::parse_hello(raw(&reply)?.as_bytes()) {
-        Ok(hello) => stage.check_succeeded(&server, hello),
-        Err(error) => stage.check_failed(&server, &error),
+        Ok(hello) => simulation.check_succeeded(&server, hello),
+        Err(error) => simulation.check_failed(&server, &error),
     }
     Ok(())
 }
 
-fn fail(stage: &mut Stage, fields: &Fields<'_>) -> Result<(), String> {
+fn fail(simulation: &mut Simulation, fields: &Fields<'_>) -> Result<(), String> {
     let server = address(fields.need_text("address")?)?;
     let generation = fields.count("generation")?;
-    // The version no longer matters: no rule for servers before 4.2 is left.
+    // The version is ignored: the driver has no rules for servers older than 4.2.
     fields.count("maxWireVersion")?;
     let phase = match fields.need_text("when")? {
         "beforeHandshakeCompletes" => Phase::BeforeHandshakeCompletes,
         "afterHandshakeCompletes" => Phase::AfterHandshakeCompletes,
-        other => return Err(format!("there is no moment {other}")),
+        other => return Err(format!("unknown value of when: {other}")),
     };
     let response = fields.given("response");
     let error = match (fields.need_text("type")?, response) {
         ("command", Some(response)) => command_error(response)?,
         ("network", None) => errors::lost_connection(),
         ("timeout", None) => errors::slow_reply(),
-        (kind, response) => return Err(format!("no error of type {kind} with response {response:?}")),
+        (kind, response) => {
+            return Err(format!(
+                "unsupported error type {kind} with response {response:?}"
+            ));
+        }
     };
     let error = match phase {
         Phase::BeforeHandshakeCompletes => errors::while_establishing(error),
         Phase::AfterHandshakeCompletes => error,
     };
     fields.unknown()?;
-    stage.operation_failed(&server, generation, phase, &error);
+    simulation.operation_failed(&server, generation, phase, &error);
     Ok(())
 }
 
-/// The error that an operation makes of a reply.
+/// Creates the error of an operation from a reply.
 fn command_error(response: &Value) -> Result<Error, String> {
     let body = raw(&document(response)?)?;
     let reply = Reply::scan(body.as_bytes()).map_err(|error| error.to_string())?;
@@ -125,7 +128,7 @@ fn command_error(response: &Value) -> Result<Error, String> {
     failure.write_errors = write_errors(&reply).map_err(|error| error.to_string())?;
     failure.write_concern_error = write_concern_error(&reply).map_err(|error| error.to_string())?;
     if failure.write_errors.is_empty() && failure.write_concern_error.is_none() {
-        return Err(format!("{response} is no error"));
+        return Err(format!("{response} is not an error"));
     }
     let error = errors::of_kind(ErrorKind::BulkWrite(Box::new(failure)));
     Ok(reply.decorate(error))

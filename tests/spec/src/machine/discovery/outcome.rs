@@ -1,18 +1,18 @@
-//! What a phase must have led to.
+//! Checks the outcome of a phase.
 
 use std::collections::BTreeSet;
 
 use marula_driver::{bson::ObjectId, event::ServerDescription};
 use serde_json::Value;
 
-use super::{document, events, stage::Stage};
+use super::{document, events, simulation::Simulation};
 use crate::{
     fields::{Fields, equal},
     machine::selection::description::{address, server_type, topology_type},
 };
 
-pub(super) fn check(stage: &mut Stage, outcome: Fields<'_>) -> Result<(), String> {
-    let topology = &stage.topology;
+pub(super) fn check(simulation: &mut Simulation, outcome: Fields<'_>) -> Result<(), String> {
+    let topology = &simulation.topology;
     if let Some(servers) = outcome.object("servers")? {
         let actual: BTreeSet<String> = topology
             .servers()
@@ -24,12 +24,12 @@ pub(super) fn check(stage: &mut Stage, outcome: Fields<'_>) -> Result<(), String
             named.insert(address.to_string());
             let server = topology
                 .server(&address)
-                .ok_or(format!("{name} is no part of {topology}"))?;
+                .ok_or(format!("{name} is not in {topology}"))?;
             let expected = Fields::new(name, expected)?;
-            check_server(server, stage.generation(&address), expected)
+            check_server(server, simulation.generation(&address), expected)
                 .map_err(|why| format!("{name}: {why}"))?;
         }
-        equal("the servers", &actual, &named)?;
+        equal("servers", &actual, &named)?;
     }
     if let Some(kind) = outcome.text("topologyType")? {
         equal("topologyType", &topology.topology_type(), &topology_type(kind)?)?;
@@ -57,8 +57,8 @@ pub(super) fn check(stage: &mut Stage, outcome: Fields<'_>) -> Result<(), String
         equal("compatible", &topology.is_compatible(), &expected)?;
     }
     if let Some(expected) = outcome.list("events")? {
-        let told = std::mem::take(&mut stage.events);
-        events::check(&told, expected, stage.id)?;
+        let events = std::mem::take(&mut simulation.events);
+        events::check(&events, expected, simulation.id)?;
     }
     outcome.finish()
 }
@@ -115,17 +115,13 @@ fn check_server(
         equal("topologyVersion", &actual, &version)?;
     }
     if let Some(pool) = expected.object("pool")? {
-        equal(
-            "the generation of the pool",
-            &generation,
-            &pool.count("generation")?,
-        )?;
+        equal("pool generation", &generation, &pool.count("generation")?)?;
         pool.finish()?;
     }
     if let Some(part) = expected.text("error")? {
         let error = server.error().unwrap_or_default();
         if !error.contains(part) {
-            return Err(format!("the error is \"{error}\", expected \"{part}\" in it"));
+            return Err(format!("error is \"{error}\", expected to contain \"{part}\""));
         }
     }
     expected.finish()

@@ -1,4 +1,4 @@
-//! Wrong expectations must fail.
+//! Tests of the checks: wrong expectations must fail.
 
 use super::*;
 use serde_json::json;
@@ -117,15 +117,15 @@ fn every_wrong_expectation_fails() {
     ] {
         let mut test = test();
         let found = test.pointer_mut(&place);
-        *found.unwrap_or_else(|| panic!("there is no {place}")) = value;
+        *found.unwrap_or_else(|| panic!("{place} does not exist")) = value;
         assert!(check(&test).is_err(), "{place}");
     }
 }
 
 #[test]
-fn one_event_more_fails() {
+fn an_additional_event_fails() {
     let mut test = test();
     let events = test.pointer_mut("/phases/0/outcome/events").unwrap();
     events.as_array_mut().unwrap().pop();
-    assert!(check(&test).unwrap_err().contains("one event more"));
+    assert!(check(&test).unwrap_err().contains("unexpected event"));
 }

@@ -1,4 +1,4 @@
-//! Descriptions of servers and deployments, as the files of selection state them.
+//! Parses server and topology descriptions of the Server Selection tests.
 
 use std::time::{Duration, Instant};
 
@@ -34,23 +34,21 @@ const TOPOLOGY_TYPES: &[TopologyType] = &[
     TopologyType::LoadBalanced,
 ];
 
-/// The type of this name.
 pub(crate) fn server_type(name: &str) -> Result<ServerType, String> {
     let mut known = SERVER_TYPES.iter().copied();
     known
         .find(|kind| kind.to_string() == name)
-        .ok_or(format!("there is no server type {name}"))
+        .ok_or(format!("unknown server type {name}"))
 }
 
-/// The type of this name.
 pub(crate) fn topology_type(name: &str) -> Result<TopologyType, String> {
     let mut known = TOPOLOGY_TYPES.iter().copied();
     known
         .find(|kind| kind.to_string() == name)
-        .ok_or(format!("there is no topology type {name}"))
+        .ok_or(format!("unknown topology type {name}"))
 }
 
-/// A deployment. `zero` is the moment that `lastUpdateTime` counts from.
+/// Parses a topology description. `lastUpdateTime` is relative to `zero`.
 pub(super) fn topology(fields: Fields<'_>, zero: Instant) -> Result<TopologyDescription, String> {
     let kind = topology_type(fields.need_text("type")?)?;
     let servers = servers(fields.need_list("servers")?, zero)?;
@@ -58,7 +56,6 @@ pub(super) fn topology(fields: Fields<'_>, zero: Instant) -> Result<TopologyDesc
     Ok(describe::topology(kind, servers))
 }
 
-/// A list of servers.
 pub(super) fn servers(list: &[Value], zero: Instant) -> Result<Vec<ServerDescription>, String> {
     list.iter()
         .map(|server| self::server(Fields::new("server", server)?, zero))
@@ -72,7 +69,7 @@ fn server(fields: Fields<'_>, zero: Instant) -> Result<ServerDescription, String
     let updated = fields.count("lastUpdateTime")?;
     let mut hello = Document::new();
     if let Some(write) = fields.object("lastWrite")? {
-        // The files write the milliseconds alone.
+        // The files contain milliseconds without a type.
         let millis = write
             .integer("lastWriteDate")?
             .ok_or("lastWriteDate is missing")?;
@@ -100,12 +97,11 @@ fn server(fields: Fields<'_>, zero: Instant) -> Result<ServerDescription, String
     ))
 }
 
-/// An address.
 pub(crate) fn address(text: &str) -> Result<ServerAddress, String> {
     text.parse().map_err(|error| format!("{error}"))
 }
 
-/// A time in milliseconds, with a fraction.
+/// Converts milliseconds with a fraction.
 pub(super) fn millis(number: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number / 1000.0).map_err(|error| format!("{number} ms: {error}"))
 }

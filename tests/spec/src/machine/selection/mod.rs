@@ -1,4 +1,4 @@
-//! server-selection and max-staleness: which servers suit an operation, and which of them is chosen.
+//! Server Selection and Max Staleness: suitable servers and the latency window.
 
 pub(crate) mod description;
 mod times;
@@ -24,7 +24,7 @@ use crate::{
     machine::{Check, case_of_file},
 };
 
-/// The cases of both suites.
+/// Collects the cases of both suites.
 pub fn collect(root: &Path) -> Vec<Case> {
     let folders: [(&str, &str, Check); 4] = [
         (
@@ -46,7 +46,7 @@ pub fn collect(root: &Path) -> Vec<Case> {
 }
 
 fn check(test: &Value) -> Result<(), String> {
-    // The files give no moment, only distances from one.
+    // Times in the files are relative.
     let zero = Instant::now();
     let test = Fields::new("test", test)?;
     test.text("description")?;
@@ -56,7 +56,7 @@ fn check(test: &Value) -> Result<(), String> {
     let topology = description::topology(topology, zero)?;
     let operation = test.text("operation")?;
     let preference = test.object("read_preference")?.map(read_preference).transpose()?;
-    let avoid = description::servers(test.list("deprioritized_servers")?.unwrap_or_default(), zero)?;
+    let deprioritized = description::servers(test.list("deprioritized_servers")?.unwrap_or_default(), zero)?;
     let heartbeat = test.count("heartbeatFrequencyMS")?.unwrap_or(10_000);
     let fails = test.flag("error")?.unwrap_or_default();
     let suitable = test.list("suitable_servers")?;
@@ -67,22 +67,22 @@ fn check(test: &Value) -> Result<(), String> {
     let criteria = match operation {
         Some("write") => Criteria::Writable,
         Some("read") | None => Criteria::Read(&preference),
-        Some(other) => return Err(format!("there is no operation {other}")),
+        Some(other) => return Err(format!("unknown operation {other}")),
     };
     let heartbeat = Duration::from_millis(heartbeat);
     match (validate(&topology, criteria, heartbeat), fails) {
         (Ok(()), false) => {}
         (Err(_), true) => return Ok(()),
-        (Ok(()), true) => return Err("the criteria were accepted".to_owned()),
-        (Err(why), false) => return Err(format!("the criteria were refused: {why}")),
+        (Ok(()), true) => return Err("accepted".to_owned()),
+        (Err(why), false) => return Err(format!("rejected: {why}")),
     }
-    let avoid: Vec<_> = avoid.iter().map(|server| addresses([server])).collect();
-    let avoid: Vec<_> = avoid
+    let deprioritized: Vec<_> = deprioritized.iter().map(|server| addresses([server])).collect();
+    let deprioritized: Vec<_> = deprioritized
         .into_iter()
         .flatten()
         .map(|address| description::address(&address))
         .collect::<Result<_, _>>()?;
-    let mut found = suitable_servers(&topology, criteria, &avoid, heartbeat);
+    let mut found = suitable_servers(&topology, criteria, &deprioritized, heartbeat);
     if let Some(expected) = suitable {
         same("suitable", &found, &description::servers(expected, zero)?)?;
     }
@@ -117,7 +117,7 @@ fn same(what: &str, actual: &[&ServerDescription], expected: &[ServerDescription
 
 fn read_preference(fields: Fields<'_>) -> Result<ReadPreference, String> {
     let mode = fields.text("mode")?.unwrap_or("primary");
-    let mode = ReadPreferenceMode::parse(mode).ok_or(format!("there is no mode {mode}"))?;
+    let mode = ReadPreferenceMode::parse(mode).ok_or(format!("unknown mode {mode}"))?;
     let mut preference = ReadPreference::new(mode);
     if let Some(sets) = fields.list("tag_sets")? {
         let sets: Result<Vec<TagSet>, String> = sets
@@ -126,7 +126,9 @@ fn read_preference(fields: Fields<'_>) -> Result<ReadPreference, String> {
                 Fields::new("tag_sets", set)?
                     .entries()
                     .map(|(name, value)| {
-                        let value = value.as_str().ok_or(format!("the tag {name} is no text"))?;
+                        let value = value
+                            .as_str()
+                            .ok_or(format!("the value of tag {name} must be a string"))?;
                         Ok((name.to_owned(), value.to_owned()))
                     })
                     .collect()
@@ -134,12 +136,12 @@ fn read_preference(fields: Fields<'_>) -> Result<ReadPreference, String> {
             .collect();
         preference = preference.with_tag_sets(sets?);
     }
-    // -1 means: no bound. The type of the driver has no negative ones.
+    // -1 means no limit, for which the driver's type uses `None`.
     if let Some(seconds) = fields
         .integer("maxStalenessSeconds")?
         .filter(|seconds| *seconds != -1)
     {
-        let seconds = u64::try_from(seconds).map_err(|_| "a negative maxStalenessSeconds".to_owned())?;
+        let seconds = u64::try_from(seconds).map_err(|_| "negative maxStalenessSeconds".to_owned())?;
         preference = preference.with_max_staleness(Duration::from_secs(seconds));
     }
     fields.finish()?;
@@ -168,19 +170,19 @@ mod tests {
             ("/suitable_servers", json!([]), "suitable are"),
             ("/in_latency_window", json!([]), "in the latency window are"),
             ("/operation", json!("write"), "suitable are"),
-            ("/operation", json!("nothing"), "no operation"),
+            ("/operation", json!("nothing"), "unknown operation"),
             ("/read_preference/mode", json!("primary"), "suitable are"),
-            (
-                "/read_preference/maxStalenessSeconds",
-                json!(1),
-                "the criteria were refused",
-            ),
+            ("/read_preference/maxStalenessSeconds", json!(1), "rejected"),
             ("/read_preference", json!({ "invented": 1 }), "unknown key"),
-            ("/topology_description/type", json!("Other"), "no topology type"),
+            (
+                "/topology_description/type",
+                json!("Other"),
+                "unknown topology type",
+            ),
             (
                 "/topology_description/servers/0/type",
                 json!("Other"),
-                "no server type",
+                "unknown server type",
             ),
         ] {
             let mut test = test();
@@ -190,7 +192,7 @@ mod tests {
         }
         let mut test = test();
         test["error"] = json!(true);
-        assert!(check(&test).unwrap_err().contains("were accepted"));
+        assert!(check(&test).unwrap_err().contains("accepted"));
         test["error"] = json!(false);
         test["deprioritized_servers"] = json!([{ "address": "b:1", "type": "RSSecondary" }]);
         assert!(check(&test).unwrap_err().contains("suitable are"));

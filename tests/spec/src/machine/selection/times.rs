@@ -1,4 +1,4 @@
-//! The average of round trip times.
+//! The moving average of round trip times.
 
 use marula_driver::internals::server_selection::RoundTripTime;
 use serde_json::Value;
@@ -10,7 +10,7 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
     let test = Fields::new("test", test)?;
     let before = match test.need("avg_rtt_ms")? {
         Value::String(text) if text == "NULL" => None,
-        number => Some(number.as_f64().ok_or("avg_rtt_ms is no number")?),
+        number => Some(number.as_f64().ok_or("avg_rtt_ms must be a number")?),
     };
     let sample = test.number("new_rtt_ms")?.ok_or("new_rtt_ms is missing")?;
     let expected = test.number("new_avg_rtt")?.ok_or("new_avg_rtt is missing")?;
@@ -20,7 +20,7 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
     if (after - expected).abs() < 0.000_01 {
         Ok(())
     } else {
-        Err(format!("the average is {after} ms, expected {expected} ms"))
+        Err(format!("average is {after} ms, expected {expected} ms"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The choice within the latency window, by the number of running operations.
+//! Server choice within the latency window by operation count.
 
 use std::{
     collections::BTreeMap,
@@ -60,16 +60,16 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
                 .unwrap_or_default()
         };
         let index = choose(servers.len(), random.next(), count).ok_or("no server was chosen")?;
-        let server = servers.get(index).ok_or("there is no such server")?;
+        let server = servers.get(index).ok_or("invalid server index")?;
         *chosen.entry(server.address().to_string()).or_default() += 1;
     }
     for (address, expected) in expected.entries() {
         let expected = expected
             .as_f64()
-            .ok_or(format!("the frequency of {address} is no number"))?;
+            .ok_or(format!("the frequency of {address} must be a number"))?;
         let times = chosen.remove(address).unwrap_or_default();
         let actual = f64::from(times) / iterations as f64;
-        // 0 and 1 mean never and always.
+        // The frequencies 0 and 1 have no tolerance.
         let allowed = if expected == 0.0 || expected == 1.0 {
             0.0
         } else {
@@ -82,12 +82,12 @@ pub(super) fn check(test: &Value) -> Result<(), String> {
         }
     }
     match chosen.keys().next() {
-        Some(address) => Err(format!("{address} was chosen, and is not among the expected")),
+        Some(address) => Err(format!("unexpected server {address} was chosen")),
         None => Ok(()),
     }
 }
 
-/// splitmix64 from a fixed seed: as random as the driver's own, and the same in each run.
+/// splitmix64 with a fixed seed, so that runs are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -117,6 +117,10 @@ mod tests {
         };
         assert_eq!(test(json!({ "a:1": 1, "b:1": 0 })), Ok(()));
         assert!(test(json!({ "a:1": 0.5, "b:1": 0.5 })).is_err());
-        assert!(test(json!({ "b:1": 0 })).unwrap_err().contains("not among"));
+        assert!(
+            test(json!({ "b:1": 0 }))
+                .unwrap_err()
+                .contains("unexpected server")
+        );
     }
 }

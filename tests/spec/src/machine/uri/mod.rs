@@ -1,4 +1,4 @@
-//! connection-string and uri-options: connection strings through [`ClientOptions::parse`], the way clients read them.
+//! Connection String and URI Options: parses connection strings with [`ClientOptions::parse`].
 
 mod options;
 
@@ -14,7 +14,7 @@ use crate::{
     machine::cases_of_list,
 };
 
-/// The cases of both suites.
+/// Collects the cases of both suites.
 pub fn collect(root: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for suite in ["connection-string", "uri-options"] {
@@ -22,7 +22,8 @@ pub fn collect(root: &Path) -> Vec<Case> {
             let mut found = cases_of_list(root, "connection-string", &file, "tests", check);
             if file.ends_with("/single-threaded-options.json") {
                 for case in &mut found {
-                    case.run = Box::new(|| Outcome::Skipped("options of single-threaded drivers".to_owned()));
+                    case.run =
+                        Box::new(|| Outcome::Skipped("the option is for single-threaded drivers".to_owned()));
                 }
             }
             cases.extend(found);
@@ -45,17 +46,17 @@ fn check(test: &Value) -> Result<(), String> {
     let options = match (parsed, valid.unwrap_or(true)) {
         (Ok(options), true) => options,
         (Ok(options), false) => return Err(format!("accepted as {options:?}")),
-        (Err(error), true) => return Err(format!("refused: {error}")),
+        (Err(error), true) => return Err(format!("rejected: {error}")),
         (Err(error), false) => {
             return match error.kind() {
                 marula_driver::ErrorKind::ConnectionString(_) => Ok(()),
-                _ => Err(format!("refused by an error of another kind: {error:?}")),
+                _ => Err(format!("unexpected error: {error:?}")),
             };
         }
     };
     if warning == options.warnings().is_empty() {
         return Err(format!(
-            "expected {} and got {:?}",
+            "expected {}, found {:?}",
             if warning { "a warning" } else { "no warning" },
             options.warnings()
         ));
@@ -73,7 +74,7 @@ fn check(test: &Value) -> Result<(), String> {
 }
 
 fn check_hosts(actual: &[ServerAddress], expected: &[Value]) -> Result<(), String> {
-    equal("the number of hosts", &actual.len(), &expected.len())?;
+    equal("number of hosts", &actual.len(), &expected.len())?;
     for (address, expected) in actual.iter().zip(expected) {
         let expected = Fields::new("host", expected)?;
         let host = expected.need_text("host")?;
@@ -85,19 +86,19 @@ fn check_hosts(actual: &[ServerAddress], expected: &[Value]) -> Result<(), Strin
             ServerAddress::Tcp { host, .. } if host.contains(':') => "ip_literal",
             ServerAddress::Tcp { host, .. } if host.parse::<std::net::Ipv4Addr>().is_ok() => "ipv4",
             ServerAddress::Tcp { .. } => "hostname",
-            other => return Err(format!("an address of another kind: {other:?}")),
+            other => return Err(format!("unexpected address type: {other:?}")),
         };
-        equal("the kind of host", &is, &kind)?;
-        // Host names are the same in any case; the driver keeps them in lower case.
+        equal("host type", &is, &kind)?;
+        // Host names are case-insensitive; the driver stores them in lowercase.
         let folded = if is == "unix" {
             host.to_owned()
         } else {
             host.to_ascii_lowercase()
         };
-        equal("the host", &address.host().into_owned(), &folded)?;
-        // A port left out may read as its default.
+        equal("host", &address.host().into_owned(), &folded)?;
+        // A missing port may be replaced with the default port.
         let default = (is != "unix").then_some(27017);
-        equal("the port", &address.port().map(u64::from), &port.or(default))?;
+        equal("port", &address.port().map(u64::from), &port.or(default))?;
     }
     Ok(())
 }
@@ -105,14 +106,14 @@ fn check_hosts(actual: &[ServerAddress], expected: &[Value]) -> Result<(), Strin
 fn check_auth(options: &ClientOptions, expected: Fields<'_>) -> Result<(), String> {
     let credential = options.credential.as_ref();
     let name = credential.and_then(|credential| credential.username.as_deref());
-    equal("the user name", &name, &expected.text("username")?)?;
+    equal("username", &name, &expected.text("username")?)?;
     equal(
-        "the password",
+        "password",
         &internals::secrets(options).password,
         &expected.text("password")?,
     )?;
     equal(
-        "the database",
+        "database",
         &options.default_database.as_deref(),
         &expected.text("db")?,
     )?;
@@ -149,15 +150,15 @@ mod tests {
     #[test]
     fn every_wrong_expectation_fails() {
         assert!(fails("/valid", json!(false)).contains("accepted"));
-        assert!(fails("/uri", json!("mongodb://")).contains("refused"));
+        assert!(fails("/uri", json!("mongodb://")).contains("rejected"));
         assert!(fails("/warning", json!(true)).contains("expected a warning"));
         assert!(fails("/hosts", json!([])).contains("number of hosts"));
-        assert!(fails("/hosts/0/host", json!("other")).contains("the host"));
-        assert!(fails("/hosts/0/port", json!(2)).contains("the port"));
-        assert!(fails("/hosts/0/type", json!("ipv4")).contains("the kind of host"));
-        assert!(fails("/auth/username", json!("v")).contains("the user name"));
-        assert!(fails("/auth/password", json!("v")).contains("the password"));
-        assert!(fails("/auth/db", json!(null)).contains("the database"));
+        assert!(fails("/hosts/0/host", json!("other")).contains("host is"));
+        assert!(fails("/hosts/0/port", json!(2)).contains("port is"));
+        assert!(fails("/hosts/0/type", json!("ipv4")).contains("host type"));
+        assert!(fails("/auth/username", json!("v")).contains("username"));
+        assert!(fails("/auth/password", json!("v")).contains("password"));
+        assert!(fails("/auth/db", json!(null)).contains("database"));
         assert!(fails("/options/maxPoolSize", json!(8)).contains("maxPoolSize is 7"));
         assert!(fails("/options/readPreferenceTags", json!([{ "a": "b" }])).contains("readPreferenceTags"));
         assert!(fails("/options", json!({ "invented": 1 })).contains("invented"));

@@ -1,4 +1,4 @@
-//! The options of a client under the names that connection strings have for them.
+//! Client options by their names in connection strings.
 
 use marula_driver::{
     internals,
@@ -9,7 +9,7 @@ use marula_driver::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The value of an option, as the tests write it; null if it is not set.
+/// The value of an option in the notation of the tests; null if it is not set.
 pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String> {
     let millis = |duration: Duration| json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
     let optional_millis = |duration: Option<Duration>| duration.map_or(Value::Null, millis);
@@ -59,7 +59,7 @@ pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String
             ServerMonitoringMode::Auto => json!("auto"),
             ServerMonitoringMode::Stream => json!("stream"),
             ServerMonitoringMode::Poll => json!("poll"),
-            other => return Err(format!("serverMonitoringMode {other:?} has no name here")),
+            other => return Err(format!("unsupported serverMonitoringMode {other:?}")),
         },
         "serverselectiontimeoutms" => millis(options.server_selection_timeout),
         "sockettimeoutms" => optional_millis(options.socket_timeout),
@@ -80,12 +80,12 @@ pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String
             Some(Acknowledgment::Nodes(nodes)) => json!(nodes),
             Some(Acknowledgment::Majority) => json!("majority"),
             Some(Acknowledgment::Custom(name)) => json!(name),
-            Some(other) => return Err(format!("w is {other:?}, which has no name here")),
+            Some(other) => return Err(format!("unsupported w {other:?}")),
         },
         "waitqueuetimeoutms" => optional_millis(options.wait_queue_timeout),
         "wtimeoutms" => optional_millis(options.write_concern.w_timeout),
         "zlibcompressionlevel" => json!(options.zlib_compression_level),
-        _ => return Err(format!("{name} is no option of a connection string")),
+        _ => return Err(format!("unknown connection string option {name}")),
     })
 }
 
@@ -98,7 +98,8 @@ fn compressor(compressor: &Compressor) -> &'static str {
     }
 }
 
-/// Whether a value is the expected one. The files write the values of mechanism properties as texts or flags.
+/// Returns whether a value is the expected one. The values of mechanism properties are strings or
+/// booleans in the files.
 pub(super) fn same(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Object(a), Value::Object(b)) => {

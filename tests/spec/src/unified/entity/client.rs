@@ -1,4 +1,4 @@
-//! Client entities: the test's options on top of the deployment's connection string.
+//! Client entities: the deployment's connection string with the options of the test.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,19 +18,19 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-/// The least that `heartbeatFrequencyMS` may be.
-const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(500);
+/// The minimum of `heartbeatFrequencyMS`.
+const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
-/// A client and what it told of its work.
+/// A client with its recorded events and log messages.
 #[derive(Debug)]
 pub(crate) struct ClientEntity {
     pub(crate) client: Client,
     pub(crate) log: Arc<EventLog>,
-    /// What it logged, if the test observes that.
+    /// `None` if the test does not observe log messages.
     pub(crate) messages: Option<Arc<Collector>>,
 }
 
-/// Makes a client that the schema has checked.
+/// Creates a client from a description that the schema has validated.
 pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
     if entity.contains_key("autoEncryptOpts") {
         return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
@@ -40,8 +40,9 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     let mut options = parse(&uri, &overrides)?;
     let sets_heartbeat = |name: &String| name.eq_ignore_ascii_case("heartbeatFrequencyMS");
     if run.expects_failures && !overrides.keys().any(sets_heartbeat) {
-        // A server whose state change nothing but a fail point made up is asked again no sooner than this.
-        options.heartbeat_frequency = SHORTEST_HEARTBEAT;
+        // Limits the time to recovery from a state change error of a fail point, after which the
+        // monitor waits for the next heartbeat.
+        options.heartbeat_frequency = MIN_HEARTBEAT_FREQUENCY;
     }
     if let Ok(api) = entity.get_document("serverApi") {
         options.server_api = Some(server_api(api)?);
@@ -67,7 +68,7 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     {
         log.await_pools(least, limit).await?;
         if let Some(messages) = &messages {
-            messages.forget_setup();
+            messages.remove_setup_messages();
         }
     }
     Ok(ClientEntity {
@@ -77,11 +78,11 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     })
 }
 
-/// A client with these options; those that the driver lacks make the test pending.
+/// Creates a client. Options that the driver does not support make the test pending.
 pub(crate) fn connect(options: ClientOptions) -> Step<Client> {
     Client::with_options(options).map_err(|error| match missing::client_option(&error) {
         Some(what) => Stop::Pending(what),
-        None => Stop::Failed(format!("cannot make a client: {error}")),
+        None => Stop::Failed(format!("cannot create a client: {error}")),
     })
 }
 
@@ -97,7 +98,7 @@ fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
 fn server_api(api: &Document) -> Step<ServerApi> {
     let version = match api.get_str("version") {
         Ok("1") => ServerApiVersion::V1,
-        version => return failed(format!("serverApi.version {version:?} is unknown")),
+        version => return failed(format!("unknown serverApi.version {version:?}")),
     };
     let mut declared = ServerApi::new(version);
     declared.strict = api.get_bool("strict").ok();
@@ -110,7 +111,7 @@ fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {
     Ok(match (run.topology, several) {
         (Topology::Sharded, Some(true)) => {
             if run.member_uris.len() < 2 {
-                return failed("useMultipleMongoses: true needs several mongos");
+                return failed("useMultipleMongoses: true requires several mongos");
             }
             run.uri.clone()
         }
@@ -119,7 +120,7 @@ fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {
     })
 }
 
-/// The connection string with `uriOptions` put over its own.
+/// Parses the connection string with `uriOptions`, which override its own options.
 fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
     let (mut address, query) = uri.split_once('?').unwrap_or((uri, ""));
     let named = |option: &str, name: &str| {
@@ -173,9 +174,9 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
             .iter()
             .any(|warning| warning.starts_with(&unknown))
         {
-            return match missing::uri_option(&name.to_ascii_lowercase()) {
+            return match missing::omitted_uri_option(&name.to_ascii_lowercase()) {
                 Some(reason) => Err(Stop::Skipped(reason.to_owned())),
-                None => failed(format!("uriOptions.{name} is unknown to the driver")),
+                None => failed(format!("uriOptions.{name} is not supported by the driver")),
             };
         }
     }
@@ -199,11 +200,11 @@ fn text(name: &str, value: &Bson) -> Step<String> {
                 .collect();
             parts?.join(",")
         }
-        other => return failed(format!("uriOptions.{name} cannot be {}", show(other))),
+        other => return failed(format!("invalid uriOptions.{name}: {}", show(other))),
     })
 }
 
-/// Percent-encodes what has a meaning of its own in a connection string.
+/// Percent-encodes reserved characters.
 fn escaped(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
@@ -224,7 +225,7 @@ mod tests {
     const SET: &str = "mongodb://a:1,b:2/?replicaSet=rs0&retryWrites=true";
 
     #[test]
-    fn options_are_put_over_those_of_the_deployment() {
+    fn uri_options_override_the_connection_string() {
         let options = parse(
             SET,
             &doc! { "RETRYWRITES": false, "appname": "a b&c", "w": "majority" },
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direct_connection_has_one_host_and_no_set() {
+    fn a_direct_connection_has_one_host_and_no_replica_set() {
         let options = parse(SET, &doc! { "directConnection": true }).expect("options");
         assert_eq!(options.hosts.len(), 1);
         assert_eq!(options.replica_set, None);
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_options_are_not_passed_over() {
+    fn unknown_options_are_not_ignored() {
         assert!(matches!(parse(SET, &doc! { "fooBar": 1 }), Err(Stop::Failed(_))));
         assert!(matches!(
             parse(SET, &doc! { "waitQueueSize": 1 }),

@@ -1,4 +1,4 @@
-//! Makes entities as `createEntities` describes them.
+//! Creates the entities of `createEntities`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-/// Makes an entity and names it.
+/// Creates an entity and stores it under its ID.
 pub(crate) async fn create(run: &Arc<TestRun>, entity: &Bson) -> Step {
     let Some((kind, Bson::Document(description))) =
         entity.as_document().and_then(|entity| entity.iter().next())
@@ -68,28 +68,28 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
         }
         "bucket" => {
             entities.database(text(description, "database")?)?;
-            lacking(kind)
+            unsupported(kind)
         }
-        _ => lacking(kind),
+        _ => unsupported(kind),
     }
 }
 
-/// Tests that do not use it run nevertheless.
-fn lacking(kind: &str) -> Step<Entity> {
+/// An entity that the driver does not support. Only tests that use it are pending.
+fn unsupported(kind: &str) -> Step<Entity> {
     match missing::entity(kind) {
-        Some(ability) => Ok(Entity::Lacking(ability)),
-        None => failed(format!("unknown type of entity: {kind}")),
+        Some(ability) => Ok(Entity::Unsupported(ability)),
+        None => failed(format!("unknown entity type: {kind}")),
     }
 }
 
 fn text<'a>(description: &'a Document, key: &str) -> Step<&'a str> {
     match description.get_str(key) {
         Ok(text) => Ok(text),
-        Err(_) => failed(format!("an entity needs a string \"{key}\"")),
+        Err(_) => failed(format!("an entity requires a string \"{key}\"")),
     }
 }
 
-/// Options that databases and collections share.
+/// Options of both databases and collections.
 #[derive(Default)]
 struct Options<'a> {
     read_concern: Option<&'a Document>,

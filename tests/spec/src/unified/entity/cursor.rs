@@ -3,7 +3,7 @@
 use marula_driver::{Cursor, Error, bson::Document};
 use tokio::sync::Mutex;
 
-/// A cursor, which one operation uses at a time.
+/// A cursor, used by one operation at a time.
 #[derive(Debug)]
 pub(crate) struct CursorEntity(Mutex<Option<Cursor<Document>>>);
 
@@ -12,7 +12,7 @@ impl CursorEntity {
         Self(Mutex::new(Some(cursor)))
     }
 
-    /// One step: one getMore at most.
+    /// Advances the cursor by at most one getMore.
     pub(crate) async fn iterate_once(&self) -> Result<Option<Document>, Error> {
         match self.0.lock().await.as_mut() {
             Some(cursor) => cursor.next_if_any().await,
@@ -20,12 +20,12 @@ impl CursorEntity {
         }
     }
 
-    /// Whether nothing can come any more.
+    /// Returns whether the cursor has ended.
     pub(crate) async fn is_exhausted(&self) -> bool {
         self.0.lock().await.as_ref().is_none_or(Cursor::is_exhausted)
     }
 
-    /// Frees it on the server.
+    /// Closes the cursor on the server.
     pub(crate) async fn close(&self) {
         if let Some(cursor) = self.0.lock().await.take() {
             cursor.close().await;

@@ -1,4 +1,5 @@
-//! The named things of a test: clients, databases, collections, cursors, threads, values ….
+//! The entities of a test: clients, databases, collections, sessions, cursors, threads, topology
+//! descriptions and values.
 
 mod client;
 mod create;
@@ -29,7 +30,7 @@ use super::{
     stop::{Step, Stop, failed},
 };
 
-/// A named thing. Clones are the same thing.
+/// An entity. Clones refer to the same object.
 #[derive(Clone, Debug)]
 pub(crate) enum Entity {
     Client(Arc<ClientEntity>),
@@ -40,12 +41,13 @@ pub(crate) enum Entity {
     Thread(Arc<ThreadEntity>),
     Topology(Option<Arc<TopologyDescription>>),
     Value(Bson),
-    /// What the driver cannot make yet, by the name of the ability: whoever uses it is pending.
-    Lacking(&'static str),
+    /// An entity that the driver does not support, with the name of the missing feature. Tests that
+    /// use it are pending.
+    Unsupported(&'static str),
 }
 
 impl Entity {
-    /// The format's name of its type.
+    /// The entity type in the test format.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Client(_) => "client",
@@ -56,12 +58,12 @@ impl Entity {
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",
-            Self::Lacking(ability) => ability,
+            Self::Unsupported(feature) => feature,
         }
     }
 }
 
-/// All entities of a test.
+/// The entities of a test by ID.
 #[derive(Debug, Default)]
 pub(crate) struct Entities(Mutex<BTreeMap<String, Entity>>);
 
@@ -70,11 +72,11 @@ impl Entities {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Names a thing; a name can be given once.
+    /// Stores an entity. Each ID can be used once.
     pub(crate) fn add(&self, id: &str, entity: Entity) -> Step {
         let mut map = self.map();
         if map.contains_key(id) {
-            return failed(format!("there is an entity \"{id}\" already"));
+            return failed(format!("duplicate entity \"{id}\""));
         }
         map.insert(id.to_owned(), entity);
         Ok(())
@@ -82,9 +84,9 @@ impl Entities {
 
     pub(crate) fn get(&self, id: &str) -> Step<Entity> {
         match self.map().get(id) {
-            Some(Entity::Lacking(ability)) => Err(Stop::Pending((*ability).to_owned())),
+            Some(Entity::Unsupported(feature)) => Err(Stop::Pending((*feature).to_owned())),
             Some(entity) => Ok(entity.clone()),
-            None => failed(format!("there is no entity \"{id}\"")),
+            None => failed(format!("unknown entity \"{id}\"")),
         }
     }
 
@@ -132,7 +134,7 @@ impl Entities {
         })
     }
 
-    /// All clients.
+    /// All client entities.
     pub(crate) fn clients(&self) -> Vec<Arc<ClientEntity>> {
         self.map()
             .values()
@@ -143,7 +145,7 @@ impl Entities {
             .collect()
     }
 
-    /// All threads, with their names.
+    /// All thread entities, with their IDs.
     pub(crate) fn threads(&self) -> Vec<(String, Arc<ThreadEntity>)> {
         self.map()
             .iter()
@@ -154,7 +156,7 @@ impl Entities {
             .collect()
     }
 
-    /// Forgets everything.
+    /// Removes and returns all entities.
     pub(crate) fn clear(&self) -> Vec<Entity> {
         std::mem::take(&mut *self.map()).into_values().collect()
     }
@@ -165,7 +167,7 @@ impl Lookup for Entities {
         match self.map().get(id) {
             Some(Entity::Value(value)) => Ok(value.clone()),
             Some(other) => Err(format!("entity \"{id}\" is a {}, not a BSON value", other.kind())),
-            None => Err(format!("there is no entity \"{id}\"")),
+            None => Err(format!("unknown entity \"{id}\"")),
         }
     }
 
@@ -173,7 +175,7 @@ impl Lookup for Entities {
         match self.map().get(id) {
             Some(Entity::Session(session)) => Ok(session.id.clone()),
             Some(other) => Err(format!("entity \"{id}\" is a {}, not a session", other.kind())),
-            None => Err(format!("there is no entity \"{id}\"")),
+            None => Err(format!("unknown entity \"{id}\"")),
         }
     }
 }
@@ -183,17 +185,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_given_once_and_types_are_checked() {
+    fn ids_are_unique_and_types_are_checked() {
         let entities = Entities::default();
         entities
             .add("a", Entity::Value(Bson::Int32(1)))
-            .expect("a new name");
+            .expect("a new ID");
         assert!(entities.add("a", Entity::Topology(None)).is_err());
         assert!(entities.client("a").is_err());
         assert!(entities.get("b").is_err());
         assert_eq!(entities.value("a"), Ok(Bson::Int32(1)));
         assert!(entities.session_id("a").is_err());
-        entities.add("s", Entity::Lacking("session")).expect("a new name");
+        entities
+            .add("s", Entity::Unsupported("session"))
+            .expect("a new ID");
         assert!(matches!(entities.get("s"), Err(Stop::Pending(_))));
         assert!(entities.session_id("s").is_err());
     }

@@ -15,15 +15,15 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-/// A session, which one operation uses at a time.
+/// A session, used by one operation at a time.
 #[derive(Debug)]
 pub(crate) struct SessionEntity {
-    /// Its `lsid`, also after its end.
+    /// The `lsid`, which remains available after the session has ended.
     pub(crate) id: Document,
     pub(crate) session: Arc<Mutex<ClientSession>>,
 }
 
-/// Starts a session that the schema has checked.
+/// Starts a session from a description that the schema has validated.
 pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &Document) -> Step<Entity> {
     let options = description
         .get_document("sessionOptions")
@@ -38,18 +38,18 @@ pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &
                 Entity::Value(Bson::Timestamp(time)) => action.snapshot_time(time),
                 other => {
                     return failed(format!(
-                        "snapshotTime: entity \"{id}\" is a {}, no timestamp",
+                        "snapshotTime: entity \"{id}\" is a {}, not a timestamp",
                         other.kind()
                     ));
                 }
             },
             ("defaultTimeoutMS", _) => return Err(Stop::Pending("timeoutMS".to_owned())),
             ("defaultTransactionOptions", Bson::Document(_)) => {
-                return Ok(Entity::Lacking(missing::TRANSACTIONS));
+                return Ok(Entity::Unsupported(missing::TRANSACTIONS));
             }
             _ => {
                 return failed(format!(
-                    "sessionOptions.{key} cannot be {}",
+                    "invalid sessionOptions.{key}: {}",
                     crate::unified::matcher::show(value)
                 ));
             }
@@ -59,13 +59,13 @@ pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &
         .await
         .map_err(|error| format!("cannot start a session: {error}"))?;
     if let Some(time) = run.cluster_time.get() {
-        // Each mongos learns of the initial data's collections by it.
+        // The cluster time makes each mongos refresh its metadata of the initial collections.
         session
             .advance_cluster_time(time)
             .map_err(|error| format!("cannot advance the cluster time: {error}"))?;
     }
     let Some(id) = session.id() else {
-        return failed("a new session has no lsid");
+        return failed("the new session has no lsid");
     };
     Ok(Entity::Session(Arc::new(SessionEntity {
         id,

@@ -1,4 +1,4 @@
-//! Read concern, read preference and write concern as tests write them.
+//! Parses read concerns, read preferences and write concerns of the test format.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) fn read_concern(document: &Document) -> Step<ReadConcern> {
     for (key, value) in document {
         match (key.as_str(), value) {
             ("level", Bson::String(level)) => concern.level = Some(ReadConcernLevel::from(level.as_str())),
-            _ => return unknown("readConcern", key, value),
+            _ => return invalid("readConcern", key, value),
         }
     }
     Ok(concern)
@@ -32,16 +32,16 @@ pub(crate) fn write_concern(document: &Document) -> Step<WriteConcern> {
         match (key.as_str(), value) {
             ("w", Bson::String(name)) if name == "majority" => concern.w = Some(Acknowledgment::Majority),
             ("w", Bson::String(name)) => concern.w = Some(Acknowledgment::Custom(name.clone())),
-            ("w", number) => match whole(number).and_then(|number| u32::try_from(number).ok()) {
+            ("w", number) => match as_u64(number).and_then(|number| u32::try_from(number).ok()) {
                 Some(nodes) => concern.w = Some(Acknowledgment::Nodes(nodes)),
-                None => return unknown("writeConcern", key, value),
+                None => return invalid("writeConcern", key, value),
             },
             ("journal", Bson::Boolean(journal)) => concern.journal = Some(*journal),
-            ("wtimeoutMS", number) => match whole(number) {
+            ("wtimeoutMS", number) => match as_u64(number) {
                 Some(milliseconds) => concern.w_timeout = Some(Duration::from_millis(milliseconds)),
-                None => return unknown("writeConcern", key, value),
+                None => return invalid("writeConcern", key, value),
             },
-            _ => return unknown("writeConcern", key, value),
+            _ => return invalid("writeConcern", key, value),
         }
     }
     Ok(concern)
@@ -53,17 +53,17 @@ pub(crate) fn read_preference(document: &Document) -> Step<ReadPreference> {
         match (key.as_str(), value) {
             ("mode", Bson::String(mode)) => match ReadPreferenceMode::parse(mode) {
                 Some(mode) => preference.mode = mode,
-                None => return unknown("readPreference", key, value),
+                None => return invalid("readPreference", key, value),
             },
             ("tagSets", Bson::Array(sets)) => {
                 preference.tag_sets = sets.iter().map(tag_set).collect::<Step<_>>()?;
             }
-            ("maxStalenessSeconds", number) => match whole(number) {
+            ("maxStalenessSeconds", number) => match as_u64(number) {
                 Some(seconds) => preference.max_staleness = Some(Duration::from_secs(seconds)),
-                None => return unknown("readPreference", key, value),
+                None => return invalid("readPreference", key, value),
             },
             ("hedge", _) => return Err(Stop::Pending("readPreference.hedge".to_owned())),
-            _ => return unknown("readPreference", key, value),
+            _ => return invalid("readPreference", key, value),
         }
     }
     Ok(preference)
@@ -71,17 +71,17 @@ pub(crate) fn read_preference(document: &Document) -> Step<ReadPreference> {
 
 fn tag_set(value: &Bson) -> Step<TagSet> {
     let Bson::Document(tags) = value else {
-        return unknown("readPreference", "tagSets", value);
+        return invalid("readPreference", "tagSets", value);
     };
     tags.iter()
         .map(|(name, value)| match value {
             Bson::String(value) => Ok((name.clone(), value.clone())),
-            other => unknown("tagSets", name, other),
+            other => invalid("tagSets", name, other),
         })
         .collect()
 }
 
-fn whole(value: &Bson) -> Option<u64> {
+fn as_u64(value: &Bson) -> Option<u64> {
     match value {
         Bson::Int32(number) => u64::try_from(*number).ok(),
         Bson::Int64(number) => u64::try_from(*number).ok(),
@@ -89,8 +89,8 @@ fn whole(value: &Bson) -> Option<u64> {
     }
 }
 
-fn unknown<T>(what: &str, key: &str, value: &Bson) -> Step<T> {
-    failed(format!("{what}.{key} cannot be {}", show(value)))
+fn invalid<T>(what: &str, key: &str, value: &Bson) -> Step<T> {
+    failed(format!("invalid {what}.{key}: {}", show(value)))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_shapes_are_read() {
+    fn valid_options_are_parsed() {
         assert_eq!(
             read_concern(&doc! { "level": "majority" }).expect("ok"),
             ReadConcern::majority()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_an_error() {
+    fn invalid_options_are_errors() {
         assert!(read_concern(&doc! { "foo": 1 }).is_err());
         assert!(write_concern(&doc! { "w": -1 }).is_err());
         assert!(write_concern(&doc! { "wtimeout": 1 }).is_err());

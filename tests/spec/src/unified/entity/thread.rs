@@ -1,4 +1,4 @@
-//! Thread entities: a task that runs operations one after another.
+//! Thread entities: tasks that run operations in order.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,7 +14,7 @@ use crate::unified::{
     stop::{Step, failed},
 };
 
-/// How long a test waits for a thread's end.
+/// The time limit of `waitForThread`.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A task with a queue of operations.
@@ -40,18 +40,18 @@ impl ThreadEntity {
         }
     }
 
-    /// Has the thread run an operation.
+    /// Queues an operation.
     pub(crate) fn run(&self, operation: Document) -> Step {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         match queue.as_ref().map(|queue| queue.send(operation)) {
             Some(Ok(())) => Ok(()),
-            // It has ended early: waiting for it tells why.
+            // The task has ended with an error, which `wait` returns.
             Some(Err(_)) => Ok(()),
-            None => failed("the thread was waited for already"),
+            None => failed("the thread has already ended"),
         }
     }
 
-    /// Lets it end, and tells what went wrong in it.
+    /// Waits until the queued operations have run, and returns the first error.
     pub(crate) async fn wait(&self) -> Step {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();

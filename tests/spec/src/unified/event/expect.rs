@@ -11,20 +11,23 @@ use crate::unified::{
     matcher::{Lookup, matches_root, show},
 };
 
-/// One expected event: its name and what it must hold.
+/// An expected event: its name and fields.
 pub(crate) struct Expected<'a> {
     name: &'a str,
-    wanted: &'a Document,
+    expected_fields: &'a Document,
 }
 
 impl<'a> Expected<'a> {
-    /// Reads `{nameOfTheEvent: {…}}`.
+    /// Parses `{nameOfTheEvent: {…}}`.
     pub(crate) fn new(event: &'a Bson) -> Result<Self, String> {
         let document = event
             .as_document()
             .ok_or("an expected event must be a document")?;
         match document.iter().next() {
-            Some((name, Bson::Document(wanted))) if document.len() == 1 => Ok(Self { name, wanted }),
+            Some((name, Bson::Document(expected_fields))) if document.len() == 1 => Ok(Self {
+                name,
+                expected_fields,
+            }),
             _ => Err(format!(
                 "an expected event must have one key with a document: {}",
                 show(event)
@@ -32,17 +35,17 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// Whether this is the event.
+    /// Compares a recorded event with this one.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Returns the first difference.
     pub(crate) fn matches(&self, event: &Event, lookup: &dyn Lookup) -> Result<(), String> {
         if event.name() != self.name {
             return Err(format!("expected {}, found {}", self.name, summary(event)));
         }
-        self.wanted
+        self.expected_fields
             .iter()
-            .try_for_each(|(key, wanted)| field(event, key, wanted, lookup))
+            .try_for_each(|(key, expected_fields)| field(event, key, expected_fields, lookup))
             .map_err(|why| format!("{}: {why}", summary(event)))
     }
 }
@@ -61,17 +64,17 @@ pub(crate) fn check(list: &Document, log: &EventLog, lookup: &dyn Lookup) -> Res
         let names: Vec<String> = actual.iter().map(summary).collect();
         format!("all {group} events: [{}]", names.join(", "))
     };
-    for (index, wanted) in expected.iter().enumerate() {
-        let wanted = Expected::new(wanted)?;
+    for (index, expected_fields) in expected.iter().enumerate() {
+        let expected_fields = Expected::new(expected_fields)?;
         match actual.get(index) {
             None => {
                 return Err(format!(
-                    "{group} event {index}: expected {}, found no more; {}",
-                    wanted.name,
+                    "{group} event {index}: expected {}, found none; {}",
+                    expected_fields.name,
                     all()
                 ));
             }
-            Some(event) => wanted
+            Some(event) => expected_fields
                 .matches(event, lookup)
                 .map_err(|why| format!("{group} event {index}: {why}; {}", all()))?,
         }
@@ -87,7 +90,7 @@ pub(crate) fn check(list: &Document, log: &EventLog, lookup: &dyn Lookup) -> Res
     Ok(())
 }
 
-/// An event for a message.
+/// A short description for messages.
 fn summary(event: &Event) -> String {
     match event {
         Event::Command(event_) => format!("{} of {}", event.name(), event_.command_name()),
@@ -95,21 +98,30 @@ fn summary(event: &Event) -> String {
     }
 }
 
-fn field(event: &Event, key: &str, wanted: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
-    let text = |actual: &str| match wanted {
-        Bson::String(wanted) if wanted == actual => Ok(()),
-        _ => Err(format!("{key}: expected {}, found \"{actual}\"", show(wanted))),
+fn field(event: &Event, key: &str, expected_fields: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
+    let text = |actual: &str| match expected_fields {
+        Bson::String(expected_fields) if expected_fields == actual => Ok(()),
+        _ => Err(format!(
+            "{key}: expected {}, found \"{actual}\"",
+            show(expected_fields)
+        )),
     };
-    let flag = |actual: bool| match wanted {
-        Bson::Boolean(wanted) if *wanted == actual => Ok(()),
-        _ => Err(format!("{key}: expected {}, found {actual}", show(wanted))),
+    let flag = |actual: bool| match expected_fields {
+        Bson::Boolean(expected_fields) if *expected_fields == actual => Ok(()),
+        _ => Err(format!(
+            "{key}: expected {}, found {actual}",
+            show(expected_fields)
+        )),
     };
-    let kind = |actual: &str| match wanted.as_document().map(|d| (d.get_str("type"), d.len())) {
-        Some((Ok(wanted), 1)) if wanted == actual => Ok(()),
+    let kind = |actual: &str| match expected_fields
+        .as_document()
+        .map(|d| (d.get_str("type"), d.len()))
+    {
+        Some((Ok(expected_fields), 1)) if expected_fields == actual => Ok(()),
         Some((_, 0)) => Ok(()),
         _ => Err(format!(
             "{key}: expected {}, found type \"{actual}\"",
-            show(wanted)
+            show(expected_fields)
         )),
     };
     match (event, key) {
@@ -120,10 +132,10 @@ fn field(event: &Event, key: &str, wanted: &Bson, lookup: &dyn Lookup) -> Result
             flag(event.connection().server_connection_id.is_some_and(|id| id > 0))
         }
         (Event::Command(CommandEvent::Started(event)), "command") => {
-            document(wanted, &event.command, lookup).map_err(|why| format!("command {why}"))
+            document(expected_fields, &event.command, lookup).map_err(|why| format!("command {why}"))
         }
         (Event::Command(CommandEvent::Succeeded(event)), "reply") => {
-            document(wanted, &event.reply, lookup).map_err(|why| format!("reply {why}"))
+            document(expected_fields, &event.reply, lookup).map_err(|why| format!("reply {why}"))
         }
         (Event::Pool(PoolEvent::PoolCleared { service_id, .. }), "hasServiceId") => {
             flag(is_set(service_id.as_ref()))
@@ -143,7 +155,7 @@ fn field(event: &Event, key: &str, wanted: &Bson, lookup: &dyn Lookup) -> Result
             SdamEvent::ServerHeartbeatStarted { awaited, .. }
             | SdamEvent::ServerHeartbeatSucceeded { awaited, .. }
             | SdamEvent::ServerHeartbeatFailed { awaited, .. } => flag(*awaited),
-            _ => Err("this event has no \"awaited\"".to_owned()),
+            _ => Err("the event has no \"awaited\"".to_owned()),
         },
         (Event::Sdam(event), "previousDescription" | "newDescription") => {
             let before = key == "previousDescription";
@@ -154,22 +166,24 @@ fn field(event: &Event, key: &str, wanted: &Bson, lookup: &dyn Lookup) -> Result
                 SdamEvent::TopologyDescriptionChanged { previous, new, .. } => {
                     kind(&description::topology_type(if before { previous } else { new }))
                 }
-                _ => Err(format!("this event has no \"{key}\"")),
+                _ => Err(format!("the event has no \"{key}\"")),
             }
         }
-        _ => Err(format!("this event has no \"{key}\"")),
+        _ => Err(format!("the event has no \"{key}\"")),
     }
 }
 
 fn document(
-    wanted: &Bson,
+    expected_fields: &Bson,
     actual: &marula_driver::bson::RawDocument,
     lookup: &dyn Lookup,
 ) -> Result<(), String> {
-    let wanted = wanted.as_document().ok_or("must be compared with a document")?;
+    let expected_fields = expected_fields
+        .as_document()
+        .ok_or("must be an expected document")?;
     let actual =
         marula_driver::bson::decode_document(actual.as_bytes()).map_err(|e| format!("is malformed: {e}"))?;
-    matches_root(wanted, &actual, lookup)
+    matches_root(expected_fields, &actual, lookup)
 }
 
 fn database(event: &CommandEvent) -> &str {

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::Event;
 use crate::unified::description;
 
-/// Commands that are never shown unless the test asks for them.
+/// Sensitive commands, which are recorded only if the test observes them.
 const SENSITIVE: [&str; 9] = [
     "authenticate",
     "saslStart",
@@ -29,7 +29,7 @@ const SENSITIVE: [&str; 9] = [
     "copydb",
 ];
 
-/// Which events are recorded.
+/// Selects the recorded events.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) observed: HashSet<String>,
@@ -37,12 +37,12 @@ pub(crate) struct Filter {
     pub(crate) sensitive_commands: bool,
 }
 
-/// The events of one client, in the order they came.
+/// The events of one client in order.
 #[derive(Debug)]
 pub(crate) struct EventLog {
     filter: Filter,
     state: Mutex<State>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -50,10 +50,10 @@ struct State {
     events: Vec<Event>,
     closed: bool,
     topology: Option<Arc<TopologyDescription>>,
-    /// Established connections by server.
+    /// Established connections per server.
     connections: HashMap<ServerAddress, usize>,
     checked_out: i64,
-    /// Messages whose commands were shown empty.
+    /// Request IDs of commands with redacted bodies.
     redacted: HashSet<i32>,
 }
 
@@ -62,11 +62,11 @@ impl EventLog {
         Arc::new(Self {
             filter,
             state: Mutex::default(),
-            news: Notify::new(),
+            changed: Notify::new(),
         })
     }
 
-    /// Makes the options' client tell this log.
+    /// Registers this log as the event listener of a client's options.
     pub(crate) fn listen(self: &Arc<Self>, options: &mut ClientOptions) {
         let log = Arc::clone(self);
         options.pool_listener = Some(EventListener::new(move |event| log.pool(event)));
@@ -92,7 +92,7 @@ impl EventLog {
             return;
         }
         self.record(&mut self.state(), Event::Command(event.clone()));
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     fn is_hidden(&self, event: &CommandEvent) -> bool {
@@ -110,7 +110,7 @@ impl EventLog {
         if !is(&["hello", "isMaster"]) {
             return false;
         }
-        // A hello is sensitive if it authenticates, and is then shown empty.
+        // A hello command with authentication is sensitive; its body is redacted.
         let mut state = self.state();
         match event {
             CommandEvent::Started(started) if started.command.is_empty() => {
@@ -138,7 +138,7 @@ impl EventLog {
         }
         self.record(&mut state, Event::Pool(event.clone()));
         drop(state);
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     fn sdam(&self, event: &SdamEvent) {
@@ -148,7 +148,7 @@ impl EventLog {
         }
         self.record(&mut state, Event::Sdam(event.clone()));
         drop(state);
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     fn record(&self, state: &mut State, event: Event) {
@@ -157,27 +157,28 @@ impl EventLog {
         }
     }
 
-    /// Records nothing more.
+    /// Stops recording.
     pub(crate) fn close(&self) {
         self.state().closed = true;
     }
 
-    /// What was recorded so far.
+    /// The recorded events.
     pub(crate) fn events(&self) -> Vec<Event> {
         self.state().events.clone()
     }
 
-    /// Connections that are in use.
+    /// The number of connections in use.
     pub(crate) fn checked_out(&self) -> i64 {
         self.state().checked_out
     }
 
-    /// What the client last said of its deployment.
+    /// The latest topology description.
     pub(crate) fn topology(&self) -> Option<Arc<TopologyDescription>> {
         self.state().topology.clone()
     }
 
-    /// Waits until `condition` holds, asking again after every event; `None` when it does not in time.
+    /// Waits until `condition` returns a value. The condition is checked after every event. Returns
+    /// `None` on timeout.
     pub(crate) async fn wait_for<T>(
         &self,
         limit: Duration,
@@ -185,35 +186,32 @@ impl EventLog {
     ) -> Option<T> {
         let deadline = tokio::time::Instant::now() + limit;
         loop {
-            let mut news = std::pin::pin!(self.news.notified());
-            // From here on no event is missed, also one that comes before the wait.
-            news.as_mut().enable();
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // Register before the condition is checked, so that no event is missed.
+            changed.as_mut().enable();
             if let Some(result) = condition(self) {
                 return Some(result);
             }
-            if tokio::time::timeout_at(deadline, news).await.is_err() {
+            if tokio::time::timeout_at(deadline, changed).await.is_err() {
                 return condition(self);
             }
         }
     }
 
-    /// Waits until the pool of every data-bearing server has so many connections, then forgets all but command events.
-    pub(crate) async fn await_pools(&self, least: usize, limit: Duration) -> Result<(), String> {
+    /// Waits until the pool of every data-bearing server has `min` connections, then removes all
+    /// events except command events.
+    pub(crate) async fn await_pools(&self, min: usize, limit: Duration) -> Result<(), String> {
         let filled = |log: &Self| {
             let state = log.state();
             let servers = description::data_bearing(state.topology.as_deref()?);
-            let filled = |address: &ServerAddress| {
-                state
-                    .connections
-                    .get(address)
-                    .is_some_and(|count| *count >= least)
-            };
+            let filled =
+                |address: &ServerAddress| state.connections.get(address).is_some_and(|count| *count >= min);
             (!servers.is_empty() && servers.iter().all(filled)).then_some(())
         };
         if self.wait_for(limit, filled).await.is_none() {
             let state = self.state();
             return Err(format!(
-                "the pools did not hold {least} connection(s) after {limit:?}: {:?}",
+                "fewer than {min} connection(s) per pool after {limit:?}: {:?}",
                 state.connections
             ));
         }

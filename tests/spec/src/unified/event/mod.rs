@@ -1,4 +1,4 @@
-//! The events of a client: recorded as they come, and compared with what a test expects.
+//! The events of a client: recording, and comparison with expected events.
 
 mod expect;
 mod log;
@@ -8,7 +8,6 @@ pub(crate) use log::{EventLog, Filter};
 
 use marula_driver::event::{CommandEvent, PoolEvent, SdamEvent};
 
-/// A recorded event.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Command(CommandEvent),
@@ -17,7 +16,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// The format's name of it.
+    /// The event name in the test format.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Command(CommandEvent::Started(_)) => "commandStartedEvent",
@@ -48,12 +47,12 @@ impl Event {
                 SdamEvent::ServerHeartbeatStarted { .. } => "serverHeartbeatStartedEvent",
                 SdamEvent::ServerHeartbeatSucceeded { .. } => "serverHeartbeatSucceededEvent",
                 SdamEvent::ServerHeartbeatFailed { .. } => "serverHeartbeatFailedEvent",
-                _ => "unknown discovery event",
+                _ => "unknown SDAM event",
             },
         }
     }
 
-    /// The `eventType` it belongs to.
+    /// The `eventType` in the test format.
     pub(crate) fn group(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",

@@ -1,4 +1,5 @@
-//! Whether a value is what a test expects: the root rules, loose numbers, and the `$$` operators.
+//! Matches values as the test format specifies: root documents, flexible numeric comparison, and
+//! the `$$` operators.
 
 mod operators;
 #[cfg(test)]
@@ -6,25 +7,25 @@ mod tests;
 
 use marula_driver::bson::{Bson, Document};
 
-/// What operators ask of the test's entities.
+/// Access to entities for operators.
 pub(crate) trait Lookup {
     /// The BSON value of an entity.
     ///
     /// # Errors
-    /// When there is no such entity, or when it is something else.
+    /// Returns an error if the entity does not exist or is not a value.
     fn value(&self, id: &str) -> Result<Bson, String>;
 
     /// The `lsid` of a session entity.
     ///
     /// # Errors
-    /// As of [`value`](Self::value).
+    /// As for [`value`](Self::value).
     fn session_id(&self, id: &str) -> Result<Document, String>;
 }
 
-/// Where the value is, for messages.
+/// The path of a value, for messages.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+struct ValuePath<'a> {
+    parent: Option<&'a ValuePath<'a>>,
     step: Step<'a>,
 }
 
@@ -35,14 +36,14 @@ enum Step<'a> {
     Index(usize),
 }
 
-impl Place<'_> {
-    const ROOT: Place<'static> = Place {
+impl ValuePath<'_> {
+    const ROOT: ValuePath<'static> = ValuePath {
         parent: None,
         step: Step::Root,
     };
 
     fn text(&self) -> String {
-        let before = self.parent.map(Place::text).unwrap_or_default();
+        let before = self.parent.map(ValuePath::text).unwrap_or_default();
         match self.step {
             Step::Root => "$".to_owned(),
             Step::Key(key) => format!("{before}.{key}"),
@@ -50,25 +51,25 @@ impl Place<'_> {
         }
     }
 
-    fn fault<T>(&self, message: impl std::fmt::Display) -> Result<T, String> {
+    fn mismatch<T>(&self, message: impl std::fmt::Display) -> Result<T, String> {
         Err(format!("{}: {message}", self.text()))
     }
 }
 
-/// Compares a value with what is expected of it. With `root`, a document may have keys that are not expected.
+/// Matches a value against an expected one. With `root`, a document may have additional keys.
 ///
 /// # Errors
-/// The first difference and where it is; or an operator that is used wrongly.
+/// Returns the first difference with its path, or an error for an invalid operator.
 pub(crate) fn matches(
     expected: &Bson,
     actual: Option<&Bson>,
     root: bool,
     lookup: &dyn Lookup,
 ) -> Result<(), String> {
-    compare(expected, actual, root, lookup, &Place::ROOT)
+    compare(expected, actual, root, lookup, &ValuePath::ROOT)
 }
 
-/// As [`matches`], for a root document.
+/// Matches a root document.
 pub(crate) fn matches_root(
     expected: &Document,
     actual: &Document,
@@ -78,7 +79,7 @@ pub(crate) fn matches_root(
     matches(&expected, Some(&actual), true, lookup)
 }
 
-/// The operator that a document is, with its operand.
+/// Returns the operator and operand of a document with one `$$` key.
 fn operator(document: &Document) -> Option<(&str, &Bson)> {
     let mut pairs = document.iter();
     match (pairs.next(), pairs.next()) {
@@ -92,44 +93,42 @@ fn compare(
     actual: Option<&Bson>,
     root: bool,
     lookup: &dyn Lookup,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
 ) -> Result<(), String> {
     if let Bson::Document(document) = expected
         && let Some((name, operand)) = operator(document)
     {
-        return operators::apply(name, operand, actual, root, lookup, place);
+        return operators::apply(name, operand, actual, root, lookup, path);
     }
     let Some(actual) = actual else {
-        return place.fault(format!("expected {}, found nothing", show(expected)));
+        return path.mismatch(format!("expected {}, found nothing", show(expected)));
     };
     match (expected, actual) {
-        (Bson::Document(expected), Bson::Document(actual)) => {
-            documents(expected, actual, root, lookup, place)
-        }
+        (Bson::Document(expected), Bson::Document(actual)) => documents(expected, actual, root, lookup, path),
         (Bson::Array(expected), Bson::Array(actual)) => {
             if expected.len() != actual.len() {
                 let found = show(&Bson::Array(actual.clone()));
-                return place.fault(format!(
+                return path.mismatch(format!(
                     "expected {} element(s), found {}: {found}",
                     expected.len(),
                     actual.len()
                 ));
             }
             for (index, (expected, actual)) in expected.iter().zip(actual).enumerate() {
-                let place = Place {
-                    parent: Some(place),
+                let path = ValuePath {
+                    parent: Some(path),
                     step: Step::Index(index),
                 };
                 if matches!(expected, Bson::Document(d) if operator(d).is_some_and(|(name, _)| name == "$$unsetOrMatches"))
                 {
-                    return place.fault("$$unsetOrMatches cannot be an element of an array");
+                    return path.mismatch("$$unsetOrMatches cannot be an element of an array");
                 }
-                compare(expected, Some(actual), false, lookup, &place)?;
+                compare(expected, Some(actual), false, lookup, &path)?;
             }
             Ok(())
         }
         _ if same_scalar(expected, actual) => Ok(()),
-        _ => place.fault(format!("expected {}, found {}", show(expected), show(actual))),
+        _ => path.mismatch(format!("expected {}, found {}", show(expected), show(actual))),
     }
 }
 
@@ -138,31 +137,31 @@ fn documents(
     actual: &Document,
     root: bool,
     lookup: &dyn Lookup,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
 ) -> Result<(), String> {
     for (key, value) in expected {
         if key.starts_with("$$") {
-            return place.fault(format!("the operator {key} must stand alone"));
+            return path.mismatch(format!("the operator {key} must be the only key"));
         }
-        let place = Place {
-            parent: Some(place),
+        let path = ValuePath {
+            parent: Some(path),
             step: Step::Key(key),
         };
-        compare(value, actual.get(key), false, lookup, &place)?;
+        compare(value, actual.get(key), false, lookup, &path)?;
     }
     if root {
         return Ok(());
     }
     match actual.keys().find(|key| !expected.contains_key(key.as_str())) {
         None => Ok(()),
-        Some(key) => place.fault(format!(
+        Some(key) => path.mismatch(format!(
             "unexpected key \"{key}\" in {}",
             show(&Bson::Document(actual.clone()))
         )),
     }
 }
 
-/// Numbers of 32 and 64 bits and doubles compare by value; everything else by type too.
+/// Compares 32-bit and 64-bit integers and doubles by value, other scalars by type and value.
 fn same_scalar(expected: &Bson, actual: &Bson) -> bool {
     match (Number::of(expected), Number::of(actual)) {
         (Some(expected), Some(actual)) => expected.equals(actual),
@@ -171,7 +170,7 @@ fn same_scalar(expected: &Bson, actual: &Bson) -> bool {
     }
 }
 
-/// A number whose type does not matter.
+/// A number compared by value.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i64),
@@ -210,7 +209,7 @@ impl Number {
     }
 }
 
-/// Equal in type and value; the order of keys is free.
+/// Returns whether the values are equal in type and value. Key order is ignored.
 pub(crate) fn identical(a: &Bson, b: &Bson) -> bool {
     match (a, b) {
         (Bson::Document(a), Bson::Document(b)) => same_documents(a, b),
@@ -231,7 +230,7 @@ fn same_documents(a: &Document, b: &Document) -> bool {
             .all(|(key, value)| b.get(key).is_some_and(|other| identical(value, other)))
 }
 
-/// The alias of a value's type that `$$type` and `$type` know.
+/// The alias of a value's type in `$$type` and `$type`.
 pub(crate) fn type_name(value: &Bson) -> &'static str {
     match value {
         Bson::Double(_) => "double",
@@ -258,13 +257,13 @@ pub(crate) fn type_name(value: &Bson) -> &'static str {
     }
 }
 
-/// A value for a message, cut short.
+/// Formats a value for a message, truncated.
 pub(crate) fn show(value: &Bson) -> String {
-    const LONGEST: usize = 600;
+    const MAX_LENGTH: usize = 600;
     let text = marula_driver::bson::to_relaxed_json(value);
     let mut text = text.unwrap_or_else(|error| format!("<{error}>"));
-    if text.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+    if text.len() > MAX_LENGTH {
+        let end = (0..=MAX_LENGTH).rev().find(|end| text.is_char_boundary(*end));
         text.truncate(end.unwrap_or_default());
         text.push('…');
     }

@@ -1,10 +1,10 @@
-//! The operators of expected values: documents whose one key begins with `$$`.
+//! The matching operators: documents whose only key begins with `$$`.
 
 use marula_driver::bson::{Bson, from_extended_json};
 
-use super::{Lookup, Number, Place, Step, compare, same_scalar, show, type_name};
+use super::{Lookup, Number, Step, ValuePath, compare, same_scalar, show, type_name};
 
-/// The type aliases that `$$type` takes.
+/// The type aliases of `$$type`.
 const TYPES: [&str; 21] = [
     "double",
     "string",
@@ -35,35 +35,35 @@ pub(super) fn apply(
     actual: Option<&Bson>,
     root: bool,
     lookup: &dyn Lookup,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
 ) -> Result<(), String> {
     match name {
-        "$$exists" => exists(operand, actual, place),
+        "$$exists" => exists(operand, actual, path),
         "$$unsetOrMatches" => match actual {
             None => Ok(()),
-            some => compare(operand, some, root, lookup, place),
+            some => compare(operand, some, root, lookup, path),
         },
-        "$$type" => of_type(operand, actual, place),
+        "$$type" => of_type(operand, actual, path),
         "$$matchesEntity" => {
             let expected = lookup
-                .value(id(name, operand, place)?)
-                .or_else(|e| place.fault(e))?;
-            literally(&expected, actual, root, place)
+                .value(id(name, operand, path)?)
+                .or_else(|e| path.mismatch(e))?;
+            match_literally(&expected, actual, root, path)
         }
         "$$sessionLsid" => {
             let lsid = lookup
-                .session_id(id(name, operand, place)?)
-                .or_else(|e| place.fault(e))?;
-            literally(&Bson::Document(lsid), actual, false, place)
+                .session_id(id(name, operand, path)?)
+                .or_else(|e| path.mismatch(e))?;
+            match_literally(&Bson::Document(lsid), actual, false, path)
         }
-        "$$matchesHexBytes" => hex_bytes(operand, actual, place),
+        "$$matchesHexBytes" => hex_bytes(operand, actual, path),
         "$$lte" => {
-            let Some(most) = Number::of(operand) else {
-                return place.fault(format!("$$lte needs a number, not {}", show(operand)));
+            let Some(max) = Number::of(operand) else {
+                return path.mismatch(format!("$$lte requires a number, found {}", show(operand)));
             };
             match actual.and_then(Number::of) {
-                Some(number) if number.at_most(most) => Ok(()),
-                _ => place.fault(format!(
+                Some(number) if number.at_most(max) => Ok(()),
+                _ => path.mismatch(format!(
                     "expected a number up to {}, found {}",
                     show(operand),
                     found(actual)
@@ -72,21 +72,21 @@ pub(super) fn apply(
         }
         "$$matchAsDocument" => {
             let Some(Bson::String(text)) = actual else {
-                return place.fault(format!(
+                return path.mismatch(format!(
                     "expected Extended JSON in a string, found {}",
                     found(actual)
                 ));
             };
             let document = from_extended_json(text)
-                .or_else(|e| place.fault(format!("this is no Extended JSON: {e}: {text}")))?;
-            compare(operand, Some(&Bson::Document(document)), false, lookup, place)
+                .or_else(|e| path.mismatch(format!("invalid Extended JSON: {e}: {text}")))?;
+            compare(operand, Some(&Bson::Document(document)), false, lookup, path)
         }
         "$$matchAsRoot" => match actual {
-            Some(document @ Bson::Document(_)) => compare(operand, Some(document), true, lookup, place),
-            _ => place.fault(format!("expected a document, found {}", found(actual))),
+            Some(document @ Bson::Document(_)) => compare(operand, Some(document), true, lookup, path),
+            _ => path.mismatch(format!("expected a document, found {}", found(actual))),
         },
-        "$$placeholder" | "$$hexBytes" => place.fault(format!("{name} cannot be an expected value")),
-        _ => place.fault(format!("unknown operator {name}")),
+        "$$placeholder" | "$$hexBytes" => path.mismatch(format!("{name} cannot be an expected value")),
+        _ => path.mismatch(format!("unknown operator {name}")),
     }
 }
 
@@ -94,26 +94,28 @@ fn found(actual: Option<&Bson>) -> String {
     actual.map_or_else(|| "nothing".to_owned(), show)
 }
 
-fn id<'a>(name: &str, operand: &'a Bson, place: &Place<'_>) -> Result<&'a str, String> {
+fn id<'a>(name: &str, operand: &'a Bson, path: &ValuePath<'_>) -> Result<&'a str, String> {
     match operand {
         Bson::String(id) => Ok(id),
-        other => place.fault(format!("{name} needs the name of an entity, not {}", show(other))),
+        other => path.mismatch(format!("{name} requires an entity name, found {}", show(other))),
     }
 }
 
-fn exists(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(), String> {
-    if !matches!(place.step, Step::Key(_)) {
-        return place.fault("$$exists can only be the value of a key");
+fn exists(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result<(), String> {
+    if !matches!(path.step, Step::Key(_)) {
+        return path.mismatch("$$exists must be the value of a key");
     }
     match (operand, actual) {
         (Bson::Boolean(true), Some(_)) | (Bson::Boolean(false), None) => Ok(()),
-        (Bson::Boolean(true), None) => place.fault("the key should be there"),
-        (Bson::Boolean(false), Some(value)) => place.fault(format!("should not be there: {}", show(value))),
-        (other, _) => place.fault(format!("$$exists needs a boolean, not {}", show(other))),
+        (Bson::Boolean(true), None) => path.mismatch("missing key"),
+        (Bson::Boolean(false), Some(value)) => {
+            path.mismatch(format!("unexpected key with value {}", show(value)))
+        }
+        (other, _) => path.mismatch(format!("$$exists requires a boolean, found {}", show(other))),
     }
 }
 
-fn of_type(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(), String> {
+fn of_type(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result<(), String> {
     let names: Vec<&str> = match operand {
         Bson::String(name) => vec![name],
         Bson::Array(names) => names.iter().filter_map(Bson::as_str).collect(),
@@ -124,10 +126,10 @@ fn of_type(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(
             .iter()
             .any(|name| *name != "number" && !TYPES.contains(name))
     {
-        return place.fault(format!("$$type needs names of types, not {}", show(operand)));
+        return path.mismatch(format!("$$type requires type names, found {}", show(operand)));
     }
     let Some(actual) = actual else {
-        return place.fault(format!(
+        return path.mismatch(format!(
             "expected a value of type {}, found nothing",
             names.join(" or ")
         ));
@@ -140,7 +142,7 @@ fn of_type(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(
     {
         Ok(())
     } else {
-        place.fault(format!(
+        path.mismatch(format!(
             "expected type {}, found {}",
             names.join(" or "),
             show(actual)
@@ -148,15 +150,21 @@ fn of_type(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(
     }
 }
 
-/// The value of an entity is no expectation with operators: documents in it compare key by key, numbers loosely.
-fn literally(expected: &Bson, actual: Option<&Bson>, root: bool, place: &Place<'_>) -> Result<(), String> {
+/// Compares with the value of an entity, in which `$$` keys are not operators. Numbers are compared
+/// flexibly.
+fn match_literally(
+    expected: &Bson,
+    actual: Option<&Bson>,
+    root: bool,
+    path: &ValuePath<'_>,
+) -> Result<(), String> {
     let Some(actual) = actual else {
-        return place.fault(format!("expected {}, found nothing", show(expected)));
+        return path.mismatch(format!("expected {}, found nothing", show(expected)));
     };
     if same(expected, actual, root) {
         Ok(())
     } else {
-        place.fault(format!("expected {}, found {}", show(expected), show(actual)))
+        path.mismatch(format!("expected {}, found {}", show(expected), show(actual)))
     }
 }
 
@@ -175,16 +183,16 @@ fn same(expected: &Bson, actual: &Bson, root: bool) -> bool {
     }
 }
 
-fn hex_bytes(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result<(), String> {
+fn hex_bytes(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result<(), String> {
     let Some(expected) = operand.as_str().and_then(bytes_of_hex) else {
-        return place.fault(format!(
-            "$$matchesHexBytes needs hexadecimal digits, not {}",
+        return path.mismatch(format!(
+            "$$matchesHexBytes requires hexadecimal digits, found {}",
             show(operand)
         ));
     };
     match actual {
         Some(Bson::Binary(binary)) if binary.bytes == expected => Ok(()),
-        _ => place.fault(format!(
+        _ => path.mismatch(format!(
             "expected the bytes {}, found {}",
             show(operand),
             found(actual)
@@ -192,7 +200,7 @@ fn hex_bytes(operand: &Bson, actual: Option<&Bson>, place: &Place<'_>) -> Result
     }
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     let digits = digits?;

@@ -1,4 +1,4 @@
-//! Keeps the messages of one client.
+//! Collects the log messages of one client.
 
 use std::{
     collections::HashMap,
@@ -14,14 +14,14 @@ use tracing::Level;
 use super::{Message, level, subscriber};
 use crate::unified::stop::{Step, failed};
 
-/// More than any document of a test has.
+/// Longer than the documents of all tests.
 const MAX_DOCUMENT_LENGTH: usize = 1_000_000;
 
-/// The messages of one client that the test observes.
+/// The log messages of one client that the test observes.
 #[derive(Debug)]
 pub(crate) struct Collector {
     tag: String,
-    /// By component, the least severe level that is kept.
+    /// Per component, the least severe level that is collected.
     levels: HashMap<String, Level>,
     state: Mutex<State>,
 }
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Collector {
-    /// A collector for a client with these options, as `observeLogMessages` says.
+    /// Creates a collector for `observeLogMessages` and configures the client's options for it.
     pub(crate) fn new(observed: &Document, options: &mut ClientOptions) -> Step<Arc<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut levels = HashMap::new();
@@ -48,7 +48,7 @@ impl Collector {
             levels,
             state: Mutex::default(),
         });
-        // Tests read documents from messages, which must be whole.
+        // Tests parse the documents in log messages, so they must not be truncated.
         options.max_log_document_length = Some(MAX_DOCUMENT_LENGTH);
         tag_logs(options, &collector.tag);
         subscriber::register(&collector);
@@ -71,13 +71,13 @@ impl Collector {
         }
     }
 
-    /// Keeps nothing more.
+    /// Stops collecting.
     pub(crate) fn close(&self) {
         self.state().closed = true;
     }
 
-    /// Forgets what was said about pools and discovery.
-    pub(crate) fn forget_setup(&self) {
+    /// Removes the messages about connections and the topology.
+    pub(crate) fn remove_setup_messages(&self) {
         let about_setup = |message: &Message| matches!(message.component, "connection" | "topology");
         self.state().messages.retain(|message| !about_setup(message));
     }
@@ -89,6 +89,6 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        subscriber::forget(&self.tag);
+        subscriber::unregister(&self.tag);
     }
 }

@@ -1,14 +1,14 @@
-//! Compares collected messages with expected ones.
+//! Compares collected log messages with expected ones.
 
 use marula_driver::bson::{Bson, Document};
 
 use super::{Collector, Message, level};
 use crate::unified::matcher::{Lookup, matches_root, show};
 
-/// How the driver begins the text of a failure that nobody may see.
+/// The prefix of a redacted failure in the driver's log messages.
 const REDACTED: &str = "redacted: ";
 
-/// Compares all messages of a client with an element of `expectLogMessages`.
+/// Compares all log messages of a client with an element of `expectLogMessages`.
 pub(crate) fn check(list: &Document, collector: &Collector, lookup: &dyn Lookup) -> Result<(), String> {
     let expected = documents(list, "messages");
     let ignored = documents(list, "ignoreMessages");
@@ -31,7 +31,7 @@ pub(crate) fn check(list: &Document, collector: &Collector, lookup: &dyn Lookup)
         let Some(message) = actual.get(index) else {
             let wanted = show(&Bson::Document((*wanted).clone()));
             return Err(format!(
-                "message {index}: expected {wanted}, found no more; {}",
+                "message {index}: expected {wanted}, found none; {}",
                 all()
             ));
         };
@@ -104,14 +104,14 @@ mod tests {
                 data: data.clone(),
             };
             collector.collect(message(Level::DEBUG, "command"));
-            // Neither is observed.
+            // These two are not observed.
             collector.collect(message(Level::TRACE, "command"));
             collector.collect(message(Level::DEBUG, "topology"));
         }
         collector
     }
 
-    fn verdict(list: &Document, messages: &[Document]) -> bool {
+    fn is_match(list: &Document, messages: &[Document]) -> bool {
         check(list, &collected(messages), &Entities::default()).is_ok()
     }
 
@@ -120,19 +120,19 @@ mod tests {
         let wanted = |n: i32| doc! { "level": "debug", "component": "command", "data": { "n": n } };
         let (one, two) = (doc! { "n": 1_i64, "m": 0 }, doc! { "n": 2_i64 });
         let list = doc! { "messages": [wanted(1), wanted(2)] };
-        assert!(verdict(&list, &[one.clone(), two.clone()]));
-        assert!(!verdict(&list, &[two.clone(), one.clone()]));
-        assert!(!verdict(&list, std::slice::from_ref(&one)));
+        assert!(is_match(&list, &[one.clone(), two.clone()]));
+        assert!(!is_match(&list, &[two.clone(), one.clone()]));
+        assert!(!is_match(&list, std::slice::from_ref(&one)));
         let list = doc! { "messages": [wanted(1)] };
-        assert!(!verdict(&list, &[one.clone(), two.clone()]));
+        assert!(!is_match(&list, &[one.clone(), two.clone()]));
         let list = doc! { "messages": [wanted(1)], "ignoreExtraMessages": true };
-        assert!(verdict(&list, &[one.clone(), two.clone()]));
+        assert!(is_match(&list, &[one.clone(), two.clone()]));
         let list = doc! { "messages": [wanted(2)], "ignoreMessages": [wanted(1)] };
-        assert!(verdict(&list, &[one.clone(), two]));
+        assert!(is_match(&list, &[one.clone(), two]));
         for other in [doc! { "level": "info" }, doc! { "component": "topology" }] {
             let mut wanted = wanted(1);
             wanted.extend(other);
-            assert!(!verdict(
+            assert!(!is_match(
                 &doc! { "messages": [wanted] },
                 std::slice::from_ref(&one)
             ));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn redaction_must_be_as_expected() {
+    fn redaction_is_compared() {
         for (failure, is) in [
             (Some("redacted: X (1)"), Some(true)),
             (Some("no"), Some(false)),
@@ -154,7 +154,7 @@ mod tests {
                 let wanted = doc! { "level": "debug", "component": "command", "failureIsRedacted": expected, "data": {} };
                 let list = doc! { "messages": [wanted] };
                 assert_eq!(
-                    verdict(&list, std::slice::from_ref(&data)),
+                    is_match(&list, std::slice::from_ref(&data)),
                     is == Some(expected),
                     "{failure:?}"
                 );
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_levels_are_refused() {
+    fn unknown_levels_are_rejected() {
         let made = Collector::new(&doc! { "command": "loud" }, &mut ClientOptions::default());
         assert!(matches!(made, Err(Stop::Failed(_))));
     }

@@ -1,4 +1,4 @@
-//! The log messages of a client: collected as the driver emits them, and compared with what a test expects.
+//! The log messages of a client: collection, and comparison with expected messages.
 
 mod collector;
 mod expect;
@@ -10,7 +10,6 @@ pub(crate) use expect::check;
 use marula_driver::bson::Document;
 use tracing::Level;
 
-/// A collected message.
 #[derive(Clone, Debug)]
 struct Message {
     level: Level,
@@ -18,7 +17,7 @@ struct Message {
     data: Document,
 }
 
-/// The targets of the driver's components, as the format names these.
+/// The `tracing` targets of the driver's components, and the components in the test format.
 const COMPONENTS: [(&str, &str); 4] = [
     ("marula_driver::command", "command"),
     ("marula_driver::connection", "connection"),
@@ -26,7 +25,7 @@ const COMPONENTS: [(&str, &str); 4] = [
     ("marula_driver::topology", "topology"),
 ];
 
-/// The level of `tracing` for one of the format: the nearest that is not more severe.
+/// The `tracing` level for a level of the test format: the closest one that is not more severe.
 fn level(name: &str) -> Option<Level> {
     Some(match name {
         "emergency" | "alert" | "critical" | "error" => Level::ERROR,

@@ -1,4 +1,5 @@
-//! The one `tracing` subscriber of the process: hands the driver's messages to the collectors of their clients.
+//! The `tracing` subscriber of the process, which passes the driver's log messages to the
+//! collectors of the clients.
 
 use std::{
     collections::HashMap,
@@ -20,7 +21,7 @@ use tracing::{
 use super::{COMPONENTS, Collector, Message};
 
 static COLLECTORS: LazyLock<Mutex<HashMap<String, Weak<Collector>>>> = LazyLock::new(Mutex::default);
-/// How many there are: without any, the driver need not make messages.
+/// The number of collectors. With none, all log messages are disabled.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn collectors() -> MutexGuard<'static, HashMap<String, Weak<Collector>>> {
@@ -30,14 +31,14 @@ fn collectors() -> MutexGuard<'static, HashMap<String, Weak<Collector>>> {
 pub(super) fn register(collector: &Arc<Collector>) {
     static SUBSCRIBE: Once = Once::new();
     SUBSCRIBE.call_once(|| {
-        tracing::subscriber::set_global_default(Dispatcher).expect("nobody else subscribes in this process");
+        tracing::subscriber::set_global_default(Dispatcher).expect("no other subscriber in this process");
     });
     let mut collectors = collectors();
     collectors.insert(collector.tag().to_owned(), Arc::downgrade(collector));
     COUNT.store(collectors.len(), Ordering::SeqCst);
 }
 
-pub(super) fn forget(tag: &str) {
+pub(super) fn unregister(tag: &str) {
     let mut collectors = collectors();
     collectors.remove(tag);
     COUNT.store(collectors.len(), Ordering::SeqCst);
@@ -97,7 +98,7 @@ impl Subscriber for Dispatcher {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The fields of a message as a document.
+/// The fields of a log message as a document.
 struct Data(Document);
 
 impl Visit for Data {

@@ -1,4 +1,4 @@
-//! The arguments of an operation: taken one by one, so that one that nobody took is noticed.
+//! The arguments of an operation, taken individually so that unused arguments are detected.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-/// The arguments that were not taken yet.
+/// The arguments that have not been taken.
 #[derive(Debug)]
 pub(crate) struct Args {
     operation: String,
@@ -40,7 +40,7 @@ impl Args {
         }
     }
 
-    /// Looks the argument `session` up, which is the name of an entity, and keeps others from using it meanwhile.
+    /// Resolves the `session` argument, an entity name, and locks the session for the operation.
     pub(crate) async fn resolve_session(&mut self, entities: &Entities) -> Step {
         if let Some(Bson::String(id)) = self.rest.get("session") {
             let entity = entities.session(id)?;
@@ -49,16 +49,17 @@ impl Args {
         Ok(())
     }
 
-    /// The session that the operation runs in.
+    /// The session of the operation.
     pub(crate) fn session(&mut self) -> Option<OwnedMutexGuard<ClientSession>> {
         self.rest.remove("session");
         self.session.take()
     }
 
-    /// All arguments must have been taken now.
+    /// Checks that all arguments have been taken.
     ///
     /// # Errors
-    /// Pending if the driver lacks one that the specifications have; a failure if one is unknown.
+    /// Pending if the driver does not support an argument of the specifications; failed if an
+    /// argument is unknown.
     pub(crate) fn finish(self) -> Step {
         let mut pending = None;
         for key in self.rest.keys() {
@@ -75,7 +76,7 @@ impl Args {
         self.rest.remove(key)
     }
 
-    /// An argument that must be there.
+    /// A required argument.
     pub(crate) fn required<T>(
         &mut self,
         key: &str,
@@ -83,7 +84,7 @@ impl Args {
     ) -> Step<T> {
         match read(self, key)? {
             Some(value) => Ok(value),
-            None => failed(format!("{}: the argument \"{key}\" is missing", self.operation)),
+            None => failed(format!("{}: missing argument \"{key}\"", self.operation)),
         }
     }
 
@@ -99,7 +100,7 @@ impl Args {
         match read(&value) {
             Some(value) => Ok(Some(value)),
             None => failed(format!(
-                "{}: the argument \"{key}\" must be {wanted}, not {}",
+                "{}: the argument \"{key}\" must be {wanted}, found {}",
                 self.operation,
                 show(&value)
             )),
@@ -119,18 +120,18 @@ impl Args {
     }
 
     pub(crate) fn integer(&mut self, key: &str) -> Step<Option<i64>> {
-        self.typed(key, "an integer", whole)
+        self.typed(key, "an integer", as_i64)
     }
 
     pub(crate) fn u64(&mut self, key: &str) -> Step<Option<u64>> {
-        self.typed(key, "a number from 0 on", |value| {
-            u64::try_from(whole(value)?).ok()
+        self.typed(key, "a non-negative integer", |value| {
+            u64::try_from(as_i64(value)?).ok()
         })
     }
 
     pub(crate) fn u32(&mut self, key: &str) -> Step<Option<u32>> {
-        self.typed(key, "a number from 0 on", |value| {
-            u32::try_from(whole(value)?).ok()
+        self.typed(key, "a non-negative integer", |value| {
+            u32::try_from(as_i64(value)?).ok()
         })
     }
 
@@ -157,7 +158,7 @@ impl Args {
     }
 
     pub(crate) fn hint(&mut self, key: &str) -> Step<Option<Hint>> {
-        self.typed(key, "an index's name or keys", |value| match value {
+        self.typed(key, "an index name or key pattern", |value| match value {
             Bson::String(name) => Some(Hint::from(name.as_str())),
             Bson::Document(keys) => Some(Hint::from(keys.clone())),
             _ => None,
@@ -196,7 +197,7 @@ impl Args {
     }
 }
 
-fn whole(value: &Bson) -> Option<i64> {
+fn as_i64(value: &Bson) -> Option<i64> {
     match value {
         Bson::Int32(number) => Some(i64::from(*number)),
         Bson::Int64(number) => Some(*number),
@@ -205,7 +206,7 @@ fn whole(value: &Bson) -> Option<i64> {
     }
 }
 
-/// Gives optional arguments to the setters of an action: `setter <- reader("argument")`.
+/// Passes optional arguments to the setters of an action: `setter <- reader("argument")`.
 macro_rules! set {
     ($action:ident, $args:ident; $($setter:ident <- $reader:ident($key:literal)),* $(,)?) => {
         $(if let Some(value) = $args.$reader($key)? {
@@ -215,7 +216,8 @@ macro_rules! set {
 }
 pub(crate) use set;
 
-/// Runs an action in a session, if there is one, once all arguments are known.
+/// Runs an action, with a session if there is one, after checking that all arguments have been
+/// taken.
 macro_rules! finish {
     ($action:ident, $args:ident, $session:ident) => {
         if let Some(session) = $session.as_deref_mut() {
@@ -233,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_took_is_noticed() {
+    fn unused_arguments_are_errors() {
         let mut args = Args::new("find", doc! { "filter": {}, "limit": 1_i64 });
         assert!(args.required("filter", Args::document).is_ok());
         assert_eq!(args.integer("limit").expect("a number"), Some(1));

@@ -1,4 +1,4 @@
-//! What the test runner asserts by itself.
+//! The assertions among the test runner operations.
 
 use marula_driver::{
     bson::{Document, doc},
@@ -21,7 +21,7 @@ pub(super) async fn run(run: &TestRun, name: &str, args: Args) -> Step {
         "assertNumberConnectionsCheckedOut" => checked_out(run, args),
         "assertSameLsidOnLastTwoCommands" => last_two_sessions(run, args, true),
         "assertDifferentLsidOnLastTwoCommands" => last_two_sessions(run, args, false),
-        _ => failed(format!("the test runner has no operation \"{name}\"")),
+        _ => failed(format!("unknown test runner operation \"{name}\"")),
     }
 }
 
@@ -97,7 +97,7 @@ fn last_two_sessions(run: &TestRun, mut args: Args, same: bool) -> Step {
         })
         .collect();
     let [.., first, second] = started.as_slice() else {
-        return failed(format!("two commands are needed, there are {}", started.len()));
+        return failed(format!("expected two commands, found {}", started.len()));
     };
     let lsid = |event: &marula_driver::event::CommandStartedEvent| match event.command.get_document("lsid") {
         Ok(lsid) => Ok(lsid.as_bytes().to_vec()),

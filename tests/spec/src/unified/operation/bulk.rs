@@ -26,7 +26,7 @@ pub(super) async fn run(collection: &Collection<Document>, mut args: Args) -> St
         .map(|result| Output::Value(Bson::Document(document(&result)))))
 }
 
-/// `{insertOne: {document: …}}` and its like.
+/// Parses a request such as `{insertOne: {document: …}}`.
 fn model(request: &Document) -> Step<WriteModel> {
     let Some((name, Bson::Document(arguments))) = request.iter().next().filter(|_| request.len() == 1) else {
         return failed("a request of bulkWrite must be a document with one key");
@@ -68,7 +68,7 @@ fn model(request: &Document) -> Step<WriteModel> {
             set!(model, args; hint <- hint("hint"), collation <- collation("collation"));
             model
         }
-        _ => return failed(format!("bulkWrite has no request \"{name}\"")),
+        _ => return failed(format!("unknown request of bulkWrite: \"{name}\"")),
     };
     args.finish()?;
     Ok(model)

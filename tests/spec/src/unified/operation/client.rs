@@ -49,7 +49,7 @@ pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> St
                     "name" => info.name = value,
                     "version" => info.version = Some(value),
                     "platform" => info.platform = Some(value),
-                    _ => return failed(format!("driverInfoOptions.{part} is unknown")),
+                    _ => return failed(format!("unknown driverInfoOptions.{part}")),
                 }
             }
             client.append_metadata(info).map(|()| Output::Nothing)

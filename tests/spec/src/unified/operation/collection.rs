@@ -1,4 +1,4 @@
-//! Operations on collections that read, and the way to the others.
+//! Read operations on collections, and the dispatch of all collection operations.
 
 use marula_driver::{
     Collection, Cursor, Error,

@@ -27,7 +27,7 @@ pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Opt
     }))
 }
 
-/// A command whose name comes first, as `commandName` says.
+/// The command with `commandName` as its first key.
 fn command(args: &mut Args) -> Step<Document> {
     let mut given = args.required("command", Args::document)?;
     let Some(name) = args.string("commandName")? else {
@@ -56,14 +56,14 @@ async fn run_cursor_command(database: &Database, mut args: Args) -> Step<Result<
     set!(action, args;
         read_preference <- read_preference("readPreference"), batch_size <- u32("batchSize"),
         max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-    // It only tells how a time limit applies to the cursor.
+    // The cursor type only affects how a timeout applies to the cursor.
     match args.string("cursorType")?.as_deref() {
         None | Some("nonTailable") => {}
         Some("tailable" | "tailableAwait") => {
             args.finish()?;
             return Err(Stop::Pending("runCursorCommand.cursorType".to_owned()));
         }
-        Some(other) => return failed(format!("cursorType cannot be \"{other}\"")),
+        Some(other) => return failed(format!("invalid cursorType \"{other}\"")),
     }
     finish!(action, args, session);
     Ok(action.await)

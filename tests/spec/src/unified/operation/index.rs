@@ -1,4 +1,4 @@
-//! Operations on a collection's indexes, and on the collection as a whole.
+//! Operations on the indexes of a collection, and `rename`.
 
 use marula_driver::{
     Collection, IndexModel, SearchIndexModel,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::unified::stop::{Step, failed};
 
-/// The options of an index, by the format's names.
+/// The options of an index in the test format.
 const OPTIONS: [&str; 20] = [
     "name",
     "unique",
@@ -130,9 +130,9 @@ fn search_model(description: &Document) -> Step<SearchIndexModel> {
         .keys()
         .find(|key| !matches!(key.as_str(), "definition" | "name" | "type"))
     {
-        return failed(format!("a search index has no \"{key}\""));
+        return failed(format!("unknown key of a search index: \"{key}\""));
     }
-    from_document(description).or_else(|error| failed(format!("this is no search index: {error}")))
+    from_document(description).or_else(|error| failed(format!("invalid search index: {error}")))
 }
 
 fn model(args: &mut Args) -> Step<IndexModel> {
@@ -143,5 +143,5 @@ fn model(args: &mut Args) -> Step<IndexModel> {
             description.insert(option, value);
         }
     }
-    from_document(&description).or_else(|error| failed(format!("this is no index: {error}")))
+    from_document(&description).or_else(|error| failed(format!("invalid index: {error}")))
 }

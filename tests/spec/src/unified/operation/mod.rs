@@ -1,4 +1,5 @@
-//! Operations: found by the type of their object, run on the driver's public API, their results checked.
+//! Operations: dispatched by the type of their object, run with the driver's public API, and
+//! checked.
 
 pub(crate) mod args;
 mod assertion;
@@ -30,10 +31,10 @@ use super::{
     stop::{Step, Stop, failed},
 };
 
-/// What an operation did: a result, or the driver's error.
+/// The result of an operation, or the driver's error.
 type Done = Result<Output, Error>;
 
-/// Runs an operation and checks its result. Boxed, since operations can run operations.
+/// Runs an operation and checks its result. The future is boxed because operations can be nested.
 pub(crate) fn run_boxed(
     run: Arc<TestRun>,
     operation: Document,
@@ -45,7 +46,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
     let text = |key: &str| {
         operation
             .get_str(key)
-            .map_err(|_| Stop::Failed(format!("an operation needs \"{key}\"")))
+            .map_err(|_| Stop::Failed(format!("an operation requires \"{key}\"")))
     };
     let (name, object) = (text("name")?, text("object")?);
     let place = |stop: Stop| stop.within(format!("{object}.{name}"));
@@ -61,7 +62,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
             "ignoreResultAndError",
         ] {
             if operation.contains_key(key) {
-                return failed(format!("testRunner.{name} cannot have \"{key}\""));
+                return failed(format!("testRunner.{name} does not support \"{key}\""));
             }
         }
         return test_runner::run(run, name, args).await.map_err(place);
@@ -74,7 +75,7 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
 }
 
 async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
-    if let Some(reason) = missing::left_out(name) {
+    if let Some(reason) = missing::omitted_operation(name) {
         return Err(Stop::Skipped(reason.to_owned()));
     }
     if missing::operation(object.kind(), name) {
@@ -89,19 +90,20 @@ async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
         _ => None,
     };
     known.map_or_else(
-        || failed(format!("a {} has no operation \"{name}\"", object.kind())),
+        || failed(format!("unknown operation \"{name}\" of a {}", object.kind())),
         Ok,
     )
 }
 
-/// Compares what an operation did with what is expected of it, and names its result.
+/// Compares the result of an operation with the expected one, and saves it as an entity if
+/// requested.
 fn check(run: &TestRun, operation: &Document, done: Done) -> Step {
     if operation.get_bool("ignoreResultAndError").unwrap_or(false) {
         return Ok(());
     }
     if let Ok(expected) = operation.get_document("expectError") {
         return match done {
-            Ok(output) => failed(format!("expected an error, got {}", output.show())),
+            Ok(output) => failed(format!("expected an error, found {}", output.show())),
             Err(error) => expected_error::check(expected, &error, &run.entities).map_err(Stop::Failed),
         };
     }
@@ -124,23 +126,24 @@ fn return_document(args: &mut Args) -> Step<Option<marula_driver::options::Retur
         None => Ok(None),
         Some(which) if which.eq_ignore_ascii_case("before") => Ok(Some(ReturnDocument::Before)),
         Some(which) if which.eq_ignore_ascii_case("after") => Ok(Some(ReturnDocument::After)),
-        Some(other) => failed(format!("returnDocument cannot be \"{other}\"")),
+        Some(other) => failed(format!("invalid returnDocument \"{other}\"")),
     }
 }
 
-/// A document that may be missing, as a result.
+/// An optional document as a result.
 fn optional(document: Option<Document>) -> Output {
     Output::Value(document.map_or(Bson::Null, Bson::Document))
 }
 
-/// A list of model objects, as documents.
+/// Serializes a list of models to documents.
 fn documents<T: serde::Serialize>(models: Result<Vec<T>, Error>) -> Done {
     let documents: Result<Vec<Document>, Error> =
         models?.iter().map(|model| Ok(to_document(model)?)).collect();
     documents.map(Output::Documents)
 }
 
-/// What is left of a cursor. One that fails is closed here, so that its end belongs to the operation.
+/// The remaining documents of a cursor. A cursor is closed after an error, so that the event
+/// precedes the end of the operation.
 async fn collected(cursor: Result<Cursor<Document>, Error>) -> Done {
     let mut cursor = cursor?;
     let mut documents = Vec::new();

@@ -12,20 +12,19 @@ use crate::unified::{
     stop::{Step, failed},
 };
 
-/// A result, in the shape in which tests see it.
+/// A result in the form of the test format.
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// There is none.
+    /// No result.
     Nothing,
-    /// A value; a document is a root document.
+    /// A value. A document is a root document.
     Value(Bson),
-    /// The values of a field, which are no root documents.
+    /// The values of a field, which are not root documents.
     Values(Vec<Bson>),
-    /// The documents of a cursor, each a root document.
+    /// The documents of a cursor, which are root documents.
     Documents(Vec<Document>),
-    /// A cursor that stays open.
+    /// An open cursor.
     Cursor(Cursor<Document>),
-    /// A collection.
     Collection(Collection<Document>),
 }
 
@@ -41,7 +40,7 @@ impl Output {
         }
     }
 
-    /// Compares it with `expectResult`.
+    /// Compares the result with `expectResult`.
     pub(crate) fn check(&self, expected: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
         match self {
             Self::Nothing | Self::Cursor(_) | Self::Collection(_) => match expected {
@@ -54,10 +53,10 @@ impl Output {
         }
     }
 
-    /// The entity that `saveResultAsEntity` names.
+    /// Converts the result to the entity for `saveResultAsEntity`.
     pub(crate) fn into_entity(self) -> Step<Entity> {
         Ok(match self {
-            Self::Nothing => return failed("there is no result to save as an entity"),
+            Self::Nothing => return failed("no result to save as an entity"),
             Self::Value(value) => Entity::Value(value),
             Self::Values(values) => Entity::Value(Bson::Array(values)),
             Self::Documents(documents) => Entity::Value(array(&documents)),
@@ -71,13 +70,13 @@ fn array(documents: &[Document]) -> Bson {
     Bson::Array(documents.iter().cloned().map(Bson::Document).collect())
 }
 
-/// Every document of a cursor is a root document, and there must be as many as expected.
+/// Matches the documents of a cursor as root documents. Their number must be equal.
 fn check_documents(expected: &Bson, documents: &[Document], lookup: &dyn Lookup) -> Result<(), String> {
     match expected {
         Bson::Array(wanted) => {
             if wanted.len() != documents.len() {
                 return Err(format!(
-                    "should have {} document(s), has {}: {}",
+                    "expected {} document(s), found {}: {}",
                     wanted.len(),
                     documents.len(),
                     show(&array(documents))
@@ -106,7 +105,7 @@ mod tests {
     use crate::unified::entity::Entities;
 
     #[test]
-    fn documents_of_cursors_are_roots_and_counted() {
+    fn documents_of_cursors_are_root_documents_and_counted() {
         let entities = Entities::default();
         let output = Output::Documents(vec![doc! { "a": 1, "b": 2 }]);
         assert!(output.check(&bson!([{ "a": 1 }]), &entities).is_ok());
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_result_matches_only_what_may_be_unset() {
+    fn no_result_matches_unset_or_matches_only() {
         let entities = Entities::default();
         assert!(
             Output::Nothing

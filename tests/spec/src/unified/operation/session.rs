@@ -35,7 +35,7 @@ pub(super) async fn run(entity: &SessionEntity, name: &str, mut args: Args) -> S
     }
 }
 
-/// Reads the options of a transaction.
+/// Parses the options of a transaction.
 fn transaction_options(args: &mut Args) -> Step {
     args.read_concern("readConcern")?;
     args.read_preference("readPreference")?;

@@ -1,4 +1,4 @@
-//! The operations of the test runner itself.
+//! The operations of the test runner.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
-/// How long a test waits for an event or a new primary.
+/// The time limit for an event or a new primary.
 const LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step {
@@ -85,7 +85,7 @@ pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step 
         }
         "waitForPrimaryChange" => wait_for_primary_change(run, args).await,
         "loop" => Err(Stop::Skipped(
-            "the operation loop left the format with version 1.24".to_owned(),
+            "the operation loop was removed in version 1.24 of the test format".to_owned(),
         )),
         "targetedFailPoint"
         | "assertSessionTransactionState"
@@ -97,30 +97,30 @@ pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step 
     }
 }
 
-/// What the driver does not tell of sessions yet.
+/// Assertions about sessions that the driver does not expose.
 fn session_operation(run: &TestRun, name: &str, mut args: Args) -> Step {
     run.entities.session(&args.required("session", Args::string)?)?;
-    let lacking = if name.ends_with("Dirty") {
+    let unsupported = if name.ends_with("Dirty") {
         missing::SESSION_DIRTY
     } else {
         missing::TRANSACTIONS
     };
-    Err(Stop::Pending(lacking.to_owned()))
+    Err(Stop::Pending(unsupported.to_owned()))
 }
 
 async fn fail_point(run: &TestRun, mut args: Args) -> Step {
     let client = run.entities.client(&args.required("client", Args::string)?)?;
     let command: Document = args.required("failPoint", Args::document)?;
-    // Two files pass a session, which says nothing.
+    // Two files pass a session, which has no effect.
     args.take("session");
     args.finish()?;
     let Ok(name) = command.get_str("configureFailPoint") else {
-        return failed("a fail point needs \"configureFailPoint\"");
+        return failed("a fail point requires \"configureFailPoint\"");
     };
-    run.remember_fail_point(name);
+    run.record_fail_point(name);
     match client.client.database("admin").run_command(command).await {
         Ok(_) => Ok(()),
-        Err(error) => Err(run.unexpected("the fail point was not set", &error)),
+        Err(error) => Err(run.unexpected("configureFailPoint failed", &error)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Operations on collections that insert, update and delete.
+//! Operations that insert, update and delete.
 
 use marula_driver::{
     Collection, UpdateResult,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::unified::stop::Step;
 
-/// Whether the operation is one of these.
+/// Returns whether the operation is one of this module.
 pub(super) fn is_write(name: &str) -> bool {
     matches!(
         name,
@@ -60,7 +60,7 @@ async fn insert_many(collection: &Collection<Document>, mut args: Args) -> Step<
     }))
 }
 
-/// Ids by their place in the call.
+/// IDs by their index in the request.
 pub(super) fn by_index(ids: &std::collections::BTreeMap<usize, Bson>) -> Document {
     ids.iter()
         .map(|(index, id)| (index.to_string(), id.clone()))

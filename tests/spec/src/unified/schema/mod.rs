@@ -1,7 +1,7 @@
-//! Validation of a test file: a small schema language, and the check of a document against it.
+//! Validation of test files: a small schema language, and the validation of a document.
 //!
-//! The check goes on after a violation, so that a file's every fault is found; each fault names its place and the rule
-//! it breaks.
+//! Validation continues after a violation, so that all violations of a file are reported with their
+//! paths and rules.
 
 mod table;
 
@@ -9,71 +9,70 @@ use std::fmt;
 
 use marula_driver::bson::{Bson, Document};
 
-/// What a value must be.
+/// The schema of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Schema {
-    /// Anything.
+    /// Any value.
     Any,
     /// A string.
     Str,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A version: two or three numbers with dots between them.
+    /// A version of two or three numbers separated by dots.
     Version,
-    /// A boolean.
     Bool,
-    /// `true`.
+    /// The boolean `true`.
     True,
-    /// A whole number.
+    /// An integer.
     Int,
-    /// A document of at least so many keys, whatever they are.
+    /// A document with a minimum number of keys.
     Document(usize),
-    /// A document that lacks this key.
+    /// A document without this key.
     DocumentWithout(&'static str),
-    /// A document whose values all fit.
+    /// A document whose values all have this schema.
     Map(&'static Schema),
-    /// A document as described.
+    /// A document with this schema.
     Object(&'static Object),
-    /// An array of at least so many elements that all fit.
+    /// An array with a minimum number of elements, which all have this schema.
     Array(usize, &'static Schema),
-    /// A boolean, or a document as described.
+    /// A boolean, or a document with this schema.
     BoolOr(&'static Object),
     /// A string, or `{$$placeholder: …}`.
     Placeholder,
-    /// `kmsProviders`: keys that begin with a provider's name.
+    /// `kmsProviders`: keys that begin with the name of a provider.
     KmsProviders(&'static [(&'static str, &'static [&'static str], bool)]),
     /// `events`, whose elements depend on `eventType`.
     Events,
 }
 
-/// What a document must be.
+/// The schema of a document.
 pub(super) struct Object {
     /// The name of the definition.
     pub(super) name: &'static str,
-    /// The keys that it may have.
+    /// The allowed keys.
     pub(super) keys: &'static [(&'static str, Schema)],
-    /// The keys that it must have.
+    /// The required keys.
     pub(super) required: &'static [&'static str],
-    /// How many keys it must have at least.
-    pub(super) least: usize,
-    /// How many keys it may have at most.
-    pub(super) most: usize,
-    /// Pairs of keys that exclude each other.
+    /// The minimum number of keys.
+    pub(super) min: usize,
+    /// The maximum number of keys.
+    pub(super) max: usize,
+    /// Pairs of mutually exclusive keys.
     pub(super) conflicts: &'static [(&'static str, &'static str)],
 }
 
-/// A step from a document to a value in it.
+/// A path component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
     Element(usize),
 }
 
-/// A place in a file: the steps to it.
+/// The path of a value in a file.
 #[derive(Clone, Debug, Default)]
-struct Place(Vec<Step>);
+struct ValuePath(Vec<Step>);
 
-impl Place {
+impl ValuePath {
     fn key(&self, key: &str) -> Self {
         self.step(Step::Key(key.to_owned()))
     }
@@ -89,7 +88,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValuePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         for step in &self.0 {
@@ -102,7 +101,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The rule that a violation breaks, by the name that JSON schemas give it.
+/// The violated rule, by its name in JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Type,
@@ -136,25 +135,25 @@ impl Rule {
     }
 }
 
-/// A fault of a file.
+/// A schema violation.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
-    /// Where. For a missing key: where it should be. For an unknown key: the document that has it.
-    place: Place,
+    /// For a missing key: the path of the key. For an unknown key: the path of the document.
+    path: ValuePath,
     rule: Rule,
     message: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} ({})", self.place, self.message, self.rule.name())
+        write!(f, "{}: {} ({})", self.path, self.message, self.rule.name())
     }
 }
 
-/// All faults of a file.
+/// Returns all schema violations of a file.
 pub(crate) fn violations(file: &Document) -> Vec<Violation> {
     let mut check = Check { found: Vec::new() };
-    check.object(file, &table::FILE, &Place::default());
+    check.object(file, &table::FILE, &ValuePath::default());
     check.found
 }
 
@@ -163,55 +162,55 @@ struct Check {
 }
 
 impl Check {
-    fn report(&mut self, place: &Place, rule: Rule, message: impl Into<String>) {
+    fn report(&mut self, path: &ValuePath, rule: Rule, message: impl Into<String>) {
         self.found.push(Violation {
-            place: place.clone(),
+            path: path.clone(),
             rule,
             message: message.into(),
         });
     }
 
-    fn wrong_type(&mut self, place: &Place, wanted: &str, value: &Bson) {
+    fn wrong_type(&mut self, path: &ValuePath, wanted: &str, value: &Bson) {
         let message = format!("expected {wanted}, found {}", super::matcher::type_name(value));
-        self.report(place, Rule::Type, message);
+        self.report(path, Rule::Type, message);
     }
 
-    fn object(&mut self, document: &Document, object: &'static Object, place: &Place) {
+    fn object(&mut self, document: &Document, object: &'static Object, path: &ValuePath) {
         for key in object.required {
             if !document.contains_key(*key) {
-                let missing = place.key(key);
+                let missing = path.key(key);
                 self.report(&missing, Rule::Required, "this key is required");
             }
         }
-        if document.len() < object.least {
-            let message = format!("at least {} key(s) are required", object.least);
-            self.report(place, Rule::MinProperties, message);
+        if document.len() < object.min {
+            let message = format!("at min {} key(s) are required", object.min);
+            self.report(path, Rule::MinProperties, message);
         }
-        if document.len() > object.most {
-            let message = format!("at most {} key(s) are allowed", object.most);
-            self.report(place, Rule::MaxProperties, message);
+        if document.len() > object.max {
+            let message = format!("at max {} key(s) are allowed", object.max);
+            self.report(path, Rule::MaxProperties, message);
         }
         for (key, value) in document {
             match object.keys.iter().find(|(name, _)| name == key) {
                 None => {
                     let message = format!("unknown key \"{key}\" in {}", object.name);
-                    self.report(place, Rule::AdditionalProperties, message);
+                    self.report(path, Rule::AdditionalProperties, message);
                 }
                 Some((_, Schema::Events)) => {
-                    self.events(value, document, &place.key(key));
+                    self.events(value, document, &path.key(key));
                 }
-                Some((_, schema)) => self.value(value, schema, &place.key(key)),
+                Some((_, schema)) => self.value(value, schema, &path.key(key)),
             }
         }
         for (key, other) in object.conflicts {
             if document.contains_key(*key) && document.contains_key(*other) {
-                let message = format!("\"{key}\" and \"{other}\" exclude each other");
-                self.report(&place.key(key), Rule::Conflict, message);
+                let message = format!("\"{key}\" and \"{other}\" are mutually exclusive");
+                self.report(&path.key(key), Rule::Conflict, message);
             }
         }
     }
 
-    fn value(&mut self, value: &Bson, schema: &'static Schema, place: &Place) {
+    fn value(&mut self, value: &Bson, schema: &'static Schema, path: &ValuePath) {
         match (schema, value) {
             (Schema::Any, _)
             | (Schema::Str | Schema::Placeholder, Bson::String(_))
@@ -220,69 +219,69 @@ impl Check {
             | (Schema::Int, Bson::Int32(_) | Bson::Int64(_)) => {}
             (Schema::OneOf(names), Bson::String(text)) => {
                 if !names.contains(&text.as_str()) {
-                    let message = format!("\"{text}\" is none of {}", names.join(", "));
-                    self.report(place, Rule::Enum, message);
+                    let message = format!("\"{text}\" is not one of {}", names.join(", "));
+                    self.report(path, Rule::Enum, message);
                 }
             }
             (Schema::Version, Bson::String(text)) => {
                 if !is_version(text) {
-                    self.report(place, Rule::Pattern, format!("\"{text}\" is no version"));
+                    self.report(path, Rule::Pattern, format!("\"{text}\" is not a version"));
                 }
             }
             (Schema::True, Bson::Boolean(false)) => {
-                self.report(place, Rule::Const, "only true is allowed");
+                self.report(path, Rule::Const, "only true is allowed");
             }
-            (Schema::Document(least), Bson::Document(document)) => {
-                if document.len() < *least {
-                    let message = format!("at least {least} key(s) are required");
-                    self.report(place, Rule::MinProperties, message);
+            (Schema::Document(min), Bson::Document(document)) => {
+                if document.len() < *min {
+                    let message = format!("at min {min} key(s) are required");
+                    self.report(path, Rule::MinProperties, message);
                 }
             }
             (Schema::DocumentWithout(key), Bson::Document(document)) => {
                 if document.contains_key(*key) {
                     let message = "this key is not allowed here";
-                    self.report(&place.key(key), Rule::Forbidden, message);
+                    self.report(&path.key(key), Rule::Forbidden, message);
                 }
             }
             (Schema::Map(inner), Bson::Document(document)) => {
                 for (key, value) in document {
-                    self.value(value, inner, &place.key(key));
+                    self.value(value, inner, &path.key(key));
                 }
             }
             (Schema::Object(object) | Schema::BoolOr(object), Bson::Document(document)) => {
-                self.object(document, object, place);
+                self.object(document, object, path);
             }
-            (Schema::Array(least, inner), Bson::Array(elements)) => {
-                self.array(elements, *least, inner, place);
+            (Schema::Array(min, inner), Bson::Array(elements)) => {
+                self.array(elements, *min, inner, path);
             }
             (Schema::Placeholder, Bson::Document(document)) => {
                 if document.len() != 1 || !document.contains_key("$$placeholder") {
-                    self.wrong_type(place, "a string or {$$placeholder: 1}", value);
+                    self.wrong_type(path, "a string or {$$placeholder: 1}", value);
                 }
             }
             (Schema::KmsProviders(providers), Bson::Document(document)) => {
-                self.kms_providers(document, providers, place);
+                self.kms_providers(document, providers, path);
             }
-            _ => self.wrong_type(place, wanted(schema), value),
+            _ => self.wrong_type(path, wanted(schema), value),
         }
     }
 
-    fn array(&mut self, elements: &[Bson], least: usize, schema: &'static Schema, place: &Place) {
-        if elements.len() < least {
-            let message = format!("at least {least} element(s) are required");
-            self.report(place, Rule::MinItems, message);
+    fn array(&mut self, elements: &[Bson], min: usize, schema: &'static Schema, path: &ValuePath) {
+        if elements.len() < min {
+            let message = format!("at min {min} element(s) are required");
+            self.report(path, Rule::MinItems, message);
         }
         for (index, element) in elements.iter().enumerate() {
-            self.value(element, schema, &place.element(index));
+            self.value(element, schema, &path.element(index));
         }
     }
 
-    /// `aws`, or `aws:name`; Azure and GCP take either their own keys or an access token.
+    /// Validates `aws` or `aws:name`. Azure and GCP have either their own keys or an access token.
     fn kms_providers(
         &mut self,
         document: &Document,
         providers: &'static [(&'static str, &'static [&'static str], bool)],
-        place: &Place,
+        path: &ValuePath,
     ) {
         for (key, value) in document {
             let (provider, name) = key
@@ -293,13 +292,13 @@ impl Check {
             });
             let Some((provider, keys, token)) = providers.iter().find(|(p, ..)| *p == provider && named)
             else {
-                let message = format!("\"{key}\" is no KMS provider");
-                self.report(place, Rule::AdditionalProperties, message);
+                let message = format!("\"{key}\" is not a KMS provider");
+                self.report(path, Rule::AdditionalProperties, message);
                 continue;
             };
-            let place = place.key(provider);
+            let path = path.key(provider);
             let Bson::Document(fields) = value else {
-                self.wrong_type(&place, "a document", value);
+                self.wrong_type(&path, "a document", value);
                 continue;
             };
             let by_token = *token && fields.contains_key("accessToken");
@@ -310,19 +309,19 @@ impl Check {
                     keys.contains(&field.as_str())
                 };
                 if known {
-                    self.value(value, &Schema::Placeholder, &place.key(field));
+                    self.value(value, &Schema::Placeholder, &path.key(field));
                 } else {
                     let message = format!("unknown key \"{field}\" for KMS provider \"{key}\"");
-                    self.report(&place, Rule::AdditionalProperties, message);
+                    self.report(&path, Rule::AdditionalProperties, message);
                 }
             }
         }
     }
 
-    /// The events of a list must all be of its type.
-    fn events(&mut self, value: &Bson, list: &Document, place: &Place) {
+    /// Validates that all events have the `eventType` of the list.
+    fn events(&mut self, value: &Bson, list: &Document, path: &ValuePath) {
         let Bson::Array(events) = value else {
-            self.wrong_type(place, "an array", value);
+            self.wrong_type(path, "an array", value);
             return;
         };
         let schema = match list.get("eventType") {
@@ -332,21 +331,21 @@ impl Check {
         };
         let own = |name: &str, schema: &Object| schema.keys.iter().any(|(key, _)| *key == name);
         for (index, event) in events.iter().enumerate() {
-            let place = place.element(index);
+            let path = path.element(index);
             let Bson::Document(document) = event else {
-                self.wrong_type(&place, "a document", event);
+                self.wrong_type(&path, "a document", event);
                 continue;
             };
             for key in document.keys() {
-                let foreign = [&table::COMMAND_EVENT, &table::CMAP_EVENT, &table::SDAM_EVENT]
+                let is_other_type = [&table::COMMAND_EVENT, &table::CMAP_EVENT, &table::SDAM_EVENT]
                     .into_iter()
                     .any(|other| own(key, other));
-                if foreign && !own(key, schema) {
+                if is_other_type && !own(key, schema) {
                     let message = format!("\"{key}\" does not belong to the event type of the list");
-                    self.report(&place, Rule::Conflict, message);
+                    self.report(&path, Rule::Conflict, message);
                 }
             }
-            self.object(document, schema, &place);
+            self.object(document, schema, &path);
         }
     }
 }
@@ -382,33 +381,33 @@ mod tests {
 
     use super::*;
 
-    fn faults(file: &Document) -> Vec<String> {
+    fn messages(file: &Document) -> Vec<String> {
         violations(file).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_plain_file_has_no_fault() {
+    fn a_minimal_file_is_valid() {
         let file = doc! { "description": "d", "schemaVersion": "1.0", "tests": [
             { "description": "t", "operations": [{ "name": "find", "object": "c" }] },
         ] };
-        assert_eq!(faults(&file), Vec::<String>::new());
+        assert_eq!(messages(&file), Vec::<String>::new());
     }
 
     #[test]
-    fn every_fault_is_named_with_its_place() {
+    fn all_violations_are_reported_with_their_paths() {
         let file = doc! { "description": 1, "schemaVersion": "1", "extra": true, "tests": [
             { "operations": [{ "name": "find", "object": "c", "expectError": { "isError": false }, "expectResult": 1 }] },
         ] };
-        let faults = faults(&file).join("\n");
+        let messages = messages(&file).join("\n");
         for part in [
             "$.description: expected a string",
-            "$.schemaVersion: \"1\" is no version (pattern)",
+            "$.schemaVersion: \"1\" is not a version (pattern)",
             "unknown key \"extra\"",
             "$.tests[0].description: this key is required",
             "$.tests[0].operations[0].expectError.isError: only true is allowed (const)",
-            "\"expectError\" and \"expectResult\" exclude each other",
+            "\"expectError\" and \"expectResult\" are mutually exclusive",
         ] {
-            assert!(faults.contains(part), "{part} is not in\n{faults}");
+            assert!(messages.contains(part), "{part} is not in\n{messages}");
         }
     }
 

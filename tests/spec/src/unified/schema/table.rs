@@ -7,18 +7,18 @@ const UNLIMITED: usize = usize::MAX;
 
 macro_rules! object {
     ($id:ident = $name:literal [$($key:literal: $schema:expr),* $(,)?] $(required [$($required:literal),*])?
-        $(size $least:literal..=$most:tt)? $(conflicts [$($a:literal / $b:literal),*])?) => {
+        $(size $min:literal..=$max:tt)? $(conflicts [$($a:literal / $b:literal),*])?) => {
         pub(super) static $id: Object = Object {
             name: $name,
             keys: &[$(($key, $schema)),*],
             required: &[$($($required),*)?],
-            least: 0 $(+ $least)?,
-            most: object!(@most $($most)?),
+            min: 0 $(+ $min)?,
+            max: object!(@max $($max)?),
             conflicts: &[$($(($a, $b)),*)?],
         };
     };
-    (@most) => { UNLIMITED };
-    (@most $most:tt) => { $most };
+    (@max) => { UNLIMITED };
+    (@max $max:tt) => { $max };
 }
 
 object!(FILE = "file" [
@@ -54,7 +54,8 @@ object!(ENTITY = "entity" [
     "thread": Schema::Object(&THREAD),
 ] size 1..=1);
 
-// The published schema forgets the heartbeat events here; the specification has them, and tests use them.
+// The published schema lacks the heartbeat events here; the specification has them and tests use
+// them.
 object!(CLIENT = "client" [
     "id": Str,
     "uriOptions": Document(0),
@@ -140,7 +141,7 @@ object!(COLLECTION_OR_DATABASE_OPTIONS = "collectionOrDatabaseOptions" [
 
 object!(COLLECTION_DATA = "collectionData" [
     "collectionName": Str, "databaseName": Str,
-    // Which options `create` has is the server's business; only the write concern is the runner's.
+    // The server validates the options of `create`; only the write concern is validated here.
     "createOptions": DocumentWithout("writeConcern"),
     "documents": Array(0, &Document(0)),
 ] required ["collectionName", "databaseName", "documents"]);
@@ -272,7 +273,7 @@ const SEVERITY: Schema = OneOf(&[
     "trace",
 ]);
 
-/// Provider, its keys, and whether an access token may stand in for them.
+/// Provider, its keys, and whether an access token may replace them.
 const KMS_PROVIDERS: Schema = Schema::KmsProviders(&[
     ("aws", &["accessKeyId", "secretAccessKey", "sessionToken"], false),
     (

@@ -1,0 +1,100 @@
+//! `uuid::Uuid` in flattened structs and in tagged or untagged enums, with `#[serde(with = "…")]`.
+//!
+//! Serde buffers the content of such types in a form that `uuid::Uuid` does not read; see the [module](super#flattened-fields-and-tagged-enums).
+//! For fields of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`. The stored form is the same as without this module: Binary subtype 4.
+//! Human-readable formats such as JSON have the text form.
+//!
+//! ```
+//! use marula_driver::bson::{from_slice, to_vec, uuid_as_binary};
+//! use serde::{Deserialize, Serialize};
+//! use uuid::Uuid;
+//!
+//! #[derive(Serialize, Deserialize, PartialEq, Debug)]
+//! #[serde(tag = "kind")]
+//! enum Payment {
+//!     Invoice {
+//!         #[serde(with = "uuid_as_binary")]
+//!         number: Uuid,
+//!     },
+//! }
+//!
+//! let payment = Payment::Invoice { number: Uuid::from_u128(7) };
+//! assert_eq!(from_slice::<Payment>(&to_vec(&payment)?)?, payment);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use super::{Binary, BinarySubtype, Bson};
+
+/// Serializes UUIDs as their own `Serialize` does.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<T: UuidField, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    value.serialize(serializer)
+}
+
+/// Deserializes UUIDs from Binary subtype 4, and from text in human-readable formats.
+///
+/// # Errors
+/// If the value is of another type or subtype.
+pub fn deserialize<'de, T: UuidField, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::read(deserializer)
+}
+
+/// The types that this module serializes.
+pub trait UuidField: Serialize + sealed::Read {}
+
+mod sealed {
+    use serde::Deserializer;
+
+    pub trait Read: Sized {
+        fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+    }
+}
+
+/// A UUID read by way of a [`Bson`], in which the subtype is known.
+struct Stored(Uuid);
+
+impl<'de> Deserialize<'de> for Stored {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let human_readable = deserializer.is_human_readable();
+        let uuid = match Bson::deserialize(deserializer)? {
+            Bson::Binary(Binary {
+                subtype: BinarySubtype::Uuid,
+                bytes,
+            }) => Uuid::from_slice(&bytes).ok(),
+            Bson::String(text) if human_readable => Uuid::try_parse(&text).ok(),
+            _ => None,
+        };
+        uuid.map(Stored)
+            .ok_or_else(|| D::Error::custom("expected a UUID, which is Binary subtype 4"))
+    }
+}
+
+impl sealed::Read for Uuid {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Stored::deserialize(deserializer).map(|stored| stored.0)
+    }
+}
+
+impl sealed::Read for Option<Uuid> {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Option::<Stored>::deserialize(deserializer)?;
+        Ok(stored.map(|stored| stored.0))
+    }
+}
+
+impl sealed::Read for Vec<Uuid> {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Vec::<Stored>::deserialize(deserializer)?;
+        Ok(stored.into_iter().map(|stored| stored.0).collect())
+    }
+}
+
+impl UuidField for Uuid {}
+impl UuidField for Option<Uuid> {}
+impl UuidField for Vec<Uuid> {}

@@ -1,0 +1,183 @@
+//! A database for each test, and the models of a small shop.
+
+use marula::bson::{self, DateTime, Decimal128};
+use marula::{Client, Database, Document, Embedded};
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The database of one test, on an in-process server or on `MONGODB_URI`.
+#[derive(Debug)]
+pub(crate) struct Env {
+    /// The database, which is empty at the start.
+    pub(crate) db: Database,
+    client: Client,
+    server: Option<TestServer>,
+}
+
+impl Env {
+    /// Starts a server, or connects to `MONGODB_URI`.
+    ///
+    /// # Panics
+    /// If the server cannot be started or reached.
+    pub(crate) async fn start() -> Env {
+        let server = match std::env::var("MONGODB_URI") {
+            Ok(_) => None,
+            Err(_) => Some(
+                TestServer::builder()
+                    .standalone()
+                    .start()
+                    .await
+                    .expect("the test server starts"),
+            ),
+        };
+        let uri = server.as_ref().map_or_else(
+            || std::env::var("MONGODB_URI").unwrap_or_default(),
+            TestServer::uri,
+        );
+        let client = marula::connect(uri).await.expect("a valid connection string");
+        let db = client.database(&format!("marula_{}", Uuid::now_v7().simple()));
+        Env { db, client, server }
+    }
+
+    /// Whether the deployment of `MONGODB_URI` rejects a command because it does not support the feature. The reason is printed, and
+    /// the test should return.
+    ///
+    /// # Panics
+    /// If the command fails with another error.
+    pub(crate) async fn lacks(&self, feature: &str, command: bson::Document) -> bool {
+        match self.db.driver().run_command(command).await {
+            Ok(_) => false,
+            Err(error) if self.server.is_none() && is_unsupported(&error) => {
+                eprintln!("skipped: the deployment has no {feature}: {error}");
+                true
+            }
+            Err(error) => panic!("{feature}: {error}"),
+        }
+    }
+
+    /// Whether the server is the in-process one, which supports all features that the tests use.
+    pub(crate) fn is_own(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Drops the database and shuts down the client.
+    ///
+    /// # Panics
+    /// If the database cannot be dropped.
+    pub(crate) async fn stop(self) {
+        self.db.driver().drop().await.expect("the database is dropped");
+        self.client.shutdown().await;
+        drop(self.server);
+    }
+}
+
+/// Whether the server does not support a command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or a
+/// message that says so.
+fn is_unsupported(error: &marula::driver::Error) -> bool {
+    let text = error.to_string();
+    matches!(error.code(), Some(59 | 115 | 238))
+        || text.contains("not implemented")
+        || text.contains("not supported")
+        || text.contains("not yet supported")
+}
+
+/// The state of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// Not paid.
+    Open,
+    /// Paid.
+    Paid,
+}
+
+/// A line of an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Line {
+    /// The stock keeping unit.
+    pub(crate) sku: String,
+    /// Number of pieces.
+    pub(crate) qty: i32,
+    /// Price of one piece.
+    pub(crate) unit_price: Decimal128,
+}
+
+/// The payment of an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub(crate) enum Payment {
+    /// By card.
+    Card {
+        /// The last four digits.
+        last_four: String,
+    },
+    /// In cash.
+    Cash,
+}
+
+/// An order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[serde(rename_all = "camelCase")]
+#[document(
+    collection = "orders",
+    index(customer_id, -created_at),
+    index(lines.sku, name = "skus"),
+    index(status, partial(status == Status::Open))
+)]
+pub(crate) struct Order {
+    /// The `_id`.
+    #[serde(rename = "_id")]
+    #[document(id = uuid_v7)]
+    pub(crate) id: Uuid,
+    /// The customer.
+    pub(crate) customer_id: Uuid,
+    /// The state.
+    pub(crate) status: Status,
+    /// The lines.
+    pub(crate) lines: Vec<Line>,
+    /// The total.
+    pub(crate) total: Decimal128,
+    /// The payment.
+    pub(crate) payment: Payment,
+    /// A note.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) note: Option<String>,
+    /// The tags.
+    pub(crate) tags: Vec<String>,
+    /// The creation time.
+    pub(crate) created_at: DateTime,
+    /// The invoice number, if there is one.
+    #[document(unique)]
+    pub(crate) number: i64,
+}
+
+/// Parses a decimal.
+///
+/// # Panics
+/// If the text is not a number.
+pub(crate) fn decimal(text: &str) -> Decimal128 {
+    text.parse().expect("a decimal number")
+}
+
+/// An order with one line of tea, created `number` seconds after the epoch.
+pub(crate) fn order(number: i64) -> Order {
+    use marula::Model;
+    Order {
+        id: Order::new_id(),
+        customer_id: Uuid::from_u128(1),
+        status: Status::Open,
+        lines: vec![Line {
+            sku: "tea".to_owned(),
+            qty: 2,
+            unit_price: decimal("4.95"),
+        }],
+        total: decimal("9.90"),
+        payment: Payment::Cash,
+        note: None,
+        tags: Vec::new(),
+        created_at: DateTime::from_millis(number * 1000),
+        number,
+    }
+}

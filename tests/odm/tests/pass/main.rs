@@ -1,0 +1,8 @@
+//! Models and expressions that must compile.
+
+mod calls_are_send;
+mod every_attribute;
+mod macro_by_example;
+mod names_that_clash;
+mod numbers;
+mod opaque_types;
