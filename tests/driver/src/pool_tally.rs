@@ -140,7 +140,8 @@ impl PoolTally {
             PoolEvent::ConnectionReady { connection_id, .. } => {
                 let was_pending = open.pending.remove(&key(*connection_id));
                 if !was_pending {
-                    open.problems.push(format!("connection ready that was not pending: {event:?}"));
+                    open.problems
+                        .push(format!("connection ready that was not pending: {event:?}"));
                 }
             }
             PoolEvent::ConnectionClosed { connection_id, .. } => {

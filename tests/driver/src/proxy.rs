@@ -22,7 +22,7 @@ use tokio::{
 mod action;
 mod relay;
 
-pub use action::{Done, Action, Place};
+pub use action::{Action, Done, Place};
 
 /// A request that has been received in full and not yet forwarded, or a further reply of an exhaust
 /// cursor or a streaming hello.

@@ -8,7 +8,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Exchange, Action, Place, Seen, Shared, lock};
+use super::{Action, Exchange, Place, Seen, Shared, lock};
 
 /// The length in bytes of a message header.
 const HEADER: usize = 16;
@@ -90,7 +90,10 @@ impl Relay<'_> {
             if flags(request) & MORE_TO_COME != 0 {
                 return Ok(false);
             }
-        } else if matches!(action, Action::DropRequest | Action::CutRequestAfter(_) | Action::ForwardLate) {
+        } else if matches!(
+            action,
+            Action::DropRequest | Action::CutRequestAfter(_) | Action::ForwardLate
+        ) {
             return end();
         }
         let mut reply = while_connected(&self.client, read_message(&mut self.server)).await??;

@@ -73,7 +73,11 @@ impl TlsTerminator {
     ///
     /// # Panics
     /// If no port is available.
-    pub async fn with_client_certificates(identity: &Identity, clients: &Authority, target: SocketAddr) -> Self {
+    pub async fn with_client_certificates(
+        identity: &Identity,
+        clients: &Authority,
+        target: SocketAddr,
+    ) -> Self {
         let options = TerminatorOptions {
             clients: Some(clients),
             ..TerminatorOptions::default()
@@ -91,7 +95,8 @@ impl TlsTerminator {
         let address = listener.local_addr().expect("an address");
         let counts = Arc::new(watch::Sender::new(TlsCounts::default()));
         let cut = Arc::new(watch::Sender::new(()));
-        let (own_counts, own_cut, own_acceptor) = (Arc::clone(&counts), Arc::clone(&cut), Arc::clone(&acceptor));
+        let (own_counts, own_cut, own_acceptor) =
+            (Arc::clone(&counts), Arc::clone(&cut), Arc::clone(&acceptor));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let acceptor = own_acceptor
@@ -180,7 +185,12 @@ fn acceptor(identity: &Identity, options: &TerminatorOptions<'_>) -> TlsAcceptor
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn relay(stream: TcpStream, acceptor: TlsAcceptor, target: SocketAddr, counts: Arc<watch::Sender<TlsCounts>>) {
+async fn relay(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    target: SocketAddr,
+    counts: Arc<watch::Sender<TlsCounts>>,
+) {
     let Ok(mut encrypted) = acceptor.accept(stream).await else {
         counts.send_modify(|counts| counts.refused += 1);
         return;

@@ -233,7 +233,9 @@ async fn a_client_dropped_during_its_first_operation_leaves_nothing() {
     let uri = harness.proxy.uri("maxPoolSize=1");
     harness.client.shutdown().await;
     harness.server.wait_for_open_connections(harness::OF_DIRECT).await;
-    harness.proxy.set_rule(|_| Action::Stepwise(harness::ENDS.to_vec()));
+    harness
+        .proxy
+        .set_rule(|_| Action::Stepwise(harness::ENDS.to_vec()));
     for polls in 0.. {
         let uri = uri.clone();
         let first = async move {

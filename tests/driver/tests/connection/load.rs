@@ -18,7 +18,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Counts, PoolTally, Proxied, Proxy, Topology,
-    proxy::{Exchange, Action},
+    proxy::{Action, Exchange},
 };
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;

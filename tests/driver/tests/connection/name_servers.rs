@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use marula_driver::internals::{DnsLookup, LookupError, Resolver, srv::SrvRecord};
-use marula_driver_tests::name_server::{Reply, NameServer, Question, with_record};
+use marula_driver_tests::name_server::{NameServer, Question, Reply, with_record};
 
 const NAME: &str = "_mongodb._tcp.cluster.example.com";
 

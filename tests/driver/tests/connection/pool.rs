@@ -107,7 +107,9 @@ async fn connection_monitoring_and_pooling_prose_2() {
     let mut options = ClientOptions::parse(&format!("{uri}&{QUERY}")).unwrap();
     options.pool_listener = Some(received.listener());
     let _client = Client::with_options(options).unwrap();
-    received.wait_until(|received| received.created().len() == 3).await;
+    received
+        .wait_until(|received| received.created().len() == 3)
+        .await;
     received.created().iter().for_each(check);
 }
 

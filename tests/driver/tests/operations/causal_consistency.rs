@@ -4,7 +4,7 @@ use marula_driver::{
     bson::{Bson, Document, Timestamp, doc},
     event::CommandEvent,
 };
-use marula_driver_tests::{standalone, recorded, with_logical_clock};
+use marula_driver_tests::{recorded, standalone, with_logical_clock};
 
 /// `readConcern.afterClusterTime` of a command.
 fn after(command: &Document) -> Option<Timestamp> {

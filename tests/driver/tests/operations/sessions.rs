@@ -6,7 +6,9 @@ use marula_driver::{
     bson::{Document, Timestamp, doc},
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, any_deployment, replica_set, standalone, recorded, with_logical_clock};
+use marula_driver_tests::{
+    Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
+};
 use marula_test_server::TestServer;
 
 fn lsid(command: &Document) -> Option<Document> {

@@ -17,7 +17,7 @@ use marula_driver::{
 use marula_driver_tests::{
     ocsp::{Keys, Response, Status},
     standalone,
-    tls::{Authority, Files, TerminatorOptions, Identity, TlsTerminator},
+    tls::{Authority, Files, Identity, TerminatorOptions, TlsTerminator},
 };
 use marula_test_server::TestServer;
 

@@ -5,7 +5,7 @@ use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
     Counts, PoolTally, Proxy,
     polling::{Held, poll_times},
-    proxy::{Exchange, Action},
+    proxy::{Action, Exchange},
     tasks,
 };
 use marula_test_server::TestServer;

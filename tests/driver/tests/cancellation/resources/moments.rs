@@ -176,7 +176,10 @@ async fn in_the_pause_of_an_overloaded_server() {
     };
     nothing_is_left(way, async |place: &mut Place| {
         place.begin_pings(1);
-        place.tally.wait_until(|counts| counts.check_outs_failed >= 1).await;
+        place
+            .tally
+            .wait_until(|counts| counts.check_outs_failed >= 1)
+            .await;
     })
     .await;
 }

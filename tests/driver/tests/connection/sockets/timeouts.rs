@@ -8,7 +8,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxy,
-    proxy::{Exchange, Action},
+    proxy::{Action, Exchange},
     standalone,
 };
 

@@ -16,7 +16,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxied, Proxy, Topology,
-    proxy::{Done, Exchange, Action},
+    proxy::{Action, Done, Exchange},
 };
 use tokio::sync::watch;
 

@@ -1,6 +1,6 @@
 //! The kinds of faults, and the exchanges they apply to.
 
-use marula_driver_tests::proxy::{Exchange, Action, Place};
+use marula_driver_tests::proxy::{Action, Exchange, Place};
 
 /// splitmix64
 #[derive(Clone, Debug)]

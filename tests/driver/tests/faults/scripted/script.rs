@@ -15,7 +15,7 @@ use std::{
 
 use marula_driver_tests::{
     Proxy,
-    proxy::{Control, Done, Exchange, Action},
+    proxy::{Action, Control, Done, Exchange},
 };
 use tokio::sync::watch;
 

@@ -68,7 +68,10 @@ async fn thirty_two_connections_at_once_share_one_question() {
             let (address, settings) = (encrypted.address(), settings.clone());
             attempts.spawn(async move { Connection::establish(&address, &settings).await.map(drop) });
         }
-        encrypted.terminator.wait_until(|now| now.encrypted == counts + 32).await;
+        encrypted
+            .terminator
+            .wait_until(|now| now.encrypted == counts + 32)
+            .await;
         responder.wait_for_requests(asked + 1).await;
         responder.set_response(response(&authority, &identity, status, |_| {}));
         for outcome in attempts.join_all().await {
@@ -94,7 +97,10 @@ async fn whoever_gives_up_leaves_the_question_to_the_next() {
         attempts.push(tokio::spawn(attempt));
         // The first one asks; the second finds it asking.
         let count = attempts.len();
-        encrypted.terminator.wait_until(|counts| counts.encrypted == count).await;
+        encrypted
+            .terminator
+            .wait_until(|counts| counts.encrypted == count)
+            .await;
         responder.wait_for_requests(1).await;
     }
     assert_eq!(responder.requests(), 1);
@@ -120,9 +126,16 @@ async fn a_resumed_session_is_checked_too() {
     for _ in 0..2 {
         encrypted.connect(&settings).await.expect("a connection");
     }
-    assert!(encrypted.terminator.counts().resumed > 0, "{:?}", encrypted.terminator.counts());
+    assert!(
+        encrypted.terminator.counts().resumed > 0,
+        "{:?}",
+        encrypted.terminator.counts()
+    );
     responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let resumed = encrypted.terminator.counts().resumed;
     refusal(encrypted.connect(&settings).await);
-    encrypted.terminator.wait_until(|counts| counts.resumed > resumed).await;
+    encrypted
+        .terminator
+        .wait_until(|counts| counts.resumed > resumed)
+        .await;
 }

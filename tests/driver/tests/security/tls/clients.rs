@@ -2,7 +2,7 @@
 
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, TerminatorOptions, Identity, KEY_PASSWORD, TlsTerminator, expire},
+    tls::{Authority, Files, Identity, KEY_PASSWORD, TerminatorOptions, TlsTerminator, expire},
 };
 use marula_test_server::TestServer;
 use tokio_rustls::rustls::{

@@ -150,7 +150,8 @@ async fn the_client_shows_its_certificate() {
     let clients = Authority::new();
     let server = standalone().await.server;
     let identity = authority.issue(&["localhost"]);
-    let terminator = TlsTerminator::with_client_certificates(&identity, &clients, server.addresses()[0]).await;
+    let terminator =
+        TlsTerminator::with_client_certificates(&identity, &clients, server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &authority.pem());
     let uri = |options: &str| {

@@ -93,7 +93,9 @@ async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
         let full_handshakes = |counts: &TlsCounts| counts.encrypted - counts.resumed;
         let before = full_handshakes(&terminator.counts());
         terminator.set_identity(&authority.issue(&["localhost"]));
-        terminator.wait_until(|counts| full_handshakes(counts) > before).await;
+        terminator
+            .wait_until(|counts| full_handshakes(counts) > before)
+            .await;
     }
     readers.until_read().await;
     readers.finish().await;
