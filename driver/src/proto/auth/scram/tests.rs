@@ -30,7 +30,7 @@ fn refusal<T>(outcome: Result<T>) -> String {
 
 /// The signature of a server with these keys.
 pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash, signed: &str) -> String {
-    STANDARD.encode(&hash.hmac(&keys.server, signed.as_bytes()))
+    STANDARD.encode(hash.hmac(&keys.server, signed.as_bytes()))
 }
 
 /// The proof, and the state that waits for the server's.
@@ -86,10 +86,10 @@ fn auth_prose_iteration_count() {
         assert!(refusal(with("4095")).contains("4095 iterations"));
         for (count, why) in [
             ("0", "not safe"),
-            ("-1", "no number"),
-            ("+5000", "no number"),
-            ("", "no number"),
-            ("4096x", "no number"),
+            ("-1", "not a number"),
+            ("+5000", "not a number"),
+            ("", "not a number"),
+            ("4096x", "not a number"),
             ("10000001", "too long"),
             ("99999999999999999999", "too long"),
         ] {
