@@ -145,9 +145,10 @@ impl Login {
     /// with the nonce `fresh` is started.
     pub fn handle_hello(self, offer: &Offer<'_>, fresh: Nonce) -> Result<Step> {
         let Self { identity, nonce } = self;
-        let negotiated = match offer.scram_sha_256 {
-            true => ScramHash::Sha256,
-            false => ScramHash::Sha1,
+        let negotiated = if offer.scram_sha_256 {
+            ScramHash::Sha256
+        } else {
+            ScramHash::Sha1
         };
         let mechanism = identity.mechanism.unwrap_or(Mechanism::Scram(negotiated));
         match offer.speculative {
