@@ -1,11 +1,11 @@
-//! Errors in the arguments of an action, which are reported when it is awaited.
+//! Errors in the arguments of an action, which are returned when it is awaited.
 
 use crate::{
     Error, Result,
     bson::{EncodeError, IntoDocument, RawDocumentBuf},
 };
 
-/// The first argument that could not be written, kept until the action is awaited.
+/// The error of the first argument that could not be serialized.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deferred(Option<Error>);
 

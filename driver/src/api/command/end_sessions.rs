@@ -14,7 +14,7 @@ use crate::{
     types::read_preference::PRIMARY_PREFERRED,
 };
 
-/// Ends the sessions with these ids.
+/// `endSessions` with these session IDs.
 pub(in crate::api) struct EndSessions<'a> {
     pub(in crate::api) ids: &'a [[u8; 16]],
 }

@@ -46,7 +46,8 @@ list_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Lists the indexes; none for a collection that does not exist.
+    /// Lists the indexes. Awaiting it returns a [`Cursor`], which is empty if the collection does
+    /// not exist.
     pub fn list_indexes(&self) -> ListIndexes<'_> {
         ListIndexes {
             collection: self.inner(),
@@ -81,7 +82,8 @@ impl<'a, T> ListIndexes<'a, T> {
 
     session_setter!();
 
-    /// Decodes the specifications as `U`, e.g. as [`Document`](crate::bson::Document) to see every field.
+    /// Deserializes the specifications as `U`, e.g. as [`Document`](crate::bson::Document) for
+    /// fields that [`IndexModel`] does not have.
     pub fn with_type<U>(self) -> ListIndexes<'a, U> {
         ListIndexes {
             collection: self.collection,
@@ -147,7 +149,7 @@ async fn list<T>(
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }
 
-/// Lists the indexes of a collection, on the primary. `None` if the collection does not exist.
+/// `listIndexes` on the primary. `None` if the collection does not exist.
 struct ListIndexesOperation<'a> {
     namespace: &'a Namespace,
     options: &'a ListIndexesOptions,

@@ -1,4 +1,4 @@
-//! A command that the application gives, sent as it is: [`Database::run_command`] ([Run Command]).
+//! A command of the application: [`Database::run_command`] ([Run Command]).
 //!
 //! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 
@@ -28,7 +28,8 @@ use crate::{
 macro_rules! run_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// The read preference of the command. Default: primary, whatever the read preference of the database.
+            /// The read preference of the command. Default: primary; the read preference of the
+            /// database is not used.
             read_preference: read_preference;
         }
     };
@@ -40,10 +41,12 @@ run_command_options! { define_options {
 } }
 
 impl Database {
-    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
+    /// Runs a command and returns the complete reply. The command is sent as it is, with the fields
+    /// that the driver adds to all commands. A reply with `ok: 0` is an error.
     ///
-    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it to the command. The behavior of servers is
-    /// undefined if the command itself has `apiVersion`, `apiStrict` or `apiDeprecationErrors` besides.
+    /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
+    /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
+    /// behaviour of the server is undefined.
     pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
         let mut deferred = Deferred::default();
         RunCommand {
@@ -57,7 +60,7 @@ impl Database {
     }
 }
 
-/// Runs a command. Await it for the whole reply; see [`Database::run_command`].
+/// Runs a command. Await it for the complete reply; see [`Database::run_command`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct RunCommand<'a, T = Document> {
@@ -74,7 +77,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
     session_setter!();
 
-    /// Decodes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to decode nothing.
+    /// Deserializes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to
+    /// deserialize nothing.
     pub fn with_type<U>(self) -> RunCommand<'a, U> {
         RunCommand {
             database: self.database,
@@ -104,7 +108,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
 awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 
-/// A command that the application gives.
+/// A command of the application.
 pub(super) struct CustomCommand<'a> {
     database: &'a str,
     command: &'a RawDocument,
@@ -149,18 +153,21 @@ impl<'a> CustomCommand<'a> {
         Ok(())
     }
 
-    /// Rejects an empty command, and fields that the driver writes itself. Returns whether there is a read concern.
+    /// Rejects an empty command, and fields that the driver adds. Returns whether there is a read
+    /// concern.
     fn validate(&self) -> Result<bool> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
-            return Err(Error::invalid_argument("a command needs at least its name"));
+            return Err(Error::invalid_argument(
+                "a command must not be empty: its first field is its name",
+            ));
         }
         let mut has_read_concern = false;
         while let Some(RawElement { key, .. }) = elements.next_element()? {
             has_read_concern |= key == "readConcern";
             if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
                 return Err(Error::invalid_argument(format!(
-                    "the field \"{key}\" of a command is written by the driver; leave it out"
+                    "the field \"{key}\" of a command is added by the driver; remove it"
                 )));
             }
         }
