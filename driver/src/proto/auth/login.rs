@@ -31,6 +31,7 @@ pub struct Identity {
 
 impl Identity {
     #[cfg(any(test, feature = "internals"))]
+    /// An authentication with this mechanism (default: negotiated), on the database `source`.
     pub fn new(
         mechanism: Option<Mechanism>,
         source: impl Into<String>,

@@ -1,8 +1,8 @@
-//! Revoked certificates: stapled responses, responders, the cache, and the options that disable the
-//! checks.
+//! Revoked certificates: stapled responses, OCSP responders, the cache, and the options that
+//! disable the checks.
 
+mod cache;
 mod endpoint;
-mod flight;
 mod matrix;
 mod staple;
 
@@ -23,7 +23,7 @@ use marula_test_server::TestServer;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// A server behind TLS, and the file that says whom to trust.
+/// A server behind a TLS terminator, and the file of trusted certificates.
 struct Encrypted {
     terminator: TlsTerminator,
     ca_file: String,
@@ -44,7 +44,7 @@ impl Encrypted {
         }
     }
 
-    /// Staples nothing.
+    /// Starts the server without a stapled response.
     async fn bare(trusted: &Authority, identity: &Identity) -> Self {
         Self::start(trusted, identity, TerminatorOptions::default()).await
     }
@@ -68,7 +68,7 @@ impl Encrypted {
             .expect("an address")
     }
 
-    /// What the connections of one client have in common.
+    /// The settings that the connections of one client share.
     fn settings(&self, options: &str, connect_timeout: Duration) -> ConnectionSettings {
         let options = ClientOptions::parse(&self.uri(&format!("tlsCAFile={}&{options}", self.ca_file)));
         let tls = TlsConfig::new(&options.expect("options").tls).expect("files");
@@ -78,7 +78,7 @@ impl Encrypted {
         }
     }
 
-    /// One connection of a client of its own.
+    /// Establishes one connection with its own settings.
     async fn attempt(&self, options: &str) -> Result<(), Error> {
         self.connect(&self.settings(options, LONG)).await
     }
@@ -88,9 +88,9 @@ impl Encrypted {
     }
 }
 
-/// What the refusal of a connection says.
-fn refusal(outcome: Result<(), Error>) -> String {
-    let error = outcome.expect_err("a refusal");
+/// The text of the error of a rejected connection.
+fn rejection(outcome: Result<(), Error>) -> String {
+    let error = outcome.expect_err("a rejection");
     let ErrorKind::Network(network) = error.kind() else {
         panic!("{error}");
     };
@@ -99,7 +99,7 @@ fn refusal(outcome: Result<(), Error>) -> String {
     error.to_string()
 }
 
-/// A response about the certificate, changed.
+/// A response for the certificate, with changes.
 fn response<'a>(
     authority: &'a Authority,
     identity: &Identity,
@@ -111,7 +111,7 @@ fn response<'a>(
     response.der()
 }
 
-/// An authority with a certificate that names these responders.
+/// An authority, and a certificate that names these responders.
 fn certified(responders: &[&str]) -> (Authority, Identity) {
     let authority = Authority::new();
     let identity = Keys::Ecdsa.server(&authority, responders, false);

@@ -5,7 +5,7 @@ use marula_driver_tests::ocsp::{Reply, Responder, Signer, UNREACHABLE, failure};
 use super::*;
 
 #[tokio::test]
-async fn the_request_names_the_certificate_and_nothing_else() {
+async fn the_request_contains_only_the_certificate_id() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |_| {});
@@ -22,12 +22,12 @@ async fn the_request_names_the_certificate_and_nothing_else() {
     );
     assert!(
         request.ends_with(identity.serial()),
-        "no nonce follows the number"
+        "no nonce follows the serial number"
     );
 }
 
 #[tokio::test]
-async fn what_is_not_conclusive_is_no_refusal() {
+async fn inconclusive_responses_do_not_reject_the_certificate() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let stranger = Authority::new();
@@ -71,7 +71,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
         assert_eq!(responder.requests(), asked, "{reply:?}");
     }
     responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(
         text.contains(&format!("according to the OCSP responder {}", responder.url)),
         "{text}"
@@ -79,7 +79,7 @@ async fn what_is_not_conclusive_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn delegates_answer_for_the_issuer() {
+async fn delegated_responders_are_accepted() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let delegate = Keys::Ecdsa.delegate(&authority);
@@ -88,11 +88,11 @@ async fn delegates_answer_for_the_issuer() {
         response.by_key = true;
     }));
     let encrypted = Encrypted::bare(&authority, &identity).await;
-    refusal(encrypted.attempt("").await);
+    rejection(encrypted.attempt("").await);
 }
 
 #[tokio::test]
-async fn the_first_conclusive_answer_of_several_responders_counts() {
+async fn the_first_conclusive_response_of_several_responders_is_used() {
     let silent = Responder::start().await;
     let ignorant = Responder::start().await;
     let knowing = Responder::start().await;
@@ -108,12 +108,12 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
     ignorant.set_response(response(&authority, &identity, Status::Unknown, |_| {}));
     knowing.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains(&knowing.url), "{text}");
 }
 
 #[tokio::test]
-async fn options_switch_the_question_off() {
+async fn options_disable_requests_to_responders() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
@@ -132,26 +132,26 @@ async fn options_switch_the_question_off() {
         "tlsDisableOCSPEndpointCheck",
         "tlsDisableCertificateRevocationCheck",
     ] {
-        refusal(encrypted.attempt(&format!("{option}=false")).await);
+        rejection(encrypted.attempt(&format!("{option}=false")).await);
     }
-    refusal(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
+    rejection(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
     assert_eq!(responder.requests(), 3);
 }
 
 #[tokio::test]
-async fn a_responder_that_hangs_delays_one_connection_and_refuses_none() {
+async fn a_responder_that_hangs_delays_one_connection_and_rejects_none() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", Duration::from_secs(4));
     encrypted.connect(&settings).await.expect("a connection in time");
-    // The failure is cached: the responder is not asked again.
+    // The failure is cached, so no further request is sent.
     encrypted.connect(&settings).await.expect("another");
     assert_eq!(responder.requests(), 1);
 }
 
 #[tokio::test]
-async fn only_the_certificate_of_the_server_is_asked_for() {
+async fn only_the_server_certificate_is_checked() {
     let responder = Responder::start().await;
     let root = Authority::new();
     let issuer = root.subordinate();
@@ -161,5 +161,5 @@ async fn only_the_certificate_of_the_server_is_asked_for() {
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
     responder.set_response(response(&issuer, &identity, Status::Revoked, |_| {}));
-    refusal(encrypted.attempt("").await);
+    rejection(encrypted.attempt("").await);
 }

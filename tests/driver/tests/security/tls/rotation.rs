@@ -1,4 +1,4 @@
-//! Servers that replace their certificate while clients work.
+//! Servers whose certificate is replaced while clients use them.
 
 use std::sync::{
     Arc,
@@ -16,19 +16,19 @@ use marula_driver_tests::{
 };
 use tokio::{sync::watch, task::JoinSet};
 
-/// Thirty-two tasks that read for as long as they are let.
+/// Thirty-two tasks that read until they are stopped.
 struct Readers {
-    /// How often each of them has read.
+    /// The number of reads of each task.
     done: Arc<watch::Sender<Vec<usize>>>,
     stop: Arc<AtomicBool>,
     tasks: JoinSet<()>,
 }
 
-/// What they are to expect.
+/// Which errors are expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Errors {
     None,
-    /// The server cannot be had for a while: one retry may not suffice.
+    /// The server is unreachable for a while, so one retry may not suffice.
     OfUnavailability,
 }
 
@@ -57,7 +57,8 @@ impl Readers {
         Self { done, stop, tasks }
     }
 
-    /// Waits until each of them has read ten times more. Then none is at its second attempt for what happened before.
+    /// Waits until each task has read ten times more, so that no retry of an earlier failure is in
+    /// progress.
     async fn until_read(&mut self) {
         let before = self.done.borrow().clone();
         let mut done = self.done.subscribe();
@@ -75,7 +76,7 @@ impl Readers {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
+async fn replacing_a_certificate_of_the_same_authority_causes_no_errors() {
     let authority = Authority::new();
     let server = standalone().await.server;
     let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
@@ -102,7 +103,7 @@ async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_new_authority_is_refused_until_the_old_one_is_back() {
+async fn a_certificate_of_a_new_authority_is_rejected_until_it_is_replaced() {
     let (old, new) = (Authority::new(), Authority::new());
     let server = standalone().await.server;
     let terminator = TlsTerminator::start(&old.issue(&["localhost"]), server.addresses()[0]).await;
@@ -131,13 +132,14 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
         .expect_err("an untrusted server");
     assert!(format!("{error:#}").contains("UnknownIssuer"), "{error:#}");
 
-    // The file is read when the client is made: one that is made now trusts the new authority, an older one does not.
+    // The file is read when the client is created: a new client trusts the new authority, an
+    // existing one does not.
     let _ = files.write("ca.pem", &new.pem());
     super::works(&uri).await;
     let text = wait_for_description(&client, |text| text.contains("(Unknown: ")).await;
     assert!(text.contains("UnknownIssuer"), "{text}");
 
-    // The client comes to terms with it by itself.
+    // The existing client reconnects when the old certificate is back.
     terminator.set_identity(&old.issue(&["localhost"]));
     readers.until_read().await;
     readers.finish().await;
