@@ -64,7 +64,7 @@ impl Log {
     }
 
     /// Waits until `find` returns a value, and returns it.
-    pub(crate) async fn until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
+    pub(crate) async fn wait_until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
         let mut entries = self.0.subscribe();
         loop {
             if let Some(found) = find(&entries.borrow_and_update()) {
