@@ -2,9 +2,11 @@
 //! call as the limits of the server allow. All methods that send statements use it, for one
 //! statement or many.
 //!
-//! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
-//! [Write Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md) ("Request Size Limits"),
-//! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
+//! Specifications:
+//! [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md), [Write
+//! Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md)
+//! ("Request Size Limits"), [Retryable
+//! Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
 use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
 use crate::{

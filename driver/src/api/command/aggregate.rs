@@ -46,7 +46,8 @@ macro_rules! aggregate_options {
             max_await_time: plain std::time::Duration;
             /// Variables for the pipeline, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document = "let";
-            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection or database.
+            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the
+            /// collection or database.
             write_concern: write_concern;
         }
     };

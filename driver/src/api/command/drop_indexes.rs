@@ -24,7 +24,8 @@ use crate::{
 macro_rules! drop_indexes_options {
     ($then:path { $($arguments:tt)* }) => {
         timed_administration_options! { $then { $($arguments)* }
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             raw_data: plain bool = "rawData" since is_8_2;
         }

@@ -46,7 +46,8 @@ macro_rules! __find_one_and_delete_options {
             collation: boxed $crate::options::Collation = "collation";
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
-            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the

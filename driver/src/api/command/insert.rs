@@ -1,5 +1,5 @@
-//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
-//! and Bulk Writes").
+//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -30,7 +30,8 @@ macro_rules! __insert_one_options {
         $then! { { $($arguments)* }
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older
+            /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.

@@ -1,4 +1,5 @@
-//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`] ([Enumerating Collections]).
+//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`]
+//! ([Enumerating Collections]).
 //!
 //! [Enumerating Collections]: https://github.com/mongodb/specifications/blob/master/source/enumerate-collections.md
 
@@ -58,7 +59,8 @@ macro_rules! list_collections_options {
             [cursor] batch_size: plain u32;
             /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
             comment: boxed crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -66,7 +68,8 @@ macro_rules! list_collections_options {
 }
 
 list_collections_options! { define_options {
-    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the latter ignores `batch_size`.
+    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the
+    /// latter ignores `batch_size`.
     pub struct ListCollectionsOptions;
 } }
 

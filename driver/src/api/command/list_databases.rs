@@ -1,4 +1,5 @@
-//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating Databases]).
+//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating
+//! Databases]).
 //!
 //! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 

@@ -115,8 +115,8 @@ impl Monitor {
     }
 
     /// An operation had a network error: the connection of the monitor must be closed, which
-    /// cancels a running check ("hello or legacy hello Cancellation"). The next check satisfies a request
-    /// made meanwhile.
+    /// cancels a running check ("hello or legacy hello Cancellation"). The next check satisfies a
+    /// request made meanwhile.
     pub fn handle_cancellation(&mut self, now: Instant) {
         self.lose(match self.phase {
             Phase::Waiting(since) => Phase::Waiting(since),

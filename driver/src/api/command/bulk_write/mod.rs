@@ -31,7 +31,8 @@ macro_rules! __bulk_write_options {
             ordered: plain bool;
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool;
-            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.

@@ -98,7 +98,7 @@ async fn logins_that_fail_are_told_without_the_password() {
     let (kind, text) = failure(&proxy, "", LONG).await;
     assert_eq!(kind, io::ErrorKind::PermissionDenied);
     assert!(
-        text.contains("proxyUsername and proxyPassword are not set"),
+        text.contains("set proxyUsername and proxyPassword"),
         "{text}"
     );
     let (kind, text) = failure(&proxy, "proxyUsername=ada&proxyPassword=s3cr3t", LONG).await;
