@@ -355,7 +355,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
 }
 
 /// Rejects a hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4: they do
-/// not support it, and their error reply is not received (CRUD, "hint").
+/// not support it, and their error reply is not received (CRUD, `DeleteOptions.hint`).
 pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
     if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
         return Err(Error::unsupported(

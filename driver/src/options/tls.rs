@@ -135,7 +135,7 @@ impl TlsOptions {
     }
 
     /// Rejects the combinations of options that the specification forbids (URI Options,
-    /// "tlsInsecure" and following).
+    /// "Conflicting TLS options").
     pub(crate) fn validate(&self) -> Result<(), OptionError> {
         let insecure = ("tlsInsecure", self.insecure);
         let certificates = ("tlsAllowInvalidCertificates", self.allow_invalid_certificates);

@@ -206,7 +206,8 @@ impl Operation for AggregateOperation<'_> {
             command.str("aggregate", &self.scope.namespace.collection);
         }
         command.documents("pipeline", self.pipeline.iter().map(|stage| &**stage));
-        // If a pipeline writes, `batchSize: 0` must not be sent (CRUD, "AggregateOptions").
+        // If a pipeline writes, `batchSize: 0` must not be sent (CRUD,
+        // `AggregateOptions.batchSize`).
         let batch_size = self.options.batch_size.filter(|size| *size > 0 || !self.writes);
         cursor::write_cursor(command, batch_size);
         self.options.write(command, server);

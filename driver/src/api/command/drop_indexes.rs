@@ -77,7 +77,7 @@ impl<'a> DropIndex<'a> {
     async fn run(mut self) -> Result<()> {
         let index = match &self.index {
             Index::All => "*",
-            // The server would drop all indexes for `"*"` (Index Management, "dropIndex").
+            // The server would drop all indexes for `"*"` (Index Management, "Standard API").
             Index::Name(name) if name.is_empty() || name == "*" => {
                 return Err(Error::invalid_argument(format!(
                     "\"{name}\" is not an index name; use drop_indexes to drop all indexes"

@@ -130,7 +130,7 @@ impl<'a> ListCollectionNames<'a> {
 
     async fn run(mut self) -> Result<Vec<String>> {
         // `nameOnly` would omit the fields that other filters need (Enumerating Collections,
-        // "nameOnly").
+        // "Getting Collection Names").
         let name_only = self.options.filter.as_ref().is_none_or(|filter| {
             filter
                 .iter()
@@ -166,7 +166,7 @@ async fn list(
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }
 
-/// `listCollections` on the primary (Enumerating Collections, "Server selection").
+/// `listCollections` on the primary (Enumerating Collections, "Replica Sets").
 struct ListCollectionsOperation<'a> {
     database: &'a str,
     name_only: bool,

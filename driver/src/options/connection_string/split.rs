@@ -66,7 +66,7 @@ pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
         return Err(OptionError::NoScheme);
     };
     // `?` and `/` must be percent-encoded in a password, so the first of them ends the authority
-    // (Connection String, "User information").
+    // (Connection String, "Userinfo").
     let (before_query, query) = match rest.split_once('?') {
         Some((before, query)) => (before, Some(query)),
         None => (rest, None),

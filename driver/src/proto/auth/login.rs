@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, AuthenticationError>;
 /// The user that a connection authenticates as.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// `None`: negotiated (Authentication, "Mechanism Negotiation").
+    /// `None`: negotiated (Authentication, "Default Authentication Methods").
     pub mechanism: Option<Mechanism>,
     /// `authSource`
     pub source: String,
@@ -30,6 +30,7 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The user `username` in the database `source`. The mechanism is negotiated if it is `None`.
     #[cfg(any(test, feature = "internals"))]
     pub fn new(
         mechanism: Option<Mechanism>,
@@ -58,8 +59,8 @@ impl Identity {
         ClientFirst::new(user, &nonce)
     }
 
-    /// The mechanism of the speculative conversation in the handshake (Authentication, "Speculative
-    /// Authentication").
+    /// The mechanism of the speculative conversation in the handshake (MongoDB Handshake,
+    /// "Speculative Authentication").
     fn speculation(&self) -> Option<Mechanism> {
         match self.mechanism {
             None => Some(Mechanism::Scram(ScramHash::Sha256)),

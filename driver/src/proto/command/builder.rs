@@ -168,8 +168,7 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// Writes `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Stable API, "Applying the API
-    /// Version and Options").
+    /// Writes `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Stable API, "Command Syntax").
     pub fn server_api(&mut self, api: ServerApi) {
         self.str("apiVersion", api.version.as_str());
         self.optional_bool("apiStrict", api.strict);

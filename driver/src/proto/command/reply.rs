@@ -153,7 +153,7 @@ impl<'a> Reply<'a> {
     }
 
     /// The write concern error, if it is a "not writable primary" or "node is recovering" error
-    /// (SDAM, "Not writable primary and node is recovering").
+    /// (SDAM, `"not writable primary" and "node is recovering"`).
     pub fn state_change(&self) -> Option<Error> {
         self.write_concern_error?;
         let concern = write_concern_error(self).ok().flatten()?;

@@ -1,5 +1,5 @@
 //! The `client` document of the handshake: its fields, the metadata of wrapping libraries, and its
-//! truncation ([MongoDB Handshake], "Client metadata document", "Limitations").
+//! truncation ([MongoDB Handshake], "Hello Command", "Limitations").
 //!
 //! [MongoDB Handshake]:
 //! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
