@@ -35,7 +35,7 @@ pub struct CollectionSpecification {
     /// The options of the collection.
     #[serde(default)]
     pub options: Document,
-    /// UUID and whether it is read-only.
+    /// The UUID of the collection (`uuid`), and whether it is read-only (`readOnly`).
     #[serde(default)]
     pub info: Document,
     /// The specification of the index on `_id`. `None` for views.

@@ -25,12 +25,12 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DatabaseSpecification {
-    /// The name.
+    /// The name of the database.
     pub name: String,
     /// The size on disk in bytes. 0 if only names were requested.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether it holds no data.
+    /// Whether the database contains no data. `false` if only names were requested.
     #[serde(default)]
     pub empty: bool,
 }
