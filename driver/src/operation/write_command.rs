@@ -267,7 +267,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
+        let has_hint = || (0..self.count).any(|index| self.statements.needs_4_4(index));
         check_hint(has_hint, self.write_concern, server)?;
         command.str(S::KIND.command(), &self.namespace.collection);
         self.statements.write_options(command, server);
@@ -356,8 +356,12 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
 
 /// Rejects a hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4: they do
 /// not support it, and their error reply is not received (CRUD, `DeleteOptions.hint`).
-pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
-    if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
+pub(crate) fn check_hint(
+    has_hint: impl FnOnce() -> bool,
+    write_concern: &WriteConcern,
+    server: &HelloReply,
+) -> Result<()> {
+    if !write_concern.is_acknowledged() && !server.is_4_4() && has_hint() {
         return Err(Error::unsupported(
             "a hint on this unacknowledged write requires MongoDB 4.4 or later",
         ));

@@ -192,6 +192,7 @@ impl Operation for AggregateOperation<'_> {
                 criteria: Criteria::AggregateWithWrite(self.scope.read_preference),
                 retry: Retry::No,
                 intent: Intent::Write,
+                write_concern: Some(self.write_concern),
                 ..read
             }
         } else {

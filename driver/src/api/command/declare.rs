@@ -4,7 +4,7 @@
 //! The options of a command are a list in a macro of its own, which passes the list to the macro
 //! that it is called with:
 //!
-//! ```ignore
+//! ```text
 //! #[doc(hidden)]
 //! #[macro_export]
 //! macro_rules! __count_options {

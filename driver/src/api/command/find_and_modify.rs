@@ -245,7 +245,7 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        check_hint(self.has_hint, self.write_concern, server)?;
+        check_hint(|| self.has_hint, self.write_concern, server)?;
         command.str("findAndModify", &self.namespace.collection);
         command.document("query", self.filter);
         match self.modification {

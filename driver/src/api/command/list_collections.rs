@@ -128,7 +128,7 @@ impl<'a> ListCollectionNames<'a> {
 
     session_setter!();
 
-    async fn run(mut self) -> Result<Vec<String>> {
+    async fn run(self) -> Result<Vec<String>> {
         // `nameOnly` would omit the fields that other filters need (Enumerating Collections,
         // "Getting Collection Names").
         let name_only = self.options.filter.as_ref().is_none_or(|filter| {
@@ -136,7 +136,6 @@ impl<'a> ListCollectionNames<'a> {
                 .iter()
                 .all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
         });
-        self.options.batch_size = None;
         let mut cursor = list(self.database, self.options, name_only, self.session).await?;
         let mut names = Vec::new();
         while let Some(collection) = cursor.try_next().await? {

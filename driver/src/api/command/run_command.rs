@@ -94,11 +94,11 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
         let mut operation = RunCommandOperation {
-            command: CustomCommand {
-                database: self.database.name(),
-                command: &self.command,
-                read_preference: self.options.read_preference.as_deref().unwrap_or(PRIMARY),
-            },
+            command: CustomCommand::new(
+                self.database.name(),
+                &self.command,
+                self.options.read_preference.as_deref(),
+            ),
             reply: PhantomData,
         };
         let executor = self.database.client().executor();
@@ -110,36 +110,38 @@ awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 
 /// A command of the application.
 pub(super) struct CustomCommand<'a> {
-    pub(super) database: &'a str,
-    pub(super) command: &'a RawDocument,
-    pub(super) read_preference: &'a ReadPreference,
+    database: &'a str,
+    command: &'a RawDocument,
+    read_preference: &'a ReadPreference,
+    /// The key of the first element; empty if there is none.
+    name: &'a str,
+    is_sensitive: bool,
 }
 
-impl CustomCommand<'_> {
-    pub(super) fn properties(&self) -> Properties<'_> {
-        let name = self.name().unwrap_or_default();
-        Properties {
-            retry: Retry::No,
-            intent: Intent::Any,
-            is_sensitive: self.is_sensitive(name),
-            ..Properties::read(name, self.database, self.read_preference).without_causal_consistency()
+impl<'a> CustomCommand<'a> {
+    /// The read preference of the database does not apply (Run Command specification).
+    pub(super) fn new(
+        database: &'a str,
+        command: &'a RawDocument,
+        read_preference: Option<&'a ReadPreference>,
+    ) -> Self {
+        let name = name_of(command).unwrap_or_default();
+        Self {
+            database,
+            command,
+            read_preference: read_preference.unwrap_or(PRIMARY),
+            name,
+            is_sensitive: is_sensitive(name, command),
         }
     }
 
-    /// The key of the first element, which is the name of the command.
-    fn name(&self) -> Option<&str> {
-        let mut elements = RawElements::new(self.command.as_bytes()).ok()?;
-        Some(elements.next_element().ok()??.key)
-    }
-
-    fn is_sensitive(&self, name: &str) -> bool {
-        let authenticates = || {
-            !matches!(
-                find_element(self.command.as_bytes(), "speculativeAuthenticate"),
-                Ok(None)
-            )
-        };
-        sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
+    pub(super) fn properties(&self) -> Properties<'_> {
+        Properties {
+            retry: Retry::No,
+            intent: Intent::Any,
+            is_sensitive: self.is_sensitive,
+            ..Properties::read(self.name, self.database, self.read_preference).without_causal_consistency()
+        }
     }
 
     pub(super) fn build(&self, command: &mut CommandBuilder<'_>) -> Result<()> {
@@ -173,7 +175,22 @@ impl CustomCommand<'_> {
     }
 }
 
-/// Runs a command and deserializes its complete reply.
+fn name_of(command: &RawDocument) -> Option<&str> {
+    let mut elements = RawElements::new(command.as_bytes()).ok()?;
+    Some(elements.next_element().ok()??.key)
+}
+
+fn is_sensitive(name: &str, command: &RawDocument) -> bool {
+    let authenticates = || {
+        !matches!(
+            find_element(command.as_bytes(), "speculativeAuthenticate"),
+            Ok(None)
+        )
+    };
+    sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
+}
+
+/// Runs a command and decodes its whole reply.
 struct RunCommandOperation<'a, T> {
     command: CustomCommand<'a>,
     reply: PhantomData<fn() -> T>,

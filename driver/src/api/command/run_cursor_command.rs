@@ -22,7 +22,6 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
-    types::read_preference::PRIMARY,
 };
 
 /// The options of `run_cursor_command`. All but the read preference apply to getMore.
@@ -101,11 +100,11 @@ impl<'a, T> RunCursorCommand<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let mut operation = RunCursorCommandOperation(CustomCommand {
-            database: self.database.name(),
-            command: &self.command,
-            read_preference: options.read_preference.as_deref().unwrap_or(PRIMARY),
-        });
+        let mut operation = RunCursorCommandOperation(CustomCommand::new(
+            self.database.name(),
+            &self.command,
+            options.read_preference.as_deref(),
+        ));
         let client = self.database.client();
         let reply = client.executor().run_in(self.session, &mut operation).await?;
         let comment = options.comment.take().map(|comment| *comment);

@@ -32,6 +32,7 @@ pub struct Identity {
 impl Identity {
     /// The user `username` in the database `source`. The mechanism is negotiated if it is `None`.
     #[cfg(any(test, feature = "internals"))]
+    /// An authentication with this mechanism (default: negotiated), on the database `source`.
     pub fn new(
         mechanism: Option<Mechanism>,
         source: impl Into<String>,

@@ -30,7 +30,7 @@ fn refusal<T>(outcome: Result<T>) -> String {
 
 /// The signature of a server with these keys.
 pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash, signed: &str) -> String {
-    STANDARD.encode(&hash.hmac(&keys.server, signed.as_bytes()))
+    STANDARD.encode(hash.hmac(&keys.server, signed.as_bytes()))
 }
 
 /// `client-final-message`, and the state that expects the signature.

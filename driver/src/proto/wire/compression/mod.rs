@@ -13,7 +13,7 @@ use std::{fmt, sync::Arc};
 
 use super::{HEADER_LENGTH, Header, WireError};
 use crate::types::compressor::Compressor;
-pub use codec::CodecError;
+pub(super) use codec::CodecError;
 use codec::Codecs;
 pub(super) use frame::PACKED_HEADER_LENGTH;
 use frame::{PackedHeader, write_inner_header, write_packed_header};
