@@ -24,7 +24,7 @@ impl CommandError {
     }
 }
 
-/// The message is compared only if there is no code (SDAM, `"not writable primary" and "node is
+/// The message is compared only if the code is missing (SDAM, `"not writable primary" and "node is
 /// recovering"`).
 pub(super) fn is_state_change(code: i32, message: &str) -> bool {
     code::is_state_change(code)

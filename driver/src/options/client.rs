@@ -167,7 +167,7 @@ pub struct ClientOptions {
     #[cfg(feature = "internals")]
     pub(crate) overrides: super::overrides::Overrides,
     pub(crate) warnings: Vec<String>,
-    /// `authSource`, also if there is no credential.
+    /// `authSource`, also without a credential.
     pub(crate) auth_source: Option<String>,
     /// Whether the connection string contains `loadBalanced`, with either value.
     pub(crate) load_balanced_given: bool,

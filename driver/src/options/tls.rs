@@ -95,8 +95,7 @@ impl TlsOptions {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
-    /// A warning if options have no effect because TLS is not enabled. There is no warning for an
-    /// explicit `tls=false`.
+    /// A warning if options have no effect because TLS is not enabled. An explicit `tls=false` causes none.
     pub(crate) fn unused(&self) -> Option<String> {
         if self.enabled.is_some() {
             return None;

@@ -157,7 +157,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {
                 inserted_ids: done.inserted_ids,
             }),
-            // No command was sent, so there is no partial result.
+            // No command was sent, so a partial result does not exist.
             Err(error) if !batcher.has_run() => Err(error),
             Err(error) => Err(batcher.into_error(error)),
         }

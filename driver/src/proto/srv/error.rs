@@ -93,7 +93,7 @@ impl fmt::Display for SrvError {
             Self::PortZero { query, host } => {
                 write!(f, "the SRV record {query} has port 0 for the target \"{host}\"")
             }
-            Self::NoRecords { query } => write!(f, "there is no SRV record {query}"),
+            Self::NoRecords { query } => write!(f, "the SRV record {query} does not exist"),
             Self::Lookup(reason) => f.write_str(reason),
             Self::NoAnswer { query } => write!(f, "no answer to the DNS query for {query} in time"),
             Self::TxtNotUtf8 { host } => write!(f, "the TXT record of {host} is not UTF-8"),

@@ -130,7 +130,7 @@ impl<'a> BulkWrite<'a> {
             match sent {
                 Ok(true) => {}
                 Ok(false) => break,
-                // No command was sent, so there is no partial result.
+                // No command was sent, so a partial result does not exist.
                 Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
                 Err(error) => return Err(batcher.into_error(error)),
             }
