@@ -334,7 +334,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
         for error in &mut failures.write_errors {
             error.index = self.statements.position(error.index);
         }
-        Err(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
+        Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
     }
 
     /// Errors of statements are an error while the executor decides about a retry. Afterwards they

@@ -245,7 +245,7 @@ impl ClientOptions {
     }
 
     /// Copies `authSource` to the credential, if it has no source.
-    pub(crate) fn settle_auth_source(&mut self) {
+    pub(crate) fn apply_auth_source(&mut self) {
         if let Some(credential) = &mut self.credential
             && credential.source.is_none()
         {

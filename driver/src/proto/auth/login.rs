@@ -227,7 +227,7 @@ impl Awaiting {
 
     fn advance(self, body: &[u8]) -> std::result::Result<Step, AuthenticationFailure> {
         let Self { source, state } = self;
-        let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
         if let State::X509Outcome = state {
             return Ok(Step::Done);
         }
@@ -239,7 +239,7 @@ impl Awaiting {
         match state {
             State::ServerFirst(scram) => {
                 if done {
-                    return Err(broken(
+                    return Err(invalid_message(
                         "the server ends the conversation before it proved itself with a signature",
                     ));
                 }
@@ -258,10 +258,10 @@ impl Awaiting {
                     return Ok(Step::Done);
                 }
                 let state = State::EmptyExchange(hash);
-                Ok(proceed(source, conversation, Vec::new(), state))
+                Ok(continue_conversation(source, conversation, Vec::new(), state))
             }
             State::EmptyExchange(_) | State::PlainOutcome if !done => {
-                Err(broken("the server does not end the conversation"))
+                Err(invalid_message("the server does not end the conversation"))
             }
             State::EmptyExchange(_) | State::PlainOutcome | State::X509Outcome => Ok(Step::Done),
         }
@@ -278,11 +278,11 @@ impl AwaitingKeys {
     pub fn handle_keys(self, keys: SaltedKeys) -> Step {
         let (payload, scram) = self.scram.handle_keys(keys);
         let state = State::ServerFinal(scram);
-        proceed(self.source, self.conversation, payload, state)
+        continue_conversation(self.source, self.conversation, payload, state)
     }
 }
 
-fn proceed(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
+fn continue_conversation(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
     let request = Request {
         source: source.clone(),
         content: Content::Continue {

@@ -125,7 +125,7 @@ impl<'b> CommandBuilder<'b> {
 
     /// Discards what the session adds: the command of the application contains its own read
     /// concern.
-    pub fn waive_read_time(&mut self) {
+    pub fn discard_read_time(&mut self) {
         self.read_time = None;
     }
 
