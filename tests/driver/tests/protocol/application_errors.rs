@@ -256,7 +256,7 @@ async fn check_history(history: &[(Operation, Document)]) -> Result<(), TestCase
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let before = recorded.state();
     for (operation, reply) in history {
-        server.forget_replies();
+        server.clear_replies();
         server.answer(reply.clone());
         let outcome = operation.run(&database).await;
         if let Err(error) = &outcome {
@@ -271,7 +271,7 @@ async fn check_history(history: &[(Operation, Document)]) -> Result<(), TestCase
                 "{operation:?}: {error:?}"
             );
         }
-        server.forget_replies();
+        server.clear_replies();
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         prop_assert_eq!(
             recorded.state(),

@@ -137,7 +137,7 @@ async fn the_hello_reply_does_not_change_the_limit_of_replies() {
     let client = Client::connect(server.uri("")).await.expect("a client");
     let database = client.database("d");
     for length in [48_000_001, i32::MAX] {
-        server.claim(length);
+        server.answer_with_length(length);
         let error = database
             .run_command(doc! { "x": 1 })
             .await
