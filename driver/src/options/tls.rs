@@ -95,7 +95,8 @@ impl TlsOptions {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
-    /// A warning if options have no effect because TLS is not enabled. An explicit `tls=false` causes none.
+    /// A warning if options have no effect because TLS is not enabled. An explicit `tls=false`
+    /// causes none.
     pub(crate) fn unused(&self) -> Option<String> {
         if self.enabled.is_some() {
             return None;

@@ -36,7 +36,8 @@ macro_rules! __delete_options {
             /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";

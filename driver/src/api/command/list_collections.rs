@@ -57,7 +57,8 @@ macro_rules! list_collections_options {
             authorized_collections: plain bool = "authorizedCollections";
             /// Number of collections per batch. Default: the server's.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.

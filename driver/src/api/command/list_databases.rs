@@ -45,7 +45,8 @@ macro_rules! list_databases_options {
             /// all; an error if the user may not list all. Default: depends on the privileges of
             /// the user.
             authorized_databases: plain bool = "authorizedDatabases";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
         }
     };
