@@ -1,17 +1,17 @@
-//! The driver's machines and some of its shells, opened for the tests that run one of them alone.
+//! Access to the state machines and to parts of the async code, for the tests of this workspace.
 //!
-//! Nothing here is part of the public interface: it changes without notice, whatever the version number says.
+//! This module is not part of the public API: it may change in every release.
 //!
-//! [`Pool::new`] creates a pool without a deployment: it is paused until [`Pool::ready`], emits
-//! events to the listener in its [`PoolSettings`], and gives connections through
-//! [`Pool::check_out`]; dropping a [`PooledConnection`] checks it in. [`Pool::clear`] takes the
-//! service and whether to interrupt. `maintenance_interval: None` stops the background task. The
-//! [`PoolListener`] stands for the deployment: it is called after failed handshakes and may clear
-//! the pool.
+//! [`Pool::new`] creates a pool without a deployment. The pool is paused until [`Pool::ready`]; it
+//! emits events to the listener in its [`PoolSettings`]. [`Pool::check_out`] returns a connection;
+//! dropping the [`PooledConnection`] checks it in. [`Pool::clear`] takes the service ID and whether
+//! connections in use are interrupted. `maintenance_interval: None` disables the background task.
+//! The [`PoolListener`] takes the place of the deployment: it is called after failed handshakes and
+//! may clear the pool.
 //!
 //! [`sdam::handle_application_error`] handles an error of a pooled connection,
 //! [`sdam::handle_check_error`] that of a check; both return an [`sdam::ErrorAction`].
-//! [`sdam::apply`] applies the result of a check to a description, and [`sdam::events`] makes the
+//! [`sdam::apply`] applies the result of a check to a description, and [`sdam::events`] returns the
 //! events of the change.
 
 mod client;
@@ -41,24 +41,23 @@ pub use crate::{
 };
 pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology};
 
-/// A socket that failed, as the shells report it to the machines.
+/// A network error as the connection reports it.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {
     Error::network(phase, error)
 }
 
-/// An error of this kind, as the layers make them.
 pub fn error(kind: ErrorKind) -> Error {
     Error::new(kind)
 }
 
-/// The error with labels that a server or the pool put on it.
+/// Adds labels as a server or the pool does.
 pub fn labelled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
     error.with_labels(labels.map(str::to_owned))
 }
 
-/// The secrets in the options of a client, which the public interface does not give back.
+/// The secrets in the options of a client. The public API does not return them.
 pub struct Secrets<'a> {
-    /// Of the user.
+    /// The password of the credential.
     pub password: Option<&'a str>,
     /// `proxyPassword`
     pub proxy_password: Option<&'a str>,
@@ -66,7 +65,6 @@ pub struct Secrets<'a> {
     pub certificate_key_file_password: Option<&'a str>,
 }
 
-/// Reads the secrets.
 pub fn secrets(options: &ClientOptions) -> Secrets<'_> {
     let proxy = options.proxy.as_ref();
     Secrets {
@@ -76,16 +74,15 @@ pub fn secrets(options: &ClientOptions) -> Secrets<'_> {
     }
 }
 
-/// The credential that a client with these options proves itself by, every default filled in. The same rules run when a
-/// client is made.
+/// The credential that a client with these options authenticates with, with all defaults applied.
+/// Creating a client applies the same rules.
 ///
 /// # Errors
-/// A credential that its mechanism cannot use.
+/// The credential does not fit its mechanism.
 pub fn resolved_credential(options: &ClientOptions) -> Result<Option<Credential>> {
     options.resolved_credential()
 }
 
-/// The password in a credential.
 pub fn password(credential: &Credential) -> Option<&str> {
     credential.password().map(reveal)
 }
@@ -94,20 +91,22 @@ fn reveal(secret: &Secret) -> &str {
     &secret.0
 }
 
-/// Refuses what a client or a command refuses: a write concern that contradicts itself.
+/// Validates a write concern as clients and commands do.
 ///
 /// # Errors
-/// The contradiction.
+/// The fields contradict each other.
 pub fn validate_write_concern(concern: &WriteConcern) -> Result<()> {
     concern.validate().map_err(Error::invalid_argument)
 }
 
-/// Fixes the random factor of the pauses before retries: 0 for none, just under 1 for the longest.
+/// Fixes the random factor of the backoff before retries: 0 for no delay, just under 1 for the
+/// longest.
 pub fn fix_jitter(options: &mut ClientOptions, jitter: f64) {
     options.overrides.jitter = Some(jitter);
 }
 
-/// Adds a field `clientTag` to each log message of clients with these options, so that a test finds them among others.
+/// Adds the field `clientTag` to each log message of clients with these options, so that a test can
+/// select its own messages.
 pub fn tag_logs(options: &mut ClientOptions, tag: impl Into<String>) {
     options.overrides.log_tag = Some(tag.into());
 }

@@ -1,7 +1,9 @@
-//! An asynchronous MongoDB driver on tokio, with a codec, wire protocol, discovery and pools of its own.
+//! An asynchronous MongoDB driver for tokio, with its own BSON codec, wire protocol, server
+//! discovery and connection pools.
 //!
-//! Start at [`Client::connect`]; read and write through a [`Collection`]. Every action is a value that collects options
-//! and is awaited.
+//! Connect with [`Client::connect`]; read and write documents with a [`Collection`]. A method that
+//! runs a command returns an [`action`]: a value with a setter for each option, which sends
+//! the command when it is awaited.
 //!
 //! ```no_run
 //! use marula_driver::{Client, bson::doc};
@@ -16,27 +18,31 @@
 //!
 //! # Features
 //!
-//! | name | default | |
+//! | feature | default | enables |
 //! |---|---|---|
-//! | `dns` | yes | connection strings that begin with `mongodb+srv://`, by the name servers in `/etc/resolv.conf` |
-//! | `rustls` | yes | encrypted connections (`tls=true`) |
-//! | `hickory` | no | all lookups by `hickory-resolver`; see below |
-//! | `snappy`, `zlib`, `zstd` | no | compressed messages (`compressors=…`), one feature for each compressor; `zstd` builds a C library |
+//! | `dns` | yes | `mongodb+srv://` connection strings, resolved with the name servers in `/etc/resolv.conf` |
+//! | `rustls` | yes | TLS (`tls=true`) |
+//! | `hickory` | no | all DNS lookups with `hickory-resolver`; see below |
+//! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
-//! | `key-password` | no | client keys that a password protects (`tlsCertificateKeyFilePassword`) |
+//! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
 //!
-//! Without a feature, what needs it is refused when a client is made; a compressor in a connection string is a warning.
+//! Creating a client fails with [`ErrorKind::Unsupported`] if an option needs a disabled feature. A
+//! compressor in a connection string whose feature is disabled is ignored with a
+//! [warning](options::ClientOptions::warnings).
 //!
-//! Host names are looked up by the system's own resolver, which knows hosts file, search domains and whatever else the machine
-//! is set up for, on a thread where tokio lets it block. `hickory` asks hosts file and name servers without blocking, and the
-//! system only for what they do not know. It also finds name servers on platforms that have them elsewhere than in
-//! `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://` needs it. It brings some sixty more crates.
+//! Host names are resolved by the resolver of the operating system, on tokio's blocking threads. It
+//! reads the hosts file, applies search domains and honours the other settings of the machine. With
+//! `hickory`, the hosts file and the name servers are asked without blocking, and the resolver of
+//! the operating system is used only for names that they do not know. `hickory` also finds the name
+//! servers on platforms without `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://`
+//! requires it. It adds about sixty crates to the build.
 
 #![cfg_attr(
     not(feature = "internals"),
     allow(
         unreachable_pub,
-        reason = "the machines are public through `internals`, where this is checked"
+        reason = "the state machines are public through `internals`, where this is checked"
     )
 )]
 
@@ -50,7 +56,7 @@ mod execution;
 pub mod internals;
 mod operation;
 pub mod options {
-    //! Options of the client and of its operations.
+    //! Options of clients and of commands.
 
     mod client;
     mod connection_string;
@@ -106,12 +112,16 @@ pub use types::{
     namespace::Namespace,
 };
 
-/// The fluent actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
+/// The actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
+///
+/// An action holds the arguments of one command and a setter for each of its options. Awaiting it
+/// sends the command.
 pub mod action {
     pub use crate::api::{StartSession, command::action::*};
 }
 
-/// Log messages: structured events of the crate `tracing`, with the feature of that name.
+/// Log messages, emitted as structured events of the crate `tracing`. They require the feature
+/// `tracing`.
 ///
 /// | component | target | levels |
 /// |---|---|---|
@@ -120,17 +130,22 @@ pub mod action {
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
 ///
-/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those of the specifications, which
-/// have none for the SRV records of a `mongodb+srv` client that cannot be used later on (`SRV record problem`). The subscriber of the application decides what is logged and where to; while it wants nothing of a component, nothing is made
-/// for it.
+/// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those
+/// of the specifications. The message `SRV record problem` is an addition: an SRV record found by
+/// polling that cannot be used. The subscriber of the application selects what is logged. A message
+/// that it does not select is not created.
 ///
-/// The variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`, `MONGODB_LOG_TOPOLOGY`, `MONGODB_LOG_SERVER_SELECTION` and
-/// `MONGODB_LOG_ALL` hold the least severe level that a component may log (`off`, `error`, `warn`, `info`, `debug` …); they are
-/// read when a client is made, and never log more than the subscriber wants. Where none is set, the subscriber alone decides.
+/// The environment variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`,
+/// `MONGODB_LOG_TOPOLOGY`, `MONGODB_LOG_SERVER_SELECTION` and `MONGODB_LOG_ALL` set the least
+/// severe level that a component logs (`off`, `error`, `warn`, `info`, `debug` …). They are read
+/// when a client is created and can only reduce what the subscriber selects. If none is set, the
+/// subscriber alone selects.
 ///
-/// Documents are Extended JSON, cut after
-/// [`max_log_document_length`](options::ClientOptions::max_log_document_length) bytes with `...` behind. To let the variable
-/// `MONGODB_LOG_MAX_DOCUMENT_LENGTH` count before the application's own choice, set the option only when it is not set:
+/// Documents are logged as Extended JSON. A text longer than
+/// [`max_log_document_length`](options::ClientOptions::max_log_document_length) bytes is truncated
+/// and ends in `...`. The option overrides the environment variable
+/// `MONGODB_LOG_MAX_DOCUMENT_LENGTH`. To give the variable precedence, set the option only if the
+/// variable is not set:
 ///
 /// ```
 /// use marula_driver::options::ClientOptions;
@@ -141,10 +156,12 @@ pub mod action {
 /// # Ok::<(), marula_driver::Error>(())
 /// ```
 ///
-/// Whatever a command that authenticates or makes users holds, and what the server says to it, is never logged.
+/// The bodies of commands that authenticate or create users, and of their replies, are never
+/// logged.
 pub mod logs {}
 
-/// What a client tells about its work, to the listeners in its [`ClientOptions`](options::ClientOptions).
+/// Events of command monitoring, connection pools, and server discovery and monitoring. The
+/// listeners are set in [`ClientOptions`](options::ClientOptions).
 pub mod event {
     pub use crate::proto::description::{
         ServerDescription, ServerType, TopologyDescription, TopologyType, TopologyVersion,

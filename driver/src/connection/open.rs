@@ -78,7 +78,9 @@ impl Opening<'_> {
     #[cfg(unix)]
     async fn unix(self, path: &std::path::Path) -> Result<Stream> {
         if self.settings.tls.is_some() {
-            return Err(Error::unsupported("tls=true with a Unix domain socket"));
+            return Err(Error::unsupported(
+                "tls=true cannot be used with a Unix domain socket",
+            ));
         }
         let connecting = async {
             let connected = tokio::net::UnixStream::connect(path).await;

@@ -1,30 +1,33 @@
-//! A user who could not be logged in.
+//! Errors of authentication.
 
 use std::fmt;
 
 use super::{CommandError, ErrorKind};
 
-/// A login that failed. It holds no secret.
+/// Authentication on a new connection failed. The error contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthenticationError {
-    /// The mechanism, as the specifications spell it.
+    /// The mechanism, as `authMechanism` spells it, e.g. `SCRAM-SHA-256`.
     pub mechanism: &'static str,
-    /// Why.
+    /// The cause of the failure.
     pub failure: AuthenticationFailure,
 }
 
-/// Why a login failed.
+/// The cause of an [`AuthenticationError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthenticationFailure {
-    /// The server refused: a user that does not exist, a wrong password, a mechanism that the user or the server does not have.
+    /// The server rejected the authentication: the user does not exist, the password is wrong, or
+    /// the user or the server does not support the mechanism.
     Refused(CommandError),
-    /// The server broke the rules of the mechanism: it may not be the server that it claims to be. The text says which rule.
+    /// A message of the server violates the mechanism, e.g. a SCRAM server signature that does not
+    /// verify. The server may not be the one it claims to be. The text names the violated rule.
     Conversation(String),
-    /// The password holds letters that SCRAM-SHA-256 does not allow (RFC 4013).
+    /// The password contains a character that SCRAM-SHA-256 does not allow (SASLprep, RFC 4013).
     Password,
-    /// The operating system gave no random numbers, or the runtime is ending.
+    /// The client could not compute its response: the operating system returned no random numbers,
+    /// or the tokio runtime is shutting down.
     Unavailable(String),
 }
 
@@ -33,7 +36,7 @@ impl AuthenticationError {
         Self { mechanism, failure }
     }
 
-    /// What the server said, if it refused.
+    /// The error reply of the server, for [`AuthenticationFailure::Refused`].
     pub(crate) fn refusal(&self) -> Option<&CommandError> {
         match &self.failure {
             AuthenticationFailure::Refused(error) => Some(error),
@@ -47,7 +50,9 @@ impl fmt::Display for AuthenticationFailure {
         match self {
             Self::Refused(error) => write!(f, "{error}"),
             Self::Conversation(why) | Self::Unavailable(why) => f.write_str(why),
-            Self::Password => f.write_str("the password holds characters that are not allowed"),
+            Self::Password => {
+                f.write_str("the password contains characters that SASLprep (RFC 4013) does not allow")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Error codes of the server, by the names that the server gives them.
+//! Error codes of the server, with the names that the server gives them.
 //!
 //! <https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml>
 
@@ -65,7 +65,7 @@ pub(crate) fn is_unreachable(code: i32) -> bool {
     )
 }
 
-/// Whether a write may be retried (Retryable Writes, "RetryableWriteError label"). Such reads are
+/// Whether a write may be retried (Retryable Writes, "RetryableWriteError Labels"). Such reads are
 /// retryable as well.
 pub(crate) fn is_retryable_write(code: i32) -> bool {
     matches!(

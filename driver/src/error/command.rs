@@ -1,29 +1,31 @@
-//! A command that the server refused.
+//! Errors of commands.
 
 use std::fmt;
 
 use super::code;
 
-/// A reply with `ok: 0`.
+/// The server replied to a command with `ok: 0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandError {
-    /// The server's error code; 0 when it sent none.
+    /// The server's error code; 0 if the reply has none.
     pub code: i32,
-    /// The code's name; empty when the server sent none.
+    /// The name of the code, e.g. `NamespaceNotFound`; empty if the reply has none.
     pub code_name: String,
-    /// The server's message.
+    /// `errmsg`
     pub message: String,
 }
 
 impl CommandError {
-    /// "not writable primary" and "node is recovering" errors of the SDAM specification.
+    /// Whether this is a "not writable primary" or "node is recovering" error (SDAM, `"not writable
+    /// primary" and "node is recovering"`).
     pub(crate) fn is_state_change(&self) -> bool {
         is_state_change(self.code, &self.message)
     }
 }
 
-/// The message counts only if there is no code (SDAM, "not writable primary and node is recovering").
+/// The message is compared only if the code is missing (SDAM, `"not writable primary" and "node is
+/// recovering"`).
 pub(super) fn is_state_change(code: i32, message: &str) -> bool {
     code::is_state_change(code)
         || (code == 0 && (message.contains("not master") || message.contains("node is recovering")))

@@ -1,6 +1,7 @@
-//! The one error type of the driver: what went wrong, where, and what the server said.
+//! The error type of the driver.
 //!
-//! [`Error`] clones cheaply. Match on [`Error::kind`], or ask one of the predicates (`is_*`).
+//! [`Error`] holds an [`ErrorKind`], the address of the server, the error labels and the reply of
+//! the server. It is cheap to clone.
 
 mod authentication;
 pub(crate) mod code;
@@ -24,22 +25,26 @@ use crate::{
     bson::{DecodeError, EncodeError, RawDocument, RawDocumentBuf},
 };
 
-/// What the driver's functions return.
+/// A result whose error is an [`Error`] unless stated otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Label: the operation failed in a way that allows to run the whole transaction again.
+/// Error label: the whole transaction can be retried.
 pub const TRANSIENT_TRANSACTION_ERROR: &str = "TransientTransactionError";
-/// Label: the server, or the network before it, is overloaded.
+/// Error label: the server is overloaded, or the network in front of it.
 pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
-/// Label: the operation was not begun, so that it may be sent again whatever it is.
+/// Error label: the server did not start the operation, so every operation can be retried.
 pub const RETRYABLE_ERROR: &str = "RetryableError";
-/// Label: the write may be retried.
+/// Error label: the write can be retried.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
-/// Label: a retry of the write changed nothing, so the error of the try before it counts.
+/// Error label: the attempt performed no writes, so the error of the previous attempt is reported
+/// (Retryable Writes, "Executing Retryable Write Commands").
 pub(crate) const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
-/// Anything that can go wrong in the driver.
+/// An error of the driver.
+///
+/// Match on [`kind`](Self::kind), or use the predicates (`is_*`). `Display` does not include the
+/// [source](std::error::Error::source); `{:#}` does.
 ///
 /// ```
 /// use marula_driver::{ErrorKind, options::ClientOptions};
@@ -58,47 +63,52 @@ struct Inner {
     response: Option<RawDocumentBuf>,
 }
 
-/// What went wrong.
+/// The kind of an [`Error`], with its details.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "it lives behind the Arc of Error")]
+#[expect(clippy::large_enum_variant, reason = "stored in the Arc of Error")]
 pub enum ErrorKind {
-    /// A value given by the application cannot be used; the text says which and why.
+    /// An argument or option set by the application is invalid. The text names it and the reason.
     InvalidArgument(String),
-    /// A connection string cannot be used; the text says which part and why. It holds no credentials.
+    /// A connection string is invalid. The text names the part and the reason, without credentials.
     ConnectionString(String),
-    /// The DNS records of a `mongodb+srv` host are missing or cannot be used; the text names the host or the record. A DNS
-    /// server that gave no answer is a [`Network`](Self::Network) error of the phase
-    /// [`Resolve`](NetworkPhase::Resolve).
+    /// The DNS records of a `mongodb+srv` host are missing or invalid. The text names the host or
+    /// the record. If no name server answers, the error is a [`Network`](Self::Network) error of
+    /// the phase [`Resolve`](NetworkPhase::Resolve) instead.
     Dns(String),
-    /// A value of the application cannot be written as BSON.
+    /// A value of the application cannot be serialized to BSON.
     Encode(EncodeError),
-    /// A document of the server does not fit the type asked for, or is no BSON.
+    /// A document from the server is not valid BSON, or cannot be deserialized into the requested
+    /// type.
     Decode(DecodeError),
-    /// A socket could not be opened, or failed while in use.
+    /// A connection could not be opened, or failed while in use.
     Network(NetworkError),
-    /// No suitable server was found in time.
+    /// No suitable server was found within `serverSelectionTimeoutMS`.
     ServerSelection(ServerSelectionError),
-    /// No connection could be had from the pool.
+    /// No connection could be checked out of the pool.
     Pool(PoolError),
-    /// A server's bytes break the wire protocol. The connection was closed.
+    /// A message from the server violates the wire protocol. The connection was closed.
     Protocol(String),
-    /// A reply with `ok: 1` lacks a field that the operation needs, or holds it with another type; the text names it. The
-    /// command may not be one for this operation, e.g. one without a cursor in
-    /// [`run_cursor_command`](crate::Database::run_cursor_command). The connection stays in use.
+    /// A reply with `ok: 1` lacks a field that the operation needs, or the field has another type.
+    /// The text names the field. The command may not fit the method, e.g. a command that does not
+    /// return a cursor in [`run_cursor_command`](crate::Database::run_cursor_command). The
+    /// connection remains usable.
     InvalidReply(String),
-    /// The server refused a command.
+    /// The server replied with `ok: 0`.
     Command(CommandError),
-    /// The user could not be logged in on a new connection. A socket that failed meanwhile is a
-    /// [`Network`](Self::Network) error of the phase [`Authentication`](NetworkPhase::Authentication).
+    /// Authentication on a new connection failed. A socket that fails during authentication is a
+    /// [`Network`](Self::Network) error of the phase
+    /// [`Authentication`](NetworkPhase::Authentication) instead.
     Authentication(AuthenticationError),
-    /// The server ran a single write and reported an error for it.
+    /// A write of one statement failed: the server reported a write error, a write concern error,
+    /// or both.
     Write(WriteFailure),
-    /// Some statements of a write of many failed.
+    /// A write of several statements failed in part or in whole.
     BulkWrite(Box<BulkWriteError>),
-    /// The deployment is too old or too new for this driver, or cannot do what was asked.
+    /// The server or this driver does not support the operation or an option, or the server's
+    /// versions are incompatible with the driver.
     Unsupported(String),
-    /// The client was shut down.
+    /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown).
     Shutdown,
 }
 
@@ -140,7 +150,7 @@ impl Error {
         Self::new(ErrorKind::Network(NetworkError::new(phase, error)))
     }
 
-    /// A network error with what the user may have to change.
+    /// A network error with a hint on what to change.
     pub(crate) fn network_with_hint(phase: NetworkPhase, error: std::io::Error, hint: &'static str) -> Self {
         Self::new(ErrorKind::Network(
             NetworkError::new(phase, error).with_hint(hint),
@@ -177,13 +187,13 @@ impl Error {
         self.edit(|e| e.response = Some(response.to_owned()))
     }
 
-    /// What went wrong.
+    /// The kind of the error, with its details.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// What went wrong in a few words, for a text whose source is this error.
+    /// A short description, for a text that has this error as its source.
     pub(crate) fn outline(&self) -> &'static str {
         match &self.0.kind {
             ErrorKind::Network(e) => e.outline(),
@@ -194,32 +204,33 @@ impl Error {
         }
     }
 
-    /// The labels that the server or the driver put on the error.
+    /// The error labels that the server or the driver added.
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.0.labels
     }
 
-    /// Whether the error carries this label, e.g. [`RETRYABLE_WRITE_ERROR`].
+    /// Whether the error has this label, e.g. [`RETRYABLE_WRITE_ERROR`].
     #[must_use]
     pub fn contains_label(&self, label: &str) -> bool {
         self.0.labels.iter().any(|l| l == label)
     }
 
-    /// The server on which the operation failed, when one had been chosen.
+    /// The server that the operation was sent to. `None` if the operation failed before a server
+    /// was selected.
     #[must_use]
     pub fn address(&self) -> Option<&ServerAddress> {
         self.0.address.as_ref()
     }
 
-    /// The server's whole reply, when the error comes from one.
+    /// The complete reply of the server. `None` if the error does not come from a reply.
     #[must_use]
     pub fn server_response(&self) -> Option<&RawDocument> {
         self.0.response.as_deref()
     }
 
-    /// The server's error code: of the command, of the first write error, of the write concern error, or of the
-    /// error that ended a bulk write.
+    /// The server's error code. The first that exists of: the code of the command, of the first
+    /// write error, of the write concern error, and of the error that ended a bulk write.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -239,7 +250,7 @@ impl Error {
         }
     }
 
-    /// The name of [`code`](Self::code), when the server sent one.
+    /// The name of [`code`](Self::code). `None` if the server did not send a name.
     #[must_use]
     pub fn code_name(&self) -> Option<&str> {
         let name = match &self.0.kind {
@@ -255,7 +266,7 @@ impl Error {
         (!name.is_empty()).then_some(name)
     }
 
-    /// The failed statements of a write, in the order the server reported them.
+    /// The errors of the statements of a write, in the order of the reply.
     #[must_use]
     pub fn write_errors(&self) -> &[WriteError] {
         match &self.0.kind {
@@ -265,7 +276,7 @@ impl Error {
         }
     }
 
-    /// Whether a unique index refused a write (code 11000, and its old forms 11001 and 12582).
+    /// Whether a write violated a unique index (code 11000, and the legacy codes 11001 and 12582).
     #[must_use]
     pub fn is_duplicate_key(&self) -> bool {
         self.write_errors()
@@ -274,7 +285,7 @@ impl Error {
             || self.code().is_some_and(code::is_duplicate_key)
     }
 
-    /// Whether a time limit of the driver or of the server ended the operation.
+    /// Whether a time limit of the driver or of the server (`maxTimeMS`) expired.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {
@@ -286,23 +297,26 @@ impl Error {
         }
     }
 
-    /// Whether a socket failed, so that it is unknown if the server ran the command.
+    /// Whether the connection failed. If a command had been sent, it is unknown whether the server
+    /// ran it.
     #[must_use]
     pub fn is_network(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Network(_))
     }
 
-    /// Whether the deployment could not serve the call at the moment, so that the same call may well succeed later: no
-    /// suitable server or no connection was found in time, a socket failed, a server is no primary any more, recovers, shuts
-    /// down or is overloaded, or a mongos could not reach its shards. The driver has retried already where that is safe; a
-    /// write whose socket failed may have been done ([`is_network`](Self::is_network)).
+    /// Whether the failure is temporary, so that the same call may succeed later. This is the case
+    /// if no suitable server or no connection was found in time, if a connection failed, if a
+    /// server is not the primary, recovering, shutting down or overloaded, or if a mongos could not
+    /// reach its shards. The driver has already retried the operation where that is safe. A write
+    /// whose connection failed may have been performed ([`is_network`](Self::is_network)).
     ///
-    /// A web handler answers with status 503. False for a command that ran out of time on the server
-    /// ([`is_timeout`](Self::is_timeout)) and for a client that was shut down.
+    /// A web service would answer with status 503. Returns `false` if the time limit of a command
+    /// expired on the server ([`is_timeout`](Self::is_timeout)), and if the client was shut down.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match &self.0.kind {
-            // A login that was refused fails again, through the pool as on a connection of its own.
+            // Rejected credentials are rejected again, whether the error comes from the pool or
+            // from a connection outside it.
             ErrorKind::Pool(PoolError::Cleared { cause: Some(e), .. })
                 if matches!(e.kind(), ErrorKind::Authentication(_)) =>
             {
@@ -310,7 +324,7 @@ impl Error {
             }
             ErrorKind::Network(_) | ErrorKind::ServerSelection(_) | ErrorKind::Pool(_) => true,
             ErrorKind::Command(e) if code::is_unreachable(e.code) => true,
-            // A login that the server could not judge: the credentials were not refused.
+            // The server could not complete the authentication; it did not reject the credentials.
             ErrorKind::Authentication(e)
                 if e.refusal()
                     .is_some_and(|e| e.code == code::INTERNAL_ERROR || code::is_unreachable(e.code)) =>
@@ -322,7 +336,7 @@ impl Error {
         }
     }
 
-    /// Whether the server reports that it is not the primary (any more), or is shutting down or recovering.
+    /// Whether the server is not the primary, recovering or shutting down.
     pub(crate) fn is_state_change(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => e.is_state_change(),
@@ -333,7 +347,7 @@ impl Error {
         }
     }
 
-    /// Whether the server reports that it is shutting down, so that its connections are lost.
+    /// Whether the server is shutting down, which closes its connections.
     pub(crate) fn is_server_shutdown(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Command(e) => code::is_shutdown(e.code),
@@ -344,7 +358,7 @@ impl Error {
         }
     }
 
-    /// The write concern error of a write whose statements the server ran.
+    /// The write concern error of a write. The statements themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.0.kind {
@@ -373,19 +387,19 @@ impl From<DecodeError> for Error {
     }
 }
 
-/// What went wrong, without server and labels.
+/// The text does not contain the server and the labels.
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidArgument(message) => write!(f, "invalid argument: {message}"),
             Self::ConnectionString(message) => write!(f, "invalid connection string: {message}"),
-            Self::Dns(message) => write!(f, "the host list cannot be made from DNS: {message}"),
-            Self::Encode(e) => write!(f, "cannot write as BSON: {e}"),
-            Self::Decode(e) => write!(f, "cannot read from BSON: {e}"),
+            Self::Dns(message) => write!(f, "the seed list cannot be read from DNS: {message}"),
+            Self::Encode(e) => write!(f, "cannot serialize to BSON: {e}"),
+            Self::Decode(e) => write!(f, "cannot deserialize from BSON: {e}"),
             Self::Network(e) => write!(f, "{e}"),
             Self::ServerSelection(e) => write!(f, "{e}"),
             Self::Pool(e) => write!(f, "{e}"),
-            Self::Protocol(message) => write!(f, "the server broke the wire protocol: {message}"),
+            Self::Protocol(message) => write!(f, "the server violated the wire protocol: {message}"),
             Self::InvalidReply(message) => write!(f, "the reply does not fit the operation: {message}"),
             Self::Command(e) => write!(f, "{e}"),
             Self::Authentication(e) => write!(f, "{e}"),
@@ -397,11 +411,11 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// The error itself; with `{:#}`, followed by its sources.
+/// `{}` is the text of the error itself; `{:#}` adds the sources.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
-        // The error that interrupted a bulk write names its server itself.
+        // The error that interrupted a bulk write contains the address itself.
         let is_named_by_source = matches!(
             &self.0.kind,
             ErrorKind::BulkWrite(bulk) if bulk.interrupted_by.as_ref().is_some_and(|e| e.address().is_some())
@@ -421,7 +435,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The server's reply may quote documents, so it is left out.
+        // The reply may contain application data.
         f.debug_struct("Error")
             .field("kind", &self.0.kind)
             .field("labels", &self.0.labels)
@@ -430,7 +444,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// An error's text never holds that of its source, so a chain can be printed without repetition.
+/// The text of an error never contains that of its source, so the chain can be printed without
+/// repetition.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {

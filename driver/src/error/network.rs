@@ -1,34 +1,39 @@
-//! A socket that could not be opened or that failed.
+//! Errors of connections.
 
 use std::{fmt, io, sync::Arc};
 
-/// What the driver was doing with the socket.
+/// What the driver was doing when a connection failed.
 ///
-/// Up to and including [`Authentication`](Self::Authentication) a connection was being established, which `connectTimeoutMS`
-/// limits: the kind is [`TimedOut`](io::ErrorKind::TimedOut) when that time is over. None of the application's commands had
-/// been sent on it. A peer that closes the socket shows up as [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), one that
-/// resets it as [`ConnectionReset`](io::ErrorKind::ConnectionReset), in whatever phase.
+/// Up to and including [`Authentication`](Self::Authentication) the connection was being
+/// established, and no command of the application had been sent on it. `connectTimeoutMS` limits
+/// these phases; the kind is [`TimedOut`](io::ErrorKind::TimedOut) if it expires. In all phases the
+/// kind is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the peer closes the connection, and
+/// [`ConnectionReset`](io::ErrorKind::ConnectionReset) if it resets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkPhase {
-    /// Resolving the host name of a server or proxy. The kind is [`NotFound`](io::ErrorKind::NotFound) when there is no such
-    /// name, else the name servers could not tell.
+    /// Resolving the host name of a server or proxy. The kind is
+    /// [`NotFound`](io::ErrorKind::NotFound) if the name does not exist. Any other kind means that
+    /// the name servers did not give an answer.
     Resolve,
-    /// Opening the socket: refused, no route, or no answer. A host with several addresses has
-    /// failed on all of them, and the text lists each.
+    /// Opening the TCP connection or Unix domain socket. For a host with several addresses, all of
+    /// them failed, and the text lists each.
     Connect,
-    /// Connecting to the SOCKS5 proxy, and through it. The text tells which; the kind is that of the proxy's socket, or else
-    /// what the proxy answered: [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a login or a request that it
-    /// refused, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) and the unreachable kinds for what it met on the
-    /// way to the server, [`InvalidData`](io::ErrorKind::InvalidData) for bytes that are no SOCKS5.
+    /// Connecting to the SOCKS5 proxy, or through it to the server; the text names which. The kind
+    /// is that of the error of the proxy's socket, or else follows the reply of the proxy:
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) if it rejected the credentials or the
+    /// request, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) or one of the unreachable
+    /// kinds if it could not reach the server, [`InvalidData`](io::ErrorKind::InvalidData) if the
+    /// reply is not SOCKS5.
     Proxy,
-    /// Agreeing on encryption. The kind is [`InvalidData`](io::ErrorKind::InvalidData) when one side refused: a certificate
-    /// that is not trusted, expired or for another name, no common version, bytes that are no TLS. Any other kind is a
-    /// failure of the socket.
+    /// Performing the TLS handshake. The kind is [`InvalidData`](io::ErrorKind::InvalidData) if one
+    /// side rejected the other: the certificate is not trusted, expired or for another name, both
+    /// sides have no protocol version in common, or the reply is not TLS. Any other kind is an
+    /// error of the socket.
     TlsHandshake,
-    /// Exchanging the handshake.
+    /// Sending the `hello` of the handshake or reading its reply.
     Handshake,
-    /// Logging in, after the handshake.
+    /// Authenticating, after the handshake.
     Authentication,
     /// Sending a command.
     Write,
@@ -36,12 +41,13 @@ pub enum NetworkPhase {
     Read,
 }
 
-/// A failed socket. Its text holds that of the operating system's error, [`io_error`](Self::io_error).
+/// A connection failed. The text of the error contains that of the operating system's error,
+/// [`io_error`](Self::io_error).
 #[derive(Clone, Debug)]
 pub struct NetworkError {
     phase: NetworkPhase,
     source: Arc<io::Error>,
-    /// What may have to be changed.
+    /// Which setting may have to be changed.
     hint: Option<&'static str>,
 }
 
@@ -54,7 +60,7 @@ impl NetworkError {
         }
     }
 
-    /// The same with what may have to be changed, which follows the text.
+    /// Adds a hint, which follows the text in parentheses.
     pub(super) fn with_hint(self, hint: &'static str) -> Self {
         Self {
             hint: Some(hint),
@@ -62,7 +68,7 @@ impl NetworkError {
         }
     }
 
-    /// What the driver was doing.
+    /// What the driver was doing when the connection failed.
     #[must_use]
     pub fn phase(&self) -> NetworkPhase {
         self.phase
@@ -80,8 +86,8 @@ impl NetworkError {
         &self.source
     }
 
-    /// Whether a time limit of the driver ended it. The operating system's ETIMEDOUT is none: it means that keepalive or
-    /// retransmission found the peer dead.
+    /// Whether a time limit of the driver expired. `ETIMEDOUT` of the operating system is
+    /// different: keepalive or retransmission got no answer from the peer.
     pub(crate) fn is_timeout(&self) -> bool {
         self.source.kind() == io::ErrorKind::TimedOut && self.source.raw_os_error().is_none()
     }
@@ -101,7 +107,7 @@ impl NetworkError {
         }
     }
 
-    /// The server cannot have seen the command.
+    /// Whether the failure happened before a command could have been sent.
     pub(crate) fn is_before_send(&self) -> bool {
         matches!(
             self.phase,
@@ -114,9 +120,11 @@ impl NetworkError {
         )
     }
 
-    /// While a connection is established: whether an overloaded server may be behind the failure. It drops sockets; it
-    /// neither changes host names nor certificates, and once it has greeted it is not overloaded. What a proxy does is the
-    /// proxy's. What TLS refuses shows up during the first exchange too, where a client certificate is refused.
+    /// Whether an overloaded server may have caused the failure while a connection was being
+    /// established. An overloaded server closes connections; it does not change host names or
+    /// certificates. After the `hello` reply the server is not considered overloaded. Errors of a
+    /// proxy do not count. A client certificate can be rejected during the first exchange after the
+    /// TLS handshake, which does not count either. (Client Backpressure, connection establishment.)
     pub(crate) fn may_be_overload(&self) -> bool {
         !matches!(
             self.phase,
@@ -133,9 +141,9 @@ impl fmt::Display for NetworkError {
             NetworkPhase::Proxy => "the connection could not be opened through the proxy",
             NetworkPhase::TlsHandshake => "the connection could not be encrypted",
             NetworkPhase::Handshake => "the connection failed during the handshake",
-            NetworkPhase::Authentication => "the connection failed during the login",
+            NetworkPhase::Authentication => "the connection failed during authentication",
             NetworkPhase::Write => "the connection failed while a command was sent",
-            NetworkPhase::Read => "the connection failed while a reply was awaited",
+            NetworkPhase::Read => "the connection failed while waiting for a reply",
         };
         write!(f, "{doing}: {}", self.source)?;
         match self.hint {
@@ -147,7 +155,7 @@ impl fmt::Display for NetworkError {
 
 impl std::error::Error for NetworkError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The text of the operating system's error is part of this error's own.
+        // The text of this error already contains that of the operating system's error.
         self.source.source()
     }
 }
@@ -158,7 +166,7 @@ mod tests {
     use io::ErrorKind::{ConnectionReset, InvalidData, TimedOut, UnexpectedEof};
 
     #[test]
-    fn only_sockets_fail_from_overload() {
+    fn only_socket_errors_may_be_overload() {
         let may = |phase, kind: io::ErrorKind| NetworkError::new(phase, kind.into()).may_be_overload();
         for kind in [ConnectionReset, TimedOut, UnexpectedEof] {
             assert!(may(NetworkPhase::TlsHandshake, kind));

@@ -1,50 +1,57 @@
-//! A connection that the pool could not give.
+//! Errors of connection pools.
 
 use std::{fmt, time::Duration};
 
 use crate::{Error, ServerAddress};
 
-/// Why a connection could not be checked out (Connection Monitoring and Pooling specification).
+/// Checking out a connection failed ([Connection Monitoring and Pooling]).
+///
+/// [Connection Monitoring and Pooling]:
+/// https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PoolError {
-    /// The pool was cleared since the server failed; it opens again once the server is found healthy.
+    /// The pool was cleared because the server failed. It becomes usable when a check of the server
+    /// succeeds.
     Cleared {
         /// The server of the pool.
         address: ServerAddress,
-        /// The failure that cleared it.
+        /// The error that caused the clear.
         cause: Option<Box<Error>>,
     },
-    /// The pool was closed.
+    /// The pool was closed, because the client was shut down or the server left the deployment.
     Closed {
         /// The server of the pool.
         address: ServerAddress,
     },
-    /// No connection was given back in time.
+    /// No connection became available within `waitQueueTimeoutMS`.
     WaitQueueTimeout {
         /// The server of the pool.
         address: ServerAddress,
         /// `waitQueueTimeoutMS`.
         timeout: Duration,
-        /// Connections in the pool when the wait ended, in use or idle.
+        /// Number of connections in the pool when the wait ended, in use or idle.
         connections: usize,
         /// `maxPoolSize`; 0 means no limit.
         max_pool_size: u32,
-        /// What the connections were in use for; `None` unless the client is in load-balanced mode, where cursors and transactions
-        /// hold on to connections.
+        /// What the connections were in use for. `None` unless the client is in load-balanced mode,
+        /// where cursors and transactions pin connections.
         in_use: Option<ConnectionsInUse>,
     },
 }
 
-/// What the connections of a pool are in use for (Load Balancer specification).
+/// What the connections of a pool are in use for ([Load Balancer Support]).
+///
+/// [Load Balancer Support]:
+/// https://github.com/mongodb/specifications/blob/master/source/load-balancers/load-balancers.md
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionsInUse {
-    /// Held by open cursors.
+    /// Number of connections pinned by open cursors.
     pub cursors: usize,
-    /// Held by transactions.
+    /// Number of connections pinned by transactions.
     pub transactions: usize,
-    /// In use by other operations.
+    /// Number of connections in use by other operations.
     pub other: usize,
 }
 

@@ -1,38 +1,43 @@
-//! A server selection that found nothing in time.
+//! Errors of server selection.
 
 use std::{fmt, time::Duration};
 
 use crate::Error;
 
-/// No server of the deployment was suitable within `serverSelectionTimeoutMS`.
+/// No server of the deployment was suitable within `serverSelectionTimeoutMS` ([Server Selection]).
 ///
-/// The text outlines why each server is unknown in a few words. The first cause is the [source](std::error::Error::source)
-/// of the error, so `{:#}` shows both; [`topology`](Self::topology) has the text of every cause.
+/// The text describes briefly why each server is unknown. The first cause is the
+/// [source](std::error::Error::source) of the error, so `{:#}` shows both.
+/// [`topology`](Self::topology) contains the full text of every cause.
+///
+/// [Server Selection]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerSelectionError {
-    /// What a server was wanted for, e.g. `a write` or `a read with preference secondary`.
+    /// What the server was selected for, e.g. `a write` or `a read with preference secondary`.
     pub wanted: String,
-    /// How long the driver waited; zero when the server asked for has left the deployment.
+    /// How long the operation waited. Zero if the operation requires a certain server, and that
+    /// server left the deployment.
     pub timeout: Duration,
-    /// The deployment as last seen: each server with its type and last error.
+    /// The topology when the wait ended: each server with its type and last error.
     pub topology: String,
-    /// The error of a server of the deployment: of its last check, or of an operation that failed there. Where several servers
-    /// have one, that of the first in the order of `topology`. `None` when no server failed.
+    /// The error of the last check of a server, or of an operation on it. If several servers
+    /// failed, that of the first in the order of `topology`. `None` if no server failed.
     pub cause: Option<Box<Error>>,
-    /// The same as `topology`, with the outline of each cause in place of its text.
+    /// As `topology`, with a short description of each cause instead of its text.
     pub(crate) summary: String,
 }
 
 impl fmt::Display for ServerSelectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "found no server for {}", self.wanted)?;
+        write!(f, "no suitable server found for {}", self.wanted)?;
         if self.timeout.is_zero() {
-            f.write_str(", which is no part of the deployment any more")?;
+            f.write_str(", which is no longer part of the deployment")?;
         } else {
             write!(f, " within {:?}", self.timeout)?;
         }
-        write!(f, "; the deployment as last seen: {}", self.summary)
+        write!(f, "; last known topology: {}", self.summary)
     }
 }
 

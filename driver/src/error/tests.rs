@@ -1,4 +1,4 @@
-//! What errors say, and what can be asked of them.
+//! Tests of the texts and predicates of errors.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn command(code: i32) -> Error {
 }
 
 #[test]
-fn what_may_succeed_later_is_unavailable() {
+fn temporary_errors_are_unavailable() {
     let network = Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
     let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
         interrupted_by: Some(network.clone()),
@@ -64,7 +64,7 @@ fn cleared_by(cause: Error) -> Error {
 }
 
 #[test]
-fn a_login_that_the_server_could_not_judge_may_succeed_later() {
+fn authentication_errors_without_rejected_credentials_are_unavailable() {
     for (code, expected) in [(1, true), (6, true), (91, true), (18, false), (8000, false)] {
         assert_eq!(login(code).is_unavailable(), expected, "{code}");
         assert_eq!(
@@ -76,7 +76,7 @@ fn a_login_that_the_server_could_not_judge_may_succeed_later() {
     assert!(cleared_by(command(10107)).is_unavailable());
 }
 
-/// Each error with its sources.
+/// The texts of the error and of its sources.
 fn chain(error: &Error) -> Vec<String> {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();
@@ -88,7 +88,7 @@ fn chain(error: &Error) -> Vec<String> {
 }
 
 #[test]
-fn no_text_holds_that_of_its_source() {
+fn an_error_text_does_not_contain_that_of_its_source() {
     let io = || std::io::Error::new(std::io::ErrorKind::InvalidData, command(1));
     let network = || Error::network(NetworkPhase::Connect, io()).with_address(&ServerAddress::tcp("a", 1));
     let selection = Error::new(ErrorKind::ServerSelection(ServerSelectionError {
@@ -125,7 +125,7 @@ fn no_text_holds_that_of_its_source() {
 }
 
 #[test]
-fn a_program_can_ask_why_no_server_was_found() {
+fn the_source_of_a_selection_error_is_the_network_error() {
     let cause = |kind: std::io::ErrorKind| {
         let network = Error::network(NetworkPhase::TlsHandshake, kind.into());
         let error = Error::new(ErrorKind::ServerSelection(ServerSelectionError {
@@ -153,7 +153,7 @@ fn a_program_can_ask_why_no_server_was_found() {
 }
 
 #[test]
-fn a_write_may_fail_by_both_errors() {
+fn a_write_may_have_a_write_error_and_a_write_concern_error() {
     let error = Error::new(ErrorKind::Write(WriteFailure {
         write_error: Some(WriteError {
             code: 11000,
@@ -174,7 +174,7 @@ fn a_write_may_fail_by_both_errors() {
 }
 
 #[test]
-fn a_write_concern_error_without_code_counts_by_its_message() {
+fn a_write_concern_error_without_code_is_classified_by_its_message() {
     let concern = |message: &str| {
         Error::new(ErrorKind::Write(WriteFailure {
             write_concern_error: Some(WriteConcernError {

@@ -1,78 +1,80 @@
-//! Writes that the server ran and reported errors for.
+//! Errors of writes.
 
 use std::{collections::BTreeMap, fmt};
 
 use super::command::is_state_change;
 use crate::bson::{Bson, Document};
 
-/// One statement that failed.
+/// The error of one statement of a write.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WriteError {
-    /// Which statement of the call, from 0; 0 for a single write.
+    /// The index of the statement in the call, from 0; 0 for a write of one statement.
     pub index: usize,
     /// The server's error code.
     pub code: i32,
-    /// The server's message.
+    /// `errmsg`
     pub message: String,
-    /// `errInfo`, e.g. what a schema validation found.
+    /// `errInfo`, e.g. the result of a schema validation.
     pub details: Option<Document>,
-    /// For a duplicate key (11000): the key pattern of the index that refused it.
+    /// For a duplicate key (11000): the key pattern of the violated index.
     pub key_pattern: Option<Document>,
-    /// For a duplicate key (11000): the value that was there already.
+    /// For a duplicate key (11000): the value that already exists.
     pub key_value: Option<Document>,
 }
 
-/// The write was done, but not to the extent its write concern asked for.
+/// The write was performed, but its write concern was not satisfied.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WriteConcernError {
     /// The server's error code.
     pub code: i32,
-    /// The code's name; empty when the server sent none.
+    /// The name of the code; empty if the reply has none.
     pub code_name: String,
-    /// The server's message.
+    /// `errmsg`
     pub message: String,
-    /// `errInfo`, e.g. the write concern that was not met.
+    /// `errInfo`, e.g. the write concern that was not satisfied.
     pub details: Option<Document>,
 }
 
-/// The errors of a write of one statement (`WriteException` of the CRUD specification): at least one of the two. A server that
-/// refuses a statement while it shuts down or steps down may report both.
+/// The errors of a write of one statement (`WriteException` of the CRUD specification). At least
+/// one of the fields is set; a server that steps down or shuts down may report both.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WriteFailure {
-    /// Why the statement was not applied; `None` when it was.
+    /// The error of the statement. `None` if the statement was applied.
     pub write_error: Option<WriteError>,
-    /// Why the write concern was not met; `None` when it was.
+    /// The write concern error. `None` if the write concern was satisfied.
     pub write_concern_error: Option<WriteConcernError>,
 }
 
-/// The errors of a write of many statements, with what was done nevertheless.
+/// The errors of a write of several statements, with the results of the statements that succeeded
+/// (`BulkWriteException` of the CRUD specification).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BulkWriteError {
-    /// The statements that failed. An ordered write stops at the first.
+    /// The errors of the statements. An ordered write stops at the first.
     pub write_errors: Vec<WriteError>,
-    /// The last write concern error.
+    /// The last write concern error that the server reported.
     pub write_concern_error: Option<WriteConcernError>,
-    /// The `_id` of each document that was inserted, by its place in the call.
+    /// The `_id` of each inserted document, by the index of the statement in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
-    /// The `_id` of each document that an upsert of a bulk write inserted, by its place in the call.
+    /// The `_id` of each upserted document of a bulk write, by the index of the statement in the
+    /// call.
     pub upserted_ids: BTreeMap<usize, Bson>,
-    /// Documents that the filters of a bulk write's updates matched.
+    /// Number of documents that the filters of updates matched.
     pub matched_count: u64,
-    /// Documents that a bulk write changed.
+    /// Number of documents that were modified.
     pub modified_count: u64,
-    /// Documents that a bulk write deleted.
+    /// Number of documents that were deleted.
     pub deleted_count: u64,
-    /// The error that ended the call between two of its commands, e.g. a lost connection. What the command that failed
-    /// did is unknown.
+    /// The error that ended the call before all its commands were sent, e.g. a failed connection.
+    /// The result of the command that failed is unknown.
     pub interrupted_by: Option<crate::Error>,
 }
 
 impl WriteConcernError {
-    /// The same codes and messages count as for a failed command.
+    /// The codes and messages are those of command errors.
     pub(crate) fn is_state_change(&self) -> bool {
         is_state_change(self.code, &self.message)
     }
@@ -88,7 +90,7 @@ impl fmt::Display for WriteError {
     }
 }
 
-/// The error of the only statement of a call, whose place says nothing.
+/// The error of the only statement of a call. The index is left out.
 struct Single<'e>(&'e WriteError);
 
 impl fmt::Display for Single<'_> {

@@ -1,4 +1,4 @@
-//! Clients in an environment of a test's making, and what tests want to know of them.
+//! Clients in an environment that a test controls, and access to their topology.
 
 use std::sync::Arc;
 
@@ -32,28 +32,30 @@ impl Environment {
     }
 }
 
-/// The hosts that the client's deployment consists of now, in order.
+/// The hosts in the client's topology description, in order.
 pub fn hosts(client: &Client) -> Vec<String> {
     let hosts = client.executor().topology().hosts();
     hosts.iter().map(ToString::to_string).collect()
 }
 
-/// Waits until the client's deployment consists of hosts that suit, and returns them. Looks after each change.
+/// Waits until the hosts of the client's topology satisfy `suit`, and returns them. They are
+/// checked after each change of the topology.
 pub async fn wait_for_hosts(client: &Client, suit: impl Fn(&[String]) -> bool) -> Vec<String> {
     wait(client, hosts, |now| suit(now)).await
 }
 
-/// The text that describes the deployment in errors.
+/// The description of the topology that error messages contain.
 pub fn describe(client: &Client) -> String {
     client.executor().topology().describe()
 }
 
-/// Waits until the text that describes the deployment in errors suits, and returns it.
+/// Waits until the description of the topology in error messages satisfies `suit`, and returns it.
 pub async fn wait_for_description(client: &Client, suit: impl Fn(&str) -> bool) -> String {
     wait(client, describe, |now| suit(now)).await
 }
 
-/// Waits until what is known of the client's deployment suits, and returns it. Looks after each check.
+/// Waits until the topology description of the client satisfies `suit`, and returns it. It is
+/// checked after each change.
 pub async fn wait_for_topology(
     client: &Client,
     suit: impl Fn(&TopologyDescription) -> bool,
@@ -66,7 +68,7 @@ async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T)
     let mut changes = client.executor().topology().changes();
     loop {
         let now = look(client);
-        // A closed client changes no more.
+        // The topology of a closed client does not change.
         if suit(&now) || changes.changed().await.is_err() {
             return now;
         }

@@ -1,4 +1,4 @@
-//! Descriptions as tests state them, not as servers' replies make them.
+//! Server and topology descriptions built from the values of a test instead of from replies.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::{
     proto::description::{HelloReply, ServerDescription, ServerType, TopologyDescription, TopologyType},
 };
 
-/// A server of this type, whatever the reply says of its type.
+/// A server description with this type, which overrides the type in the reply.
 pub fn server(
     address: ServerAddress,
     kind: ServerType,
@@ -27,7 +27,6 @@ pub fn server(
     server
 }
 
-/// A deployment of this type, with these servers.
 pub fn topology(
     kind: TopologyType,
     servers: impl IntoIterator<Item = ServerDescription>,

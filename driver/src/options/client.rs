@@ -14,26 +14,31 @@ use crate::{
     proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
 };
 
+/// The default of `srvServiceName`.
 const DEFAULT_SRV_SERVICE: &str = "mongodb";
 
-/// How monitors watch their servers.
+/// How the monitors of a client check servers ([Server Monitoring], "serverMonitoringMode").
+///
+/// [Server Monitoring]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-monitoring.md
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerMonitoringMode {
-    /// As `Stream`, but on a Function-as-a-Service platform as `Poll`: news pile up while such a platform suspends the
-    /// client. The default.
+    /// `Poll` on a Function-as-a-Service platform, `Stream` otherwise. Such a platform suspends the
+    /// process between requests, and streamed replies would accumulate. The default.
     #[default]
     Auto,
-    /// Use the streaming protocol with servers from 4.4 on, over an additional connection per
-    /// server. Older servers are polled.
+    /// Use the streaming protocol with servers that support it (MongoDB 4.4+). It needs an
+    /// additional connection per server. Older servers are polled.
     Stream,
-    /// Ask every `heartbeatFrequencyMS`.
+    /// Send `hello` every `heartbeatFrequencyMS`.
     Poll,
 }
 
-/// The options of a client, named as the URI Options specification names them.
+/// The options of a client, named after those of the URI Options specification.
 ///
-/// Start from [`parse`](Self::parse) or from the defaults, and assign fields. `Debug` shows no secret.
+/// Start from [`parse`](Self::parse) or from the default, and assign fields. `Debug` prints no
+/// passwords or other secrets.
 ///
 /// ```
 /// use marula_driver::options::ClientOptions;
@@ -46,85 +51,107 @@ pub enum ServerMonitoringMode {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// The servers to begin with. Default: `localhost:27017`.
+    /// The seed list. Default: `localhost:27017`.
     pub hosts: Vec<ServerAddress>,
-    /// The scheme was `mongodb+srv`: the one host names DNS records, until [`resolve`](Self::resolve) puts the hosts found
-    /// there in its place.
+    /// Whether the scheme is `mongodb+srv`. `hosts` then has one host name, for DNS records that
+    /// [`resolve`](Self::resolve) replaces with the hosts found.
     pub srv: bool,
-    /// `srvMaxHosts`: most servers taken from the DNS records; 0 means all.
+    /// `srvMaxHosts`: the maximum number of hosts taken from the SRV records. Default: 0, no limit.
     pub srv_max_hosts: u32,
-    /// `srvServiceName`; default `mongodb`.
+    /// `srvServiceName`: the service name in SRV queries. Default: `mongodb`.
     pub srv_service_name: String,
-    /// The database named in the connection string.
+    /// The database in the path of the connection string, used by
+    /// [`Client::default_database`](crate::Client::default_database). Default: none.
     pub default_database: Option<String>,
-    /// `appName`: shows up in the server's logs; at most 128 bytes.
+    /// `appName`: the name of the application in the server's logs, at most 128 bytes. Default:
+    /// none.
     pub app_name: Option<String>,
-    /// Who the client is. This version logs in by SCRAM, X.509 and PLAIN.
+    /// The user that connections authenticate as. Default: no authentication. SCRAM, X.509 and
+    /// PLAIN are supported.
     pub credential: Option<Credential>,
-    /// The `tls…` options: whether and how connections are encrypted.
+    /// The `tls…` options.
     pub tls: TlsOptions,
-    /// `proxyHost` and its companions: a SOCKS5 proxy between the client and its servers. Default: none.
+    /// `proxyHost`, `proxyPort`, `proxyUsername` and `proxyPassword`: the SOCKS5 proxy that
+    /// connections go through. Default: none.
     pub proxy: Option<Proxy>,
-    /// `compressors`, in order of preference: messages are compressed by the first that the server has too, all but logins
-    /// and handshakes. Default: none. One whose feature is off makes a [warning](Self::warnings) in a connection string,
-    /// and is refused here when a client is made. (Wire Compression specification.)
+    /// `compressors`, in order of preference. Messages are compressed with the first that the
+    /// server supports, except those of handshakes and authentication. Default: none. A compressor
+    /// whose feature is disabled causes a [warning](Self::warnings) in a connection string, and an
+    /// error when a client is created with it here.
     pub compressors: Vec<Compressor>,
-    /// `zlibCompressionLevel`: 0 stores, 1 is fast, 9 is small, -1 is zlib's own default, which is 6. Default: -1. Refused
-    /// beyond these when a client is made. The server chooses its own for replies.
+    /// `zlibCompressionLevel`: from -1 to 9. 0 stores without compression, 1 is fastest, 9 is
+    /// smallest, -1 is zlib's default (6). Default: -1. Applies to messages sent; the server has
+    /// its own setting.
     pub zlib_compression_level: Option<i32>,
-    /// `replicaSet`: the set the servers must belong to.
+    /// `replicaSet`: the name of the replica set. Servers of other sets are not used. Default:
+    /// none.
     pub replica_set: Option<String>,
-    /// `directConnection`: use the one server given, whatever it is. Default: no.
+    /// `directConnection`: whether to connect only to the given host, whatever its type. Default:
+    /// `false`.
     pub direct_connection: Option<bool>,
-    /// `loadBalanced`: the host is a load balancer, with services behind it that support that. Default: no.
+    /// `loadBalanced`: whether the host is a load balancer in front of the deployment (MongoDB
+    /// 5.0+). Default: `false`.
     pub load_balanced: bool,
-    /// `connectTimeoutMS`: limits opening a connection: finding the addresses of the host, trying all of them, the handshake and
-    /// the login. Default 10 s; zero means no limit.
+    /// `connectTimeoutMS`: the time limit for establishing a connection: resolving the host,
+    /// opening the socket, the TLS and MongoDB handshakes, and authentication. Default: 10 s. Zero
+    /// means no limit.
     pub connect_timeout: Duration,
-    /// `socketTimeoutMS`: limits the exchange of one command, from the first byte sent to the last byte of the reply. The
-    /// operation fails with a [`Network`](crate::ErrorKind::Network) error, and its connection is closed; the server may go
-    /// on with the command. Default: no limit. Deprecated by the specifications in favour of `timeoutMS`.
+    /// `socketTimeoutMS`: the time limit for the exchange of one command, from the first byte sent
+    /// to the last byte of the reply. If it expires, the operation fails with a
+    /// [`Network`](crate::ErrorKind::Network) error and its connection is closed; the server may
+    /// continue to run the command. Default: no limit. Deprecated by the specifications in favour
+    /// of `timeoutMS`.
     pub socket_timeout: Option<Duration>,
-    /// `timeoutMS`: limits whole operations. Not supported by this version.
+    /// `timeoutMS`: the time limit for an operation including its retries. Not supported by this
+    /// version: creating a client with a limit fails.
     pub timeout: Option<Duration>,
-    /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default 30 s; zero means no limit.
+    /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default: 30
+    /// s. Zero means no limit.
     pub server_selection_timeout: Duration,
-    /// `localThresholdMS`: how much farther than the nearest a server may be to be used. Default 15 ms.
+    /// `localThresholdMS`: the size of the latency window. Among the suitable servers, those are
+    /// used whose round-trip time exceeds that of the nearest by at most this. Default: 15 ms.
     pub local_threshold: Duration,
-    /// `heartbeatFrequencyMS`: how often servers are checked. Default 10 s; at least 500 ms, at most 2³¹ - 1 ms.
+    /// `heartbeatFrequencyMS`: the interval between checks of a server. Default: 10 s. At least 500
+    /// ms, at most 2³¹ - 1 ms.
     pub heartbeat_frequency: Duration,
-    /// `serverMonitoringMode`: how changes of the servers are noticed. Default: `auto`.
+    /// `serverMonitoringMode`: whether monitors use the streaming protocol. Default: `auto`.
     pub server_monitoring_mode: ServerMonitoringMode,
-    /// `maxPoolSize`: most connections per server. Default 100; 0 means no limit.
+    /// `maxPoolSize`: the maximum number of connections per server. Default: 100. 0 means no limit.
     pub max_pool_size: u32,
-    /// `minPoolSize`: connections kept open per server. Default 0.
+    /// `minPoolSize`: the number of connections per server that are kept open. Default: 0.
     pub min_pool_size: u32,
-    /// `maxConnecting`: most connections being opened at a time, per server. Default 2.
+    /// `maxConnecting`: the maximum number of connections per server that are established at the
+    /// same time. Default: 2. At least 1.
     pub max_connecting: u32,
-    /// `maxIdleTimeMS`: connections idle for longer are closed. Default: no limit.
+    /// `maxIdleTimeMS`: how long a connection can be idle before it is closed. Default: no limit.
     pub max_idle_time: Option<Duration>,
-    /// `waitQueueTimeoutMS`: how long an operation waits for a connection. Default: no limit.
+    /// `waitQueueTimeoutMS`: how long an operation waits for a connection of the pool. Default: no
+    /// limit.
     pub wait_queue_timeout: Option<Duration>,
-    /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds`. Default: primary.
+    /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds`. Default: `primary`.
     pub read_preference: ReadPreference,
-    /// `readConcernLevel`. Default: the server's.
+    /// `readConcernLevel`. Default: not sent; the server's default applies.
     pub read_concern: ReadConcern,
-    /// `w`, `journal` and `wTimeoutMS`. Default: the server's.
+    /// `w`, `journal` and `wTimeoutMS`. Default: not sent; the server's default applies.
     pub write_concern: WriteConcern,
-    /// `retryReads`. Default true.
+    /// `retryReads`: whether supported reads are retried once after a retryable error. Default:
+    /// `true`.
     pub retry_reads: bool,
-    /// `retryWrites`. Default true.
+    /// `retryWrites`: whether supported writes are retried once after a retryable error (replica
+    /// sets and sharded clusters). Default: `true`.
     pub retry_writes: bool,
-    /// `maxAdaptiveRetries`: most retries of an operation that an overloaded server refused, each after a
-    /// pause that grows (Client Backpressure specification). Default 2; 0 means none.
+    /// `maxAdaptiveRetries`: the maximum number of retries of an operation that an overloaded
+    /// server rejected, with exponential backoff (Client Backpressure specification). Default: 2. 0
+    /// disables these retries.
     pub max_adaptive_retries: Option<u32>,
-    /// `enableOverloadRetargeting`: whether such a retry prefers another member. Default: no; on a sharded cluster
-    /// retries always do.
+    /// `enableOverloadRetargeting`: whether such a retry prefers a different server of a replica
+    /// set. Default: `false`. On a sharded cluster all retries prefer a different mongos.
     pub enable_overload_retargeting: bool,
-    /// The library that wraps the driver, if one does: servers show it beside the driver's name. Default: none. More can be
-    /// appended later, see [`Client::append_metadata`](crate::Client::append_metadata).
+    /// The library that wraps the driver. It is sent in the handshake. Default: none.
+    /// [`Client::append_metadata`](crate::Client::append_metadata) adds further libraries.
     pub driver_info: Option<DriverInfo>,
-    /// The version of the server's interface that the application is written for. Default: none is declared.
+    /// The version of the Stable API that the application requires (MongoDB 5.0+). Default: none is
+    /// declared.
     pub server_api: Option<ServerApi>,
     /// Receives command monitoring events. Default: none. See [`event`](crate::event).
     pub command_listener: Option<EventListener<CommandEvent>>,
@@ -132,18 +159,19 @@ pub struct ClientOptions {
     pub pool_listener: Option<EventListener<PoolEvent>>,
     /// Receives discovery and monitoring events. Default: none.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
-    /// Documents in log messages are cut after so many bytes. Default: `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
-    /// feature `tracing` nothing is logged.
+    /// The length in bytes after which documents in log messages are truncated. Default: the
+    /// environment variable `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the feature
+    /// `tracing`, nothing is logged.
     pub max_log_document_length: Option<usize>,
-    /// What tests replace in this client.
+    /// Values that tests replace.
     #[cfg(feature = "internals")]
     pub(crate) overrides: super::overrides::Overrides,
     pub(crate) warnings: Vec<String>,
-    /// `authSource`, also where no user is named.
+    /// `authSource`, also without a credential.
     pub(crate) auth_source: Option<String>,
-    /// Whether `loadBalanced` was given, also if as false.
+    /// Whether the connection string contains `loadBalanced`, with either value.
     pub(crate) load_balanced_given: bool,
-    /// What the hosts were looked up from.
+    /// The origin of `hosts`. `None` until they have been resolved.
     pub(crate) srv_origin: Option<SrvOrigin>,
 }
 
@@ -203,21 +231,21 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// What the connection string holds that was ignored or is deprecated, one sentence each.
+    /// One sentence for each option of the connection string that was ignored or is deprecated.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `authSource`: the database that knows the user, as the connection string or the TXT record of a `mongodb+srv` host
-    /// names it, whether or not there is a user.
+    /// `authSource` of the connection string or of the TXT record of a `mongodb+srv` host. Set
+    /// whether or not there is a credential.
     #[must_use]
     pub fn auth_source(&self) -> Option<&str> {
         self.auth_source.as_deref()
     }
 
-    /// Gives the credential the source that the option names, if the application gave it none.
-    pub(crate) fn settle_auth_source(&mut self) {
+    /// Copies `authSource` to the credential, if it has no source.
+    pub(crate) fn apply_auth_source(&mut self) {
         if let Some(credential) = &mut self.credential
             && credential.source.is_none()
         {
@@ -225,34 +253,34 @@ impl ClientOptions {
         }
     }
 
-    /// Options that contradict each other.
+    /// Rejects invalid values and combinations of options that contradict each other.
     pub(crate) fn validate(&self) -> Result<()> {
-        let refuse = |why: String| Err(Error::invalid_argument(why));
+        let invalid = |why: String| Err(Error::invalid_argument(why));
         if self.hosts.is_empty() {
-            return refuse("hosts is empty: at least one host is required".into());
+            return invalid("hosts is empty: at least one host is required".into());
         }
         let direct = self.direct_connection == Some(true);
         if direct && self.hosts.len() > 1 {
-            return refuse(format!(
+            return invalid(format!(
                 "directConnection=true requires exactly one host, found {}",
                 self.hosts.len()
             ));
         }
         if direct && self.srv {
-            return refuse("directConnection=true cannot be used with mongodb+srv".into());
+            return invalid("directConnection=true cannot be used with mongodb+srv".into());
         }
         if !self.srv && self.srv_max_hosts > 0 {
-            return refuse("srvMaxHosts requires mongodb+srv".into());
+            return invalid("srvMaxHosts requires mongodb+srv".into());
         }
         if !self.srv && self.srv_service_name != DEFAULT_SRV_SERVICE {
-            return refuse("srvServiceName requires mongodb+srv".into());
+            return invalid("srvServiceName requires mongodb+srv".into());
         }
         if self.srv_max_hosts > 0 && self.replica_set.is_some() {
-            return refuse("srvMaxHosts cannot be used with replicaSet".into());
+            return invalid("srvMaxHosts cannot be used with replicaSet".into());
         }
         if self.load_balanced {
             if self.hosts.len() > 1 {
-                return refuse(format!(
+                return invalid(format!(
                     "loadBalanced=true requires exactly one host, found {}",
                     self.hosts.len()
                 ));
@@ -263,33 +291,33 @@ impl ClientOptions {
                 (self.srv_max_hosts > 0, "srvMaxHosts"),
             ] {
                 if given {
-                    return refuse(format!("loadBalanced=true cannot be used with {name}"));
+                    return invalid(format!("loadBalanced=true cannot be used with {name}"));
                 }
             }
         }
         if self.max_pool_size > 0 && self.min_pool_size > self.max_pool_size {
-            return refuse(format!(
+            return invalid(format!(
                 "minPoolSize ({}) is larger than maxPoolSize ({})",
                 self.min_pool_size, self.max_pool_size
             ));
         }
         if self.max_connecting == 0 {
-            return refuse("maxConnecting must be at least 1".into());
+            return invalid("maxConnecting must be at least 1".into());
         }
         if self.heartbeat_frequency < Duration::from_millis(500) {
-            return refuse("heartbeatFrequencyMS must be at least 500".into());
+            return invalid("heartbeatFrequencyMS must be at least 500".into());
         }
         if self.heartbeat_frequency.as_millis() > i32::MAX as u128 {
-            return refuse(format!("heartbeatFrequencyMS must be at most {}", i32::MAX));
+            return invalid(format!("heartbeatFrequencyMS must be at most {}", i32::MAX));
         }
         if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
-            return refuse("appName must be at most 128 bytes long".into());
+            return invalid("appName must be at most 128 bytes long".into());
         }
         if self
             .zlib_compression_level
             .is_some_and(|level| !(-1..=9).contains(&level))
         {
-            return refuse("zlibCompressionLevel must be from -1 to 9".into());
+            return invalid("zlibCompressionLevel must be from -1 to 9".into());
         }
         if let Some(proxy) = &self.proxy {
             proxy.validate().map_err(Error::invalid_argument)?;
@@ -299,7 +327,7 @@ impl ClientOptions {
         self.read_preference.validate().map_err(Error::invalid_argument)
     }
 
-    /// Options whose silent neglect would be wrong, and that this version cannot honour.
+    /// Rejects options that have no implementation in this version or in this build.
     pub(crate) fn check_supported(&self) -> Result<()> {
         self.identity()?;
         if let Some(missing) = self
@@ -314,7 +342,9 @@ impl ClientOptions {
         }
         let over_path = |host: &ServerAddress| matches!(host, ServerAddress::Unix { .. });
         if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {
-            return Err(Error::unsupported("tls=true with a Unix domain socket"));
+            return Err(Error::unsupported(
+                "tls=true cannot be used with a Unix domain socket",
+            ));
         }
         if self.timeout.is_some_and(|timeout| !timeout.is_zero()) {
             return Err(Error::unsupported(
@@ -330,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contradictions_are_refused() {
+    fn contradictory_options_are_rejected() {
         let refused = |change: fn(&mut ClientOptions)| {
             let mut options = ClientOptions::default();
             change(&mut options);
@@ -346,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn compressors_need_their_features() {
+    fn compressors_require_their_features() {
         for compressor in Compressor::ALL {
             let options = ClientOptions {
                 compressors: vec![compressor],
@@ -357,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_no_secret() {
+    fn debug_prints_no_secrets() {
         let mut options = ClientOptions {
             credential: Some(Credential::default().with_password("hunter2")),
             ..ClientOptions::default()

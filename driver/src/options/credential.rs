@@ -1,34 +1,39 @@
-//! Who the client is (Authentication specification).
+//! Credentials ([Authentication]).
+//!
+//! [Authentication]:
+//! https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
 use std::{collections::BTreeMap, fmt};
 
 use crate::types::secret::Secret;
 
-/// How a client proves who it is.
+/// An authentication mechanism.
 ///
-/// This version speaks SCRAM, X.509 and PLAIN. A client with another mechanism is refused
-/// ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)).
+/// This version implements SCRAM, X.509 and PLAIN. Creating a client with another mechanism fails
+/// with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthMechanism {
-    /// `SCRAM-SHA-1`
+    /// `SCRAM-SHA-1`: user name and password, with SHA-1.
     ScramSha1,
-    /// `SCRAM-SHA-256`
+    /// `SCRAM-SHA-256`: user name and password, with SHA-256 (MongoDB 4.0+).
     ScramSha256,
-    /// `MONGODB-X509`: the certificate of `tlsCertificateKeyFile`.
+    /// `MONGODB-X509`: the client certificate in
+    /// [`certificate_key_file`](super::TlsOptions::certificate_key_file).
     MongoDbX509,
-    /// `PLAIN`, for servers that ask LDAP. The password is sent as it is: encrypt the connections.
+    /// `PLAIN`: user name and password, for LDAP. The password is sent without encryption unless
+    /// `tls=true`.
     Plain,
-    /// `GSSAPI`
+    /// `GSSAPI`: Kerberos. Not implemented.
     Gssapi,
-    /// `MONGODB-AWS`
+    /// `MONGODB-AWS`: AWS IAM credentials. Not implemented.
     MongoDbAws,
-    /// `MONGODB-OIDC`
+    /// `MONGODB-OIDC`: OpenID Connect. Not implemented.
     MongoDbOidc,
 }
 
 impl AuthMechanism {
-    /// The mechanism as the specifications spell it.
+    /// The mechanism as `authMechanism` spells it.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -57,11 +62,13 @@ impl AuthMechanism {
     }
 }
 
-/// Name, password and mechanism. `Debug` shows no password and no mechanism property.
+/// User name, password and mechanism. `Debug` prints neither the password nor the properties of the
+/// mechanism.
 ///
-/// Every connection that operations use logs in when it is opened, within `connectTimeoutMS`; monitors do not. Where no
-/// mechanism is named, it is SCRAM-SHA-256 if the server has that for the user, else SCRAM-SHA-1. A refused login fails the
-/// operation with [`ErrorKind::Authentication`](crate::ErrorKind::Authentication).
+/// Every connection of a pool authenticates after its handshake, within `connectTimeoutMS`;
+/// connections of monitors do not authenticate. Without a mechanism, SCRAM-SHA-256 is used if the
+/// server supports it for the user, and SCRAM-SHA-1 otherwise. If authentication fails, the
+/// operation fails with [`ErrorKind::Authentication`](crate::ErrorKind::Authentication).
 ///
 /// ```
 /// use marula_driver::options::{ClientOptions, Credential};
@@ -75,19 +82,20 @@ impl AuthMechanism {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential {
-    /// The user's name.
+    /// The user name. Required by all mechanisms but X.509, AWS and OIDC.
     pub username: Option<String>,
-    /// The database that knows the user. `None`: the mechanism's default.
+    /// `authSource`: the database in which the user is defined. `None`: the default of the
+    /// mechanism, e.g. the database in the connection string or `admin` for SCRAM.
     pub source: Option<String>,
-    /// The mechanism. `None`: negotiated.
+    /// `authMechanism`. `None`: negotiated, SCRAM-SHA-256 or SCRAM-SHA-1.
     pub mechanism: Option<AuthMechanism>,
-    /// Properties of the mechanism.
+    /// `authMechanismProperties`. Names are case-insensitive.
     pub mechanism_properties: BTreeMap<String, String>,
     password: Option<Secret>,
 }
 
 impl Credential {
-    /// Sets the password, which cannot be read back.
+    /// Sets the password. It cannot be read back.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));
@@ -102,7 +110,7 @@ impl Credential {
         self.password.as_ref()
     }
 
-    /// Whether a password was given.
+    /// Whether a password is set.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.password.is_some()

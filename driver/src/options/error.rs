@@ -1,29 +1,30 @@
-//! Why options cannot be used.
+//! Errors of connection strings and options.
 
 use std::fmt;
 
 use crate::types::address::AddressProblem;
 
-/// Takes the place of a text that holds a password, or may hold one.
+/// Used instead of a message that could contain a password.
 pub(super) const ADVICE: &str = "user name and password must be percent-encoded";
 
-/// The source of users outside the server.
+/// The `authSource` of users that are defined outside the server.
 pub(super) const EXTERNAL: &str = "$external";
 
-/// A connection string or options that cannot be used.
+/// A connection string or an option is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OptionError {
     NoScheme,
-    /// User name or password contain a reserved character.
+    /// The user name or the password contains a reserved character.
     NotPercentEncoded,
     EmptyUsername,
-    /// The user name or the password.
+    /// A `%` in the user name or the password is not followed by two hexadecimal digits.
     MalformedEscape {
         part: &'static str,
     },
     NoHost,
     EmptyHost,
-    /// `has_colon`: a `:` precedes, and no `@`: the text may be user name and password.
+    /// `has_colon`: the host is followed by a `:` and there is no `@`, so the text may be user name
+    /// and password.
     InvalidHost {
         name: HostName,
         reason: HostProblem,
@@ -33,7 +34,7 @@ pub(crate) enum OptionError {
     SrvPort,
     DatabaseEncoding,
     DatabaseCharacter(char),
-    /// `None`: the name may be the rest of a secret.
+    /// `None`: the name may be part of a secret.
     NoValue {
         option: Option<String>,
     },
@@ -49,13 +50,13 @@ pub(crate) enum OptionError {
         option: String,
     },
     EmptyAuthSource,
-    /// Two options that exclude each other.
+    /// Two options that cannot be used together.
     Conflict(&'static str, &'static str),
     NoProxyHost,
     ProxyHost,
     ProxyPort,
     ProxyCredentials,
-    /// In bytes.
+    /// `limit` is in bytes.
     TooLong {
         option: &'static str,
         limit: usize,
@@ -66,7 +67,7 @@ impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoScheme => f.write_str("it must begin with mongodb:// or mongodb+srv://"),
-            Self::NotPercentEncoded => write!(f, "{ADVICE} where they hold any of : / ? # [ ] @"),
+            Self::NotPercentEncoded => write!(f, "{ADVICE} if they contain any of : / ? # [ ] @"),
             Self::EmptyUsername => f.write_str("the user name is empty"),
             Self::MalformedEscape { part } => {
                 write!(f, "{ADVICE}; the {part} has a '%' without two hexadecimal digits")
@@ -119,12 +120,12 @@ impl fmt::Display for OptionError {
     }
 }
 
-/// How an error names a host.
+/// How an error refers to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostName {
     /// The text before the first `:`.
     Quoted(String),
-    /// Its position, from 1: the text may be a password.
+    /// The position in the list, from 1: the text may be a password.
     Position(usize),
 }
 
@@ -137,7 +138,7 @@ impl fmt::Display for HostName {
     }
 }
 
-/// What is wrong with a host.
+/// The reason why a host is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostProblem {
     Encoding,
@@ -155,7 +156,7 @@ impl fmt::Display for HostProblem {
     }
 }
 
-/// A credential that its mechanism cannot use.
+/// A credential does not fit its mechanism.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CredentialError {
     Missing {
@@ -170,7 +171,7 @@ pub(crate) enum CredentialError {
         mechanism: &'static str,
     },
     EmptyAuthSource,
-    /// `None`: the name may be the rest of a secret.
+    /// `None`: the name may be part of a secret.
     UnknownProperty {
         mechanism: &'static str,
         property: Option<&'static str>,

@@ -1,9 +1,9 @@
-//! What tests replace in one client, through `internals`.
+//! Values of a client that tests replace through `internals`.
 
-/// Values that take the place of random or shared ones.
+/// Replacements for random values and for logging.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Overrides {
-    /// The random factor of the pauses before retries.
+    /// The random factor of the backoff before retries.
     pub(crate) jitter: Option<f64>,
     /// The field `clientTag` of each log message.
     pub(crate) log_tag: Option<String>,

@@ -1,4 +1,7 @@
-//! A SOCKS5 proxy between the client and its servers (SOCKS5 Support specification).
+//! SOCKS5 proxy options ([SOCKS5 Support]).
+//!
+//! [SOCKS5 Support]:
+//! https://github.com/mongodb/specifications/blob/master/source/socks5-support/socks5.md
 
 use std::fmt;
 
@@ -8,18 +11,21 @@ use crate::{
     types::secret::Secret,
 };
 
+/// The default of `proxyPort` (RFC 1928).
 const DEFAULT_PORT: u16 = 1080;
 
-/// A SOCKS5 proxy, through which all TCP connections to servers go, those of monitors too. `Debug` shows no password.
+/// A SOCKS5 proxy for all TCP connections to servers, including those of monitors. `Debug` prints
+/// no password.
 ///
-/// The proxy gets the servers' host names as they are and resolves them itself; the driver resolves the proxy's alone. The DNS
-/// lookups of a `mongodb+srv` connection string do not go through it, nor do Unix domain sockets. User name and password are
-/// offered, and sent in the clear when the proxy asks for them. Encryption (`tls=true`) is agreed on with the server, through
-/// the proxy.
+/// The proxy resolves the host names of the servers; the driver resolves only the host name of the
+/// proxy. DNS queries for a `mongodb+srv` connection string and Unix domain sockets do not use the
+/// proxy. User name and password are sent unencrypted if the proxy requests them. With `tls=true`,
+/// TLS is negotiated with the server through the proxy.
 ///
-/// A proxy that cannot be used fails connections with a [`Network`](crate::ErrorKind::Network) error of the phase
-/// [`Proxy`](crate::NetworkPhase::Proxy). A client is refused when the host is missing or holds a port, when the port is 0, when
-/// one of user name and password is given without the other, or when one is longer than 255 bytes. Empty ones count as not given.
+/// If the proxy cannot be used, connections fail with a [`Network`](crate::ErrorKind::Network)
+/// error of the phase [`Proxy`](crate::NetworkPhase::Proxy). Creating a client fails if the host is
+/// empty or contains a port, if the port is 0, if only one of user name and password is set, or if
+/// one of them is longer than 255 bytes. An empty user name or password is not set.
 ///
 /// ```
 /// use marula_driver::options::{ClientOptions, Proxy};
@@ -33,17 +39,17 @@ const DEFAULT_PORT: u16 = 1080;
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Proxy {
-    /// `proxyHost`: its name or address.
+    /// `proxyHost`: the host name or IP address of the proxy.
     pub host: String,
-    /// `proxyPort`; default 1080.
+    /// `proxyPort`. Default: 1080.
     pub port: Option<u16>,
-    /// `proxyUsername`; default: no login is offered.
+    /// `proxyUsername`. Default: no authentication with the proxy.
     pub username: Option<String>,
     pub(crate) password: Option<Secret>,
 }
 
 impl Proxy {
-    /// A proxy on the default port, without login.
+    /// A proxy on the default port, without authentication.
     #[must_use]
     pub fn new(host: impl Into<String>) -> Self {
         Self {
@@ -52,14 +58,14 @@ impl Proxy {
         }
     }
 
-    /// Sets `proxyPassword`, which cannot be read back.
+    /// Sets `proxyPassword`. It cannot be read back.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));
         self
     }
 
-    /// Whether a password was given.
+    /// Whether a password is set.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.password().is_some()
@@ -75,7 +81,7 @@ impl Proxy {
             .filter(|password| !password.expose().is_empty())
     }
 
-    /// Where it is.
+    /// Host and port.
     pub(crate) fn endpoint(&self) -> (&str, u16) {
         let bare = self
             .host
@@ -84,7 +90,7 @@ impl Proxy {
         (bare.unwrap_or(&self.host), self.port.unwrap_or(DEFAULT_PORT))
     }
 
-    /// Who logs in there, if the proxy asks.
+    /// User name and password for the proxy; `None` if they are not set.
     pub(crate) fn credentials(&self) -> Option<Credentials> {
         Credentials::new(self.username()?, self.password()?)
     }
@@ -142,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn invalid_options_are_rejected() {
         let refusal = |proxy: Proxy| proxy.validate().unwrap_err().to_string();
         assert!(refusal(Proxy::default()).contains("need proxyHost"));
         assert!(refusal(Proxy::new("h:1080")).contains("proxyPort"));
@@ -160,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_credentials_count_as_none() {
+    fn empty_credentials_are_not_set() {
         let proxy = with_login("", "");
         assert_eq!(proxy.validate(), Ok(()));
         assert_eq!(proxy.credentials(), None);
@@ -170,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_may_stand_in_brackets() {
+    fn ipv6_addresses_may_be_in_brackets() {
         for host in ["::1", "[::1]"] {
             let proxy = Proxy::new(host);
             assert_eq!(proxy.validate(), Ok(()), "{host}");

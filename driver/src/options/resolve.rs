@@ -1,4 +1,8 @@
-//! A credential with its mechanism's defaults, checked by its mechanism's rules (Authentication specification).
+//! Defaults and validation of credentials for each mechanism ([Authentication], "Supported
+//! Authentication Methods").
+//!
+//! [Authentication]:
+//! https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
 use std::collections::BTreeMap;
 
@@ -11,24 +15,24 @@ use crate::{
     proto::auth::{Identity, Mechanism, ScramHash},
 };
 
-/// The database of users that no database of the deployment knows.
+/// The default `authSource` of mechanisms with users inside the server.
 const ADMIN: &str = "admin";
 
-/// Whether a mechanism wants a part of the credential.
+/// Whether a mechanism requires, allows or forbids a part of the credential.
 #[derive(Clone, Copy, PartialEq)]
-enum Want {
+enum Requirement {
     Required,
     Optional,
     Forbidden,
 }
 
-/// What a mechanism takes.
+/// The parts of a credential that a mechanism uses.
 struct Rules {
     name: &'static str,
-    username: Want,
-    password: Want,
+    username: Requirement,
+    password: Requirement,
     properties: &'static [&'static str],
-    /// `None`: users come from outside, always.
+    /// `None`: users are always external, and no other source is allowed.
     default_source: Option<&'static str>,
 }
 
@@ -37,8 +41,8 @@ impl Rules {
         let name = mechanism.map_or("the default mechanism", AuthMechanism::as_str);
         let passwords = |default_source| Self {
             name,
-            username: Want::Required,
-            password: Want::Required,
+            username: Requirement::Required,
+            password: Requirement::Required,
             properties: &[],
             default_source: Some(default_source),
         };
@@ -53,8 +57,8 @@ impl Rules {
             None | Some(AuthMechanism::ScramSha1 | AuthMechanism::ScramSha256) => passwords(ADMIN),
             Some(AuthMechanism::Plain) => passwords(EXTERNAL),
             Some(AuthMechanism::Gssapi) => external(
-                Want::Required,
-                Want::Optional,
+                Requirement::Required,
+                Requirement::Optional,
                 &[
                     "SERVICE_NAME",
                     "SERVICE_REALM",
@@ -62,11 +66,11 @@ impl Rules {
                     "CANONICALIZE_HOST_NAME",
                 ],
             ),
-            Some(AuthMechanism::MongoDbX509) => external(Want::Optional, Want::Forbidden, &[]),
-            Some(AuthMechanism::MongoDbAws) => external(Want::Forbidden, Want::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbX509) => external(Requirement::Optional, Requirement::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbAws) => external(Requirement::Forbidden, Requirement::Forbidden, &[]),
             Some(AuthMechanism::MongoDbOidc) => external(
-                Want::Optional,
-                Want::Forbidden,
+                Requirement::Optional,
+                Requirement::Forbidden,
                 &["ENVIRONMENT", "TOKEN_RESOURCE"],
             ),
         }
@@ -74,10 +78,10 @@ impl Rules {
 }
 
 impl ClientOptions {
-    /// The credential with every default filled in.
+    /// The credential with all defaults applied.
     ///
-    /// A connection string that names a user without password is well-formed; what its mechanism cannot do is refused here,
-    /// when a client is made of it.
+    /// A connection string with a user name and without a password is valid. The credential is
+    /// checked against its mechanism here, when a client is created.
     pub(crate) fn resolved_credential(&self) -> Result<Option<Credential>> {
         self.credential
             .as_ref()
@@ -86,12 +90,12 @@ impl ClientOptions {
             .map_err(Error::invalid_argument)
     }
 
-    /// Who logs in on the connections of a client.
+    /// The identity that the connections of a client authenticate as.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
         let Some(credential) = self.resolved_credential()? else {
             return Ok(None);
         };
-        let mechanism = credential.mechanism.as_ref().map(spoken).transpose()?;
+        let mechanism = credential.mechanism.as_ref().map(implementation).transpose()?;
         Ok(Some(Identity {
             mechanism,
             password: credential.password().cloned(),
@@ -101,8 +105,8 @@ impl ClientOptions {
     }
 }
 
-/// The mechanism, if this driver speaks it.
-fn spoken(mechanism: &AuthMechanism) -> Result<Mechanism> {
+/// The implementation of the mechanism.
+fn implementation(mechanism: &AuthMechanism) -> Result<Mechanism> {
     match mechanism {
         AuthMechanism::ScramSha1 => Ok(Mechanism::Scram(ScramHash::Sha1)),
         AuthMechanism::ScramSha256 => Ok(Mechanism::Scram(ScramHash::Sha256)),
@@ -133,13 +137,13 @@ fn resolve(
         ("a password", rules.password, given.has_password()),
     ] {
         match want {
-            Want::Required if !given => {
+            Requirement::Required if !given => {
                 return Err(CredentialError::Missing {
                     mechanism: name,
                     part: what,
                 });
             }
-            Want::Forbidden if given => {
+            Requirement::Forbidden if given => {
                 return Err(CredentialError::Forbidden {
                     mechanism: name,
                     part: what,
@@ -166,7 +170,7 @@ fn resolve(
     Ok(credential)
 }
 
-/// The properties of all mechanisms.
+/// The properties of all mechanisms, in the spelling of the specification.
 const PROPERTIES: [&str; 8] = [
     "ALLOWED_HOSTS",
     "AWS_SESSION_TOKEN",
@@ -178,7 +182,8 @@ const PROPERTIES: [&str; 8] = [
     "TOKEN_RESOURCE",
 ];
 
-/// The properties under the names that the specification gives them; their case does not matter.
+/// The properties with the names of the specification. The names given are compared without regard
+/// to case.
 fn properties(
     given: &Credential,
     rules: &Rules,
@@ -190,7 +195,7 @@ fn properties(
             .iter()
             .find(|known| known.eq_ignore_ascii_case(key));
         let Some(known) = known else {
-            // Any other name may be the rest of a secret that holds a comma.
+            // An unknown name may be part of a secret that contains a comma.
             let name = PROPERTIES.iter().find(|known| known.eq_ignore_ascii_case(key));
             return Err(CredentialError::UnknownProperty {
                 mechanism: rules.name,
@@ -272,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_mechanism_cannot_use_is_refused() {
+    fn credentials_that_do_not_fit_the_mechanism_are_rejected() {
         for (uri, why) in [
             ("mongodb://u@h", "needs a password"),
             (
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_are_known_in_any_case() {
+    fn names_of_properties_are_case_insensitive() {
         let uri = "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_realm:R";
         let properties = resolved(uri).unwrap().mechanism_properties;
         assert_eq!(properties["SERVICE_REALM"], "R");

@@ -1,5 +1,5 @@
-//! How DNS records become options ([Initial DNS Seedlist Discovery]). The lookups are in
-//! [`ClientOptions::resolve`].
+//! Applies the DNS records of a `mongodb+srv` connection string ([Initial DNS Seedlist Discovery]).
+//! The queries are in [`ClientOptions::resolve`].
 //!
 //! [Initial DNS Seedlist Discovery]:
 //! https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md
@@ -21,7 +21,8 @@ pub(crate) struct SrvOrigin {
 }
 
 impl ClientOptions {
-    /// The name to look up. `None`: there is none, or its records have been applied.
+    /// The host name to query. `None` if the scheme is `mongodb`, or if the records have been
+    /// applied.
     pub(crate) fn srv_name(&self) -> Result<Option<SrvName>> {
         if !self.srv || self.srv_origin.is_some() {
             return Ok(None);
@@ -34,12 +35,13 @@ impl ClientOptions {
             .map_err(Error::connection_string)
     }
 
-    /// The seed list in the SRV records. `random` chooses the hosts if `srvMaxHosts` is less than their number.
+    /// The seed list of the SRV records. `random` selects the hosts if `srvMaxHosts` is less than
+    /// their number.
     pub(crate) fn srv_seeds(&self, name: &SrvName, records: &[SrvRecord], random: u64) -> Result<Seeds> {
         seeds(name, records, self.srv_max_hosts, random).map_err(Error::dns)
     }
 
-    /// Applies the seed list and the TXT records.
+    /// Applies the seed list and the options of the TXT record.
     pub(crate) fn with_srv_records(mut self, name: SrvName, seeds: Seeds, txt: &[TxtRecord]) -> Result<Self> {
         if let Some(text) = txt_options(&name, txt).map_err(Error::dns)? {
             self.apply_txt(&text)
@@ -48,12 +50,12 @@ impl ClientOptions {
         self.hosts = seeds.hosts;
         self.srv_origin = Some(SrvOrigin { name, ttl: seeds.ttl });
         self.tls.enabled.get_or_insert(true);
-        self.settle_auth_source();
+        self.apply_auth_source();
         self.validate()?;
         Ok(self)
     }
 
-    /// Rejects options whose hosts still have to be looked up.
+    /// Rejects options whose hosts have not been resolved.
     pub(crate) fn check_resolved(&self) -> Result<()> {
         if self.srv && self.srv_origin.is_none() {
             return Err(Error::invalid_argument(

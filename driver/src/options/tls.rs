@@ -1,71 +1,91 @@
-//! How connections are encrypted (URI Options specification, options beginning with `tls`).
+//! TLS options ([URI Options], options that begin with `tls`).
+//!
+//! [URI Options]:
+//! https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
 
 use std::{fmt, path::PathBuf};
 
 use super::error::OptionError;
 use crate::types::secret::Secret;
 
-/// The `tls…` options. `Debug` shows no password.
+/// The `tls…` options. `Debug` prints no password.
 ///
-/// Connections are encrypted with `tls=true` and for `mongodb+srv`; no other option here switches encryption on. The
-/// server's certificate must be in force, be issued by an authority that the system trusts (or one of
-/// [`ca_file`](Self::ca_file)), hold the host name by which the client knows the server, and not be revoked. Of TLS, versions
-/// 1.2 and 1.3 are spoken. The files are read once, when the client is made: after a change of files, make a new client.
+/// TLS is used with `tls=true`, and by default for `mongodb+srv`; no other option enables it. The
+/// protocol versions are TLS 1.2 and 1.3. The certificate of the server must be within its validity
+/// period, be issued by a trusted authority (of the operating system, or in
+/// [`ca_file`](Self::ca_file)), be valid for the host name in the server's address, and not be
+/// revoked. The files are read once, when the client is created; changed files require a new
+/// client.
 ///
 /// # Revoked certificates
 ///
-/// With `tls=true` the client looks, by OCSP (RFC 6960), whether the server's certificate was revoked, unless
-/// [`insecure`](Self::insecure), [`allow_invalid_certificates`](Self::allow_invalid_certificates) or
-/// [`disable_certificate_revocation_check`](Self::disable_certificate_revocation_check) is set. In this order:
+/// The client checks with OCSP (RFC 6960) whether the certificate of the server is revoked, unless
+/// [`insecure`](Self::insecure), [`allow_invalid_certificates`](Self::allow_invalid_certificates)
+/// or [`disable_certificate_revocation_check`](Self::disable_certificate_revocation_check) is set.
+/// The steps are, in this order ([OCSP Support]):
 ///
-/// 1. A response that the server staples must be valid for its certificate: in force by the client's clock, without
-///    tolerance, and signed by the certificate's issuer or a delegate of it. Any other refuses the connection. A server whose
-///    certificate demands stapling (Must-Staple, RFC 7633) and that staples nothing, or nothing conclusive, is refused as well.
-/// 2. Conclusive responses are remembered, per client, until they expire.
-/// 3. Else the responders that the certificate names (`http://` only) are asked all at once, before anything is sent to the
-///    server, for at most five seconds and half of what is left of `connectTimeoutMS`. The first valid answer that says
-///    "good" or "revoked" counts, the latter refuses the connection. Connections that want to know the same share one
-///    question. The question never goes through a proxy.
-/// 4. Where nobody gives a conclusive answer, the connection is used (soft fail), and nobody is asked again about that
-///    certificate for a minute.
+/// 1. If the server staples a response, it must be valid: its validity period includes the current
+///    time of the client's clock, without tolerance, and it is signed by the issuer of the
+///    certificate or by a delegate of the issuer. Otherwise the connection fails. It also fails if
+///    the certificate has the Must-Staple extension (RFC 7633) and no conclusive response is
+///    stapled.
+/// 2. If the cache of the client has a conclusive response that has not expired, it is used.
+/// 3. Otherwise all OCSP responders in the certificate (`http://` only) are queried in parallel,
+///    before anything is sent to the server. The time limit is five seconds, but at most half of
+///    the remaining `connectTimeoutMS`. The first valid response with the status "good" or
+///    "revoked" is used; "revoked" fails the connection. Connections that need the same response
+///    share a query. Queries do not use the proxy.
+/// 4. Without a conclusive response the connection is used (soft fail), and the responders are not
+///    queried again for this certificate for one minute.
 ///
-/// A refusal is a network error of the phase `TlsHandshake`, of the kind `InvalidData`, and says when the certificate was
-/// revoked and who says so. Only the server's own certificate is asked for, not those of authorities. Certificate revocation
-/// lists (CRL) are neither read nor downloaded, and there is no option for them. Responses signed with SHA-1 count as signed
-/// wrongly. When a TLS session is resumed, nothing is stapled; the rest holds.
+/// If a certificate is revoked, the connection fails with a network error of the phase
+/// `TlsHandshake` and the kind `InvalidData`, whose text contains the time of the revocation and
+/// the source of the response. Only the server's own certificate is checked, not those of the
+/// authorities. Certificate revocation lists (CRL) are not supported. A response signed with SHA-1
+/// is invalid. A resumed TLS session has no stapled response; the other steps apply.
+///
+/// [OCSP Support]:
+/// https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// `tls`, `ssl`: whether connections are encrypted. `None`: only for `mongodb+srv`.
+    /// `tls` or `ssl`: whether connections are encrypted. `None`: `true` for `mongodb+srv`, `false`
+    /// otherwise.
     pub enabled: Option<bool>,
-    /// `tlsInsecure`: relax every check, which is both that follow, and do not look for revocation. Default: no. Whoever sits
-    /// between client and server can then read and change everything.
+    /// `tlsInsecure`: disables all checks of the server's certificate, as the two options below do,
+    /// and the revocation check. Default: `false`. An attacker between client and server can read
+    /// and modify all data.
     pub insecure: Option<bool>,
-    /// `tlsAllowInvalidCertificates`: accept every certificate: of any issuer, expired, revoked, and for any name, since an
-    /// unchecked certificate proves none. Default: no.
+    /// `tlsAllowInvalidCertificates`: accept every certificate, also one that is untrusted,
+    /// expired, revoked, or for another host name. Default: `false`.
     pub allow_invalid_certificates: Option<bool>,
-    /// `tlsAllowInvalidHostnames`: accept a certificate for another name, if everything else is well with it. Default: no.
+    /// `tlsAllowInvalidHostnames`: accept a certificate for another host name. The other checks
+    /// apply. Default: `false`.
     pub allow_invalid_hostnames: Option<bool>,
-    /// `tlsCAFile`: a PEM file with the authorities to trust instead of the system's. A server's own certificate may stand in
-    /// it as well, self-signed or not: it is accepted byte for byte as it stands there, if it is in force, fit for servers and
-    /// for the name. Unless its issuer is trusted, too, its revocation is not looked at: there is nobody whose word would count.
+    /// `tlsCAFile`: path of a PEM file with the trusted certificate authorities. It replaces those
+    /// of the operating system. The file can also contain certificates of servers, self-signed or
+    /// not: a server with exactly such a certificate is trusted if the certificate is within its
+    /// validity period, valid for servers, and valid for the host name. The revocation of such a
+    /// certificate is checked only if its issuer is trusted too.
     pub ca_file: Option<PathBuf>,
-    /// `tlsCertificateKeyFile`: a PEM file with the certificate that the client shows, those that lead from it to its
-    /// authority, and its private key (PKCS #8, PKCS #1 or SEC 1).
+    /// `tlsCertificateKeyFile`: path of a PEM file with the certificate of the client, its
+    /// intermediate certificates, and its private key (PKCS #8, PKCS #1 or SEC 1). Default: none.
     pub certificate_key_file: Option<PathBuf>,
-    /// `tlsDisableOCSPEndpointCheck`: ask no responders, as where a firewall swallows such questions. Stapled responses are
-    /// still looked at. Default: no. An error together with `tlsInsecure`, `tlsAllowInvalidCertificates` or
-    /// `tlsDisableCertificateRevocationCheck`, whatever the values.
+    /// `tlsDisableOCSPEndpointCheck`: do not query OCSP responders, e.g. if a firewall blocks them.
+    /// Stapled responses are still checked. Default: `false`. Cannot be set together with
+    /// `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsDisableCertificateRevocationCheck`,
+    /// whatever the values.
     pub disable_ocsp_endpoint_check: Option<bool>,
-    /// `tlsDisableCertificateRevocationCheck`: do not look for revocation at all, Must-Staple included. Default: no. An error
-    /// together with `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsDisableOCSPEndpointCheck`, whatever the values.
+    /// `tlsDisableCertificateRevocationCheck`: do not check for revocation at all, including
+    /// Must-Staple. Default: `false`. Cannot be set together with `tlsInsecure`,
+    /// `tlsAllowInvalidCertificates` or `tlsDisableOCSPEndpointCheck`, whatever the values.
     pub disable_certificate_revocation_check: Option<bool>,
     pub(crate) certificate_key_file_password: Option<Secret>,
 }
 
 impl TlsOptions {
-    /// `tlsCertificateKeyFilePassword`, which cannot be read back. Encrypted keys are read with the feature `key-password`, in
-    /// PKCS #8 form.
+    /// Sets `tlsCertificateKeyFilePassword`. It cannot be read back. Encrypted private keys require
+    /// the feature `key-password` and must be in PKCS #8 format.
     pub fn set_certificate_key_file_password(&mut self, password: impl Into<String>) {
         self.certificate_key_file_password = Some(Secret::new(password));
     }
@@ -75,8 +95,8 @@ impl TlsOptions {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
-    /// A warning, if there are options that have no effect since connections are not encrypted. `tls=false` is a decision,
-    /// and no reason for one.
+    /// A warning if options have no effect because TLS is not enabled. An explicit `tls=false`
+    /// causes none.
     pub(crate) fn unused(&self) -> Option<String> {
         if self.enabled.is_some() {
             return None;
@@ -114,7 +134,8 @@ impl TlsOptions {
         })
     }
 
-    /// Pairs of options that together would leave open which one holds.
+    /// Rejects the combinations of options that the specification forbids (URI Options,
+    /// "Conflicting TLS options").
     pub(crate) fn validate(&self) -> Result<(), OptionError> {
         let insecure = ("tlsInsecure", self.insecure);
         let certificates = ("tlsAllowInvalidCertificates", self.allow_invalid_certificates);

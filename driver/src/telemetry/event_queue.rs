@@ -1,4 +1,4 @@
-//! Events on their way to a listener, in the order in which the state changed.
+//! A queue that delivers events to a listener in the order of the state changes.
 
 use std::{
     collections::VecDeque,
@@ -9,12 +9,12 @@ use std::{
 
 use crate::proto::event::EventListener;
 
-/// Keeps the order of events between threads.
+/// Keeps the order of events across threads.
 ///
-/// A thread that changes the state pushes the events under the lock of that state, so they are queued
-/// in the order of the changes. After it released that lock it calls [`flush`](Self::flush). A
-/// listener that causes further events on its own thread only queues them: the call that runs the
-/// listener emits them.
+/// A thread that changes the state pushes the events while it holds the lock of that state, so that
+/// they are queued in the order of the changes. After releasing the lock it calls
+/// [`flush`](Self::flush). If a listener causes further events on its own thread, they are only
+/// queued; the call of `flush` that runs the listener emits them.
 pub(crate) struct EventQueue<E> {
     listener: EventListener<E>,
     state: Mutex<State<E>>,
@@ -24,7 +24,7 @@ pub(crate) struct EventQueue<E> {
 
 struct State<E> {
     events: VecDeque<E>,
-    /// The thread that calls the listener. At most one does.
+    /// The thread that calls the listener. There is at most one.
     flushing: Option<ThreadId>,
 }
 
@@ -40,18 +40,18 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// Whether events need to be made.
+    /// Whether events need to be created.
     pub(crate) fn is_interested(&self) -> bool {
         self.listener.is_interested()
     }
 
-    /// Queues an event. To be called under the lock that orders the changes.
+    /// Queues an event. The caller must hold the lock that orders the changes.
     pub(crate) fn push(&self, event: E) {
         self.lock().events.push_back(event);
     }
 
-    /// Calls the listener with the queued events, or waits until another thread has. To be called
-    /// without the lock that orders the changes: the listener may need it.
+    /// Calls the listener with the queued events, or waits until another thread has done so. The
+    /// caller must not hold the lock that orders the changes, because the listener may acquire it.
     pub(crate) fn flush(&self) {
         let own = thread::current().id();
         let mut state = self.lock();
@@ -64,7 +64,7 @@ impl<E> EventQueue<E> {
         state.flushing = Some(own);
         while let Some(event) = state.events.pop_front() {
             drop(state);
-            // It catches the panics of the listener.
+            // `emit` catches panics of the listener.
             self.listener.emit(&event);
             drop(event);
             state = self.lock();
@@ -74,7 +74,7 @@ impl<E> EventQueue<E> {
         self.flushed.notify_all();
     }
 
-    /// No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
+    /// No code under the lock leaves the state inconsistent on a panic, so poisoning is ignored.
     fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

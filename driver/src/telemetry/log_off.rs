@@ -1,4 +1,4 @@
-//! Logs without the feature `tracing`: there are none.
+//! Replaces `log` without the feature `tracing`. Nothing is logged.
 
 use std::{convert::Infallible, time::Duration};
 

@@ -1,7 +1,9 @@
-//! What a client's events become for those who watch it from outside: log messages, through the crate `tracing`.
+//! Delivery of events: the queue that keeps their order, and log messages through the crate
+//! `tracing`.
 //!
-//! Only the events are read. Logs are one more listener behind that of the application, so that without the feature
-//! `tracing` nothing is here, and with it events are made only while a subscriber wants them.
+//! Log messages are created from events, by listeners in front of those of the application. Without
+//! the feature `tracing` there are no such listeners; with it, events are created only if a
+//! subscriber is interested.
 
 mod event_queue;
 #[cfg(feature = "tracing")]
@@ -14,7 +16,8 @@ use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
 pub(crate) use event_queue::EventQueue;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 
-/// The listeners of one client, by kind of event. `None`: no event of the kind is made.
+/// The listeners of a client, by kind of event. Without a listener, events of the kind are not
+/// created.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) command: Option<EventListener<CommandEvent>>,

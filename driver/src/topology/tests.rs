@@ -46,7 +46,10 @@ async fn nobody_waits_for_a_server_that_left() {
         .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("no part of the deployment"), "{error}");
+    assert!(
+        error.to_string().contains("no longer part of the deployment"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

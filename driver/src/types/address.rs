@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! Addresses of servers.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -7,7 +7,8 @@ pub(crate) const DEFAULT_PORT: u16 = 27017;
 
 /// The address of a `mongod` or `mongos`: a host and port, or the path of a Unix domain socket.
 ///
-/// Host names are kept in lower case, since the Server Discovery and Monitoring specification compares them so.
+/// Host names are stored in lower case, as the Server Discovery and Monitoring specification
+/// requires.
 ///
 /// ```
 /// use marula_driver::ServerAddress;
@@ -25,15 +26,15 @@ pub enum ServerAddress {
         /// Port, 1 to 65535.
         port: u16,
     },
-    /// A Unix domain socket, on platforms that have them. It is used in the clear: `tls=true` is refused with it. Proxies are
-    /// for TCP, so none is asked.
+    /// A Unix domain socket, on platforms that support them. TLS and proxies do not apply:
+    /// `tls=true` with a socket is rejected when a client is created, and no proxy is used.
     Unix {
         /// Path of the socket, ending in `.sock`.
         path: PathBuf,
     },
 }
 
-/// Why a text is not a server address.
+/// A text is not a valid server address. The message contains the text and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError(pub(crate) String);
 
@@ -45,7 +46,7 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
-/// What is wrong with the text of an address.
+/// The reason why a text is not a valid address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressProblem {
     Empty,
@@ -76,7 +77,7 @@ impl fmt::Display for AddressProblem {
 }
 
 impl ServerAddress {
-    /// A TCP address; the host is lower-cased.
+    /// A TCP address. The host is converted to lower case.
     #[must_use]
     pub fn tcp(host: &str, port: u16) -> Self {
         Self::Tcp {
@@ -85,7 +86,7 @@ impl ServerAddress {
         }
     }
 
-    /// The host without port, or the path of the socket.
+    /// The host name or IP address without the port, or the path of the socket.
     #[must_use]
     pub fn host(&self) -> std::borrow::Cow<'_, str> {
         match self {
@@ -94,7 +95,7 @@ impl ServerAddress {
         }
     }
 
-    /// The port of a TCP address.
+    /// The port of a TCP address; `None` for a socket.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         match self {
@@ -103,12 +104,14 @@ impl ServerAddress {
         }
     }
 
-    /// Reads `host`, `host:port`, `[v6]`, `[v6]:port` or a path: a text that holds `/` and ends in `.sock`.
+    /// Parses `host`, `host:port`, `[IPv6]`, `[IPv6]:port`, or the path of a socket: a text that
+    /// contains `/` and ends in `.sock`.
     pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
         Self::read(text).map_err(|why| AddressError(format!("invalid server address \"{text}\": {why}")))
     }
 
-    /// As [`parse`](Self::parse). The error does not quote the text, which may hold a password.
+    /// As [`parse`](Self::parse). The error does not contain the text, which may include a
+    /// password.
     pub(crate) fn read(text: &str) -> Result<Self, AddressProblem> {
         if text.is_empty() {
             return Err(AddressProblem::Empty);
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_forms_of_an_address() {
+    fn all_forms_of_addresses_are_parsed() {
         let text = |s: &str| ServerAddress::parse(s).map(|a| a.to_string());
         assert_eq!(text("Localhost").unwrap(), "localhost:27017");
         assert_eq!(text("a.b:1").unwrap(), "a.b:1");
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_address() {
+    fn invalid_addresses_are_rejected() {
         for bad in [
             "", ":1", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[zz]", "[::1]x", "a/b", "a:+1",
         ] {

@@ -1,4 +1,4 @@
-//! Cancellation of a future by another one.
+//! Runs a future until another future completes.
 
 use std::{
     future::{Future, poll_fn},
@@ -6,7 +6,7 @@ use std::{
     task::Poll,
 };
 
-/// Runs `work` until it completes, or until `stop` does: then returns `None`. `stop` is polled
+/// Runs `work` to completion, or until `stop` completes; then returns `None`. `stop` is polled
 /// first.
 pub(crate) async fn run_until_cancelled<T>(
     stop: impl Future<Output = ()>,

@@ -1,8 +1,11 @@
-//! Language-specific rules for comparing strings (Collation specification).
+//! Collation ([Collation]).
+//!
+//! [Collation]:
+//! https://github.com/mongodb/specifications/blob/master/source/collation/collation.md
 
-/// How the server compares strings in a query, update or index.
+/// Language-specific rules for comparing strings in a query, update or index (MongoDB 3.4+).
 ///
-/// Fields left `None` are not sent, so the server's default for the locale holds.
+/// A field that is `None` is not sent, and the server's default for the locale applies.
 ///
 /// ```
 /// use marula_driver::options::Collation;
@@ -13,36 +16,40 @@
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Collation {
-    /// ICU locale, or `simple` for plain byte comparison.
+    /// ICU locale, e.g. `en` or `fr_CA`, or `simple` for binary comparison.
     pub locale: String,
-    /// Whether case is compared at strengths 1 and 2.
+    /// Whether case is compared at strengths 1 and 2. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case_level: Option<bool>,
-    /// `upper`, `lower` or `off`: which case sorts first at strength 3.
+    /// Which case sorts first at strength 3: `upper`, `lower` or `off`. Default: `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case_first: Option<String>,
-    /// 1 base letters, 2 accents, 3 case, 4 punctuation, 5 everything.
+    /// The level of comparison: 1 base characters, 2 accents, 3 case, 4 punctuation, 5 code points.
+    /// Default: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<i32>,
-    /// Whether digits compare as numbers.
+    /// Whether strings of digits are compared as numbers. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numeric_ordering: Option<bool>,
-    /// `non-ignorable` or `shifted`.
+    /// Whether whitespace and punctuation are compared (`non-ignorable`) or ignored at strengths 1
+    /// to 3 (`shifted`). Default: `non-ignorable`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternate: Option<String>,
-    /// `punct` or `space`: what `shifted` ignores.
+    /// Which characters `alternate: "shifted"` ignores: `punct` (whitespace and punctuation) or
+    /// `space` (whitespace).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_variable: Option<String>,
-    /// Whether text is normalised before it is compared.
+    /// Whether text is normalized before it is compared. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normalization: Option<bool>,
-    /// Whether accents compare from the end, as in some French dictionaries.
+    /// Whether accents are compared from the end of the string, as in some French dictionaries.
+    /// Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backwards: Option<bool>,
 }
 
 impl Collation {
-    /// The locale with its defaults.
+    /// A collation with the default rules of the locale.
     #[must_use]
     pub fn new(locale: impl Into<String>) -> Self {
         Self {
@@ -51,14 +58,14 @@ impl Collation {
         }
     }
 
-    /// With this comparison strength, 1 to 5.
+    /// Sets [`strength`](Self::strength), 1 to 5.
     #[must_use]
     pub fn with_strength(mut self, strength: i32) -> Self {
         self.strength = Some(strength);
         self
     }
 
-    /// Compares digits as numbers.
+    /// Sets [`numeric_ordering`](Self::numeric_ordering).
     #[must_use]
     pub fn with_numeric_ordering(mut self, on: bool) -> Self {
         self.numeric_ordering = Some(on);

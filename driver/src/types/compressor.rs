@@ -1,8 +1,11 @@
-//! The compressors of the wire protocol (Wire Compression specification).
+//! Compressors of the wire protocol ([OP_COMPRESSED]).
+//!
+//! [OP_COMPRESSED]:
+//! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
-/// A compression of the wire protocol.
+/// A compressor of the wire protocol.
 ///
-/// Each is there when the feature of its name is on:
+/// Each compressor requires the crate feature of the same name:
 ///
 /// ```
 /// use marula_driver::options::Compressor;
@@ -12,18 +15,20 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compressor {
-    /// `snappy`: the cheapest to run. Feature `snappy`.
+    /// `snappy`: fast, with a moderate compression ratio. Feature `snappy` (MongoDB 3.4+).
     Snappy,
-    /// `zlib`: smaller and slower; its level is `zlibCompressionLevel`. Feature `zlib`.
+    /// `zlib`: slower, with a higher compression ratio. The level is `zlibCompressionLevel`.
+    /// Feature `zlib` (MongoDB 3.6+).
     Zlib,
-    /// `zstd` at its own default level, 3: smaller than snappy and faster than zlib. Feature `zstd`.
+    /// `zstd` at level 3: a higher compression ratio than snappy, faster than zlib. Feature `zstd`
+    /// (MongoDB 4.2+).
     Zstd,
 }
 
 impl Compressor {
     pub(crate) const ALL: [Self; 3] = [Self::Snappy, Self::Zlib, Self::Zstd];
 
-    /// Its name in connection strings and in the handshake, and that of its feature.
+    /// The name in connection strings and in the handshake; also the name of the feature.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +38,7 @@ impl Compressor {
         }
     }
 
-    /// Whether its feature is on.
+    /// Whether the crate was compiled with the feature of this compressor.
     #[must_use]
     pub const fn is_available(self) -> bool {
         match self {
@@ -43,12 +48,12 @@ impl Compressor {
         }
     }
 
-    /// The compressor of this name, available or not.
+    /// The compressor with this name, whether or not its feature is enabled.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == name)
     }
 
-    /// Its number in messages.
+    /// `compressorId` in OP_COMPRESSED.
     pub(crate) const fn id(self) -> u8 {
         match self {
             Self::Snappy => 1,
@@ -57,7 +62,7 @@ impl Compressor {
         }
     }
 
-    /// The compressor of this number, available or not.
+    /// The compressor with this `compressorId`, whether or not its feature is enabled.
     pub(crate) fn numbered(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.id() == id)
     }

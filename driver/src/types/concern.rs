@@ -1,35 +1,39 @@
-//! Read and write concern, as the Read and Write Concern specification defines them.
+//! Read concern and write concern ([Read and Write Concern]).
+//!
+//! [Read and Write Concern]:
+//! https://github.com/mongodb/specifications/blob/master/source/read-write-concern/read-write-concern.md
 
 use std::{fmt, time::Duration};
 
-/// How settled the data must be that a read returns.
+/// The consistency and isolation of the data that a read returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadConcern {
-    /// The level; `None` leaves it to the server's default.
+    /// The level. `None` is not sent, and the server's default applies.
     pub level: Option<ReadConcernLevel>,
 }
 
-/// The levels of a [`ReadConcern`].
+/// The level of a [`ReadConcern`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadConcernLevel {
-    /// Whatever the member has, even if it may be rolled back.
+    /// The most recent data of the member, which may be rolled back.
     Local,
-    /// As `Local`; on a shard also documents that are being moved away.
+    /// As `Local`, but on a sharded cluster may include orphaned documents (MongoDB 3.6+).
     Available,
-    /// Only data that a majority of the members has acknowledged.
+    /// Data acknowledged by a majority of the members. It is not rolled back.
     Majority,
-    /// Majority data that reflects all writes acknowledged before the read began.
+    /// Majority-acknowledged data that reflects all writes acknowledged before the read began.
+    /// Primary only.
     Linearizable,
-    /// Majority data as of one point in time.
+    /// Majority-acknowledged data as of one point in time (MongoDB 5.0+, in transactions 4.0+).
     Snapshot,
-    /// A level that this version of the driver does not know.
+    /// A level without a variant of its own, sent as it is.
     Custom(String),
 }
 
 impl ReadConcernLevel {
-    /// The level as the server spells it.
+    /// The level as it is sent to the server.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -57,7 +61,7 @@ impl From<&str> for ReadConcernLevel {
 }
 
 impl ReadConcern {
-    /// Read concern with this level.
+    /// A read concern with this level.
     #[must_use]
     pub fn new(level: ReadConcernLevel) -> Self {
         Self { level: Some(level) }
@@ -76,7 +80,7 @@ impl ReadConcern {
     }
 }
 
-/// What must have happened before a write is acknowledged.
+/// The acknowledgment of a write that the server waits for before it replies.
 ///
 /// ```
 /// use marula_driver::options::WriteConcern;
@@ -86,11 +90,14 @@ impl ReadConcern {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteConcern {
-    /// How many members must have the write; `None` leaves it to the server's default.
+    /// How many members must acknowledge the write. `None` is not sent, and the server's default
+    /// applies.
     pub w: Option<Acknowledgment>,
-    /// Whether the write must be in the journal.
+    /// `j`: whether the members must have written the operation to their on-disk journals. Default:
+    /// the server's.
     pub journal: Option<bool>,
-    /// How long the server waits for the members before it reports a write concern error.
+    /// `wtimeout`: how long the server waits for the acknowledgment before it reports a write
+    /// concern error, in milliseconds on the wire. Default: no limit.
     pub w_timeout: Option<Duration>,
 }
 
@@ -98,15 +105,15 @@ pub struct WriteConcern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgment {
-    /// This many members; 0 asks for no acknowledgment at all.
+    /// This number of members. With 0 the server does not acknowledge the write.
     Nodes(u32),
-    /// A majority of the members that hold data.
+    /// A majority of the data-bearing voting members.
     Majority,
-    /// A named write concern of the replica set's configuration.
+    /// A custom write concern that the configuration of the replica set defines.
     Custom(String),
 }
 
-/// Why a write concern cannot be used.
+/// Why a write concern is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidWriteConcern {
     JournaledUnacknowledged,
@@ -119,7 +126,7 @@ impl fmt::Display for InvalidWriteConcern {
             Self::JournaledUnacknowledged => {
                 f.write_str("write concern w: 0 cannot be combined with journal: true")
             }
-            Self::TimeoutTooLarge => f.write_str("wTimeoutMS is too large"),
+            Self::TimeoutTooLarge => f.write_str("wTimeoutMS must be at most 9223372036854775807"),
         }
     }
 }
@@ -143,7 +150,7 @@ impl WriteConcern {
         }
     }
 
-    /// Whether the server answers at all: false only for `w: 0` without journal.
+    /// Whether the server acknowledges the write: `false` only for `w: 0` without `journal: true`.
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
         self.w != Some(Acknowledgment::Nodes(0)) || self.journal == Some(true)

@@ -1,4 +1,4 @@
-//! A point in time after which waiting is pointless.
+//! Deadlines of operations.
 
 use std::{
     future::{Future, poll_fn},
@@ -12,11 +12,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The moment at which an operation must have ended, or never.
+/// The point in time at which an operation must have ended; may be unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(Option<Instant>);
 
-/// The deadline passed first.
+/// The deadline expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed;
 
@@ -24,7 +24,8 @@ impl Deadline {
     /// No limit.
     pub const NEVER: Self = Self(None);
 
-    /// `None` and zero mean "no limit", as the specifications' timeout options do.
+    /// The deadline after `timeout`. `None` and zero mean no limit, as in the timeout options of
+    /// the specifications.
     pub fn after(timeout: Option<Duration>) -> Self {
         Self(
             timeout
@@ -33,12 +34,12 @@ impl Deadline {
         )
     }
 
-    /// The time that is left; `None` without limit.
+    /// The time left; `None` without a limit.
     pub fn remaining(self) -> Option<Duration> {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The earlier of the two.
+    /// The earlier of two deadlines.
     pub fn min(self, other: Self) -> Self {
         match (self.0, other.0) {
             (Some(a), Some(b)) => Self(Some(a.min(b))),
@@ -46,19 +47,20 @@ impl Deadline {
         }
     }
 
-    /// Runs `future` until the deadline. No timer is armed when there is none, or when the future is ready at once.
+    /// Runs `future` until the deadline. No timer is created without a deadline, or if the future
+    /// is ready at its first poll.
     pub async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         let mut future = pin!(future);
         self.run_polled(|cx| future.as_mut().poll(cx)).await
     }
 
-    /// As [`run`](Self::run), for what is polled by a function: a future would lie in this one's future twice, as the
-    /// argument and as what is awaited.
+    /// As [`run`](Self::run) for a poll function. It keeps the future of the caller small: a future
+    /// passed as an argument would be stored twice, as the argument and as the awaited value.
     pub fn run_polled<T>(
         self,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = Result<T, Elapsed>> {
-        // Boxed: the many futures that never see a deadline carry a pointer instead of a timer.
+        // Boxed, so that the futures without a deadline hold a pointer and not a timer.
         let mut timer: Option<Pin<Box<_>>> = None;
         poll_fn(move |cx| {
             if let Poll::Ready(output) = poll(cx) {
@@ -67,7 +69,8 @@ impl Deadline {
             let Some(at) = self.0 else {
                 return Poll::Pending;
             };
-            // What spends all that tokio lets a task do at a time must not keep the timer from being looked at.
+            // The timer must be polled even if the polled function used up tokio's cooperative
+            // budget.
             let timer = timer.get_or_insert_with(|| Box::pin(unconstrained(sleep_until(at))));
             timer.as_mut().poll(cx).map(|()| Err(Elapsed))
         })

@@ -1,14 +1,15 @@
-//! The name of a library that wraps the driver, for the handshake ([MongoDB Handshake]).
+//! Metadata of a library that wraps the driver ([MongoDB Handshake]).
 //!
 //! [MongoDB Handshake]:
 //! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
 
 use std::fmt;
 
-/// Separates the names of several libraries (MongoDB Handshake, "Wrapping Libraries").
+/// Separates the values of several libraries (MongoDB Handshake, "Supporting Wrapping Libraries").
 pub(crate) const DELIMITER: char = '|';
 
-/// Who wraps the driver. Servers show it in their logs beside the driver's own name.
+/// A library that wraps the driver. It is sent in the handshake, and servers log it beside the name
+/// of the driver.
 ///
 /// ```
 /// use marula_driver::options::{ClientOptions, DriverInfo};
@@ -19,16 +20,16 @@ pub(crate) const DELIMITER: char = '|';
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverInfo {
-    /// The library's name. Empty counts as not given.
+    /// The name of the library. An empty name is not sent.
     pub name: String,
-    /// Its version. Empty counts as not given.
+    /// The version of the library. An empty version is not sent.
     pub version: Option<String>,
-    /// What it runs on. Empty counts as not given.
+    /// The platform of the library, e.g. a language or runtime. An empty platform is not sent.
     pub platform: Option<String>,
 }
 
 impl DriverInfo {
-    /// A library of this name.
+    /// A library with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -37,21 +38,21 @@ impl DriverInfo {
         }
     }
 
-    /// The library's version.
+    /// Sets the version.
     #[must_use]
     pub fn with_version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
     }
 
-    /// What it runs on.
+    /// Sets the platform.
     #[must_use]
     pub fn with_platform(mut self, platform: impl Into<String>) -> Self {
         self.platform = Some(platform.into());
         self
     }
 
-    /// The three parts: name, version, platform. An empty one is none.
+    /// Name, version and platform. An empty part is `None`.
     pub(crate) fn parts(&self) -> [Option<&str>; 3] {
         [
             Some(self.name.as_str()),
@@ -61,7 +62,7 @@ impl DriverInfo {
         .map(|part| part.filter(|part| !part.is_empty()))
     }
 
-    /// Rejects parts that contain the delimiter of the handshake.
+    /// Rejects parts that contain the delimiter or a NUL.
     pub(crate) fn validate(&self) -> Result<(), InvalidDriverInfo> {
         for (part, name) in self.parts().into_iter().zip(["name", "version", "platform"]) {
             if part.is_some_and(|part| part.contains([DELIMITER, '\0'])) {
@@ -72,7 +73,7 @@ impl DriverInfo {
     }
 }
 
-/// A part of [`DriverInfo`] contains a character that separates parts in the handshake.
+/// A part of [`DriverInfo`] contains the delimiter or a NUL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidDriverInfo {
     part: &'static str,

@@ -1,8 +1,8 @@
-//! The index an operation must use.
+//! Hints for the query planner.
 
 use crate::bson::Document;
 
-/// An index, by name or by its keys.
+/// The index that an operation must use, by name or by key pattern.
 ///
 /// ```
 /// use marula_driver::{bson::doc, options::Hint};
@@ -13,9 +13,9 @@ use crate::bson::Document;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Hint {
-    /// The index's name.
+    /// The name of the index.
     Name(String),
-    /// The index's keys, in order.
+    /// The key pattern of the index, in order.
     Keys(Document),
 }
 

@@ -1,4 +1,5 @@
-//! Plain values that every layer shares: addresses, names, concerns, preferences, deadlines, secrets.
+//! Values that all layers use: addresses, namespaces, concerns, read preferences, deadlines,
+//! secrets.
 
 pub(crate) mod address;
 pub(crate) mod cancellation;

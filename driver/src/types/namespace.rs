@@ -1,19 +1,20 @@
-//! The name of a collection within a database.
+//! Namespaces.
 
 use std::fmt;
 
-/// `database.collection`.
+/// The full name of a collection, `database.collection`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Namespace {
-    /// The database's name; holds no dot.
+    /// The name of the database; contains no dot.
     pub database: String,
-    /// The collection's name; may hold dots.
+    /// The name of the collection; may contain dots.
     pub collection: String,
 }
 
 impl Namespace {
-    /// Joins the two names. Nothing is checked here; the server refuses a wrong name with code 73.
+    /// A namespace of two names. They are not validated; the server rejects invalid names with code
+    /// 73 (`InvalidNamespace`).
     #[must_use]
     pub fn new(database: impl Into<String>, collection: impl Into<String>) -> Self {
         Self {
@@ -22,7 +23,8 @@ impl Namespace {
         }
     }
 
-    /// Splits at the first dot.
+    /// Parses `database.collection`, split at the first dot. Returns `None` without a dot, and if a
+    /// part is empty.
     #[must_use]
     pub fn parse(full: &str) -> Option<Self> {
         let (database, collection) = full.split_once('.')?;

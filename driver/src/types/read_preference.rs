@@ -1,29 +1,32 @@
-//! Which member of a replica set may answer a read (Server Selection specification).
+//! Read preference ([Server Selection], "Read Preference").
+//!
+//! [Server Selection]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-/// A set of `name: value` tags that a member must all carry; the empty set matches every member.
+/// Tags that a member must have, name to value. An empty set matches every member.
 pub type TagSet = BTreeMap<String, String>;
 
 /// The mode of a [`ReadPreference`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReadPreferenceMode {
-    /// The primary only.
+    /// The primary.
     #[default]
     Primary,
-    /// The primary, or a secondary while there is none.
+    /// The primary, or a secondary if the primary is unavailable.
     PrimaryPreferred,
-    /// Secondaries only.
+    /// A secondary.
     Secondary,
-    /// A secondary, or the primary when no secondary is eligible.
+    /// A secondary, or the primary if no secondary is eligible.
     SecondaryPreferred,
-    /// The nearest member, whatever it is.
+    /// The primary or a secondary, whichever has the lowest latency.
     Nearest,
 }
 
 impl ReadPreferenceMode {
-    /// The mode as the specifications spell it.
+    /// The mode as the specifications spell it, e.g. `primaryPreferred`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +38,7 @@ impl ReadPreferenceMode {
         }
     }
 
-    /// Reads the specified spelling, whatever its case.
+    /// Parses the spelling of the specifications, ignoring case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [
@@ -50,7 +53,7 @@ impl ReadPreferenceMode {
     }
 }
 
-/// Mode, tag sets and staleness bound of a read.
+/// Which members of a replica set a read may be sent to.
 ///
 /// ```
 /// use marula_driver::options::{ReadPreference, ReadPreferenceMode};
@@ -60,16 +63,19 @@ impl ReadPreferenceMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadPreference {
-    /// The mode; default primary.
+    /// The mode. Default: `primary`.
     pub mode: ReadPreferenceMode,
-    /// Tried in order; the first that some eligible member matches is used. Empty: every member matches.
+    /// Tried in order; the first that matches an eligible member is used. Empty: every member
+    /// matches. Must be empty for the mode `primary`.
     pub tag_sets: Vec<TagSet>,
-    /// The largest replication lag a secondary may have. At least 90 s, and heartbeatFrequencyMS + 10 s.
+    /// `maxStalenessSeconds`: the largest estimated replication lag of a secondary. At least 90 s,
+    /// and at least `heartbeatFrequencyMS` + 10 s. Default: no limit. Not allowed for the mode
+    /// `primary`.
     pub max_staleness: Option<Duration>,
 }
 
 impl ReadPreference {
-    /// The mode alone.
+    /// A read preference with this mode, without tag sets and without `maxStalenessSeconds`.
     #[must_use]
     pub fn new(mode: ReadPreferenceMode) -> Self {
         Self {
@@ -78,20 +84,20 @@ impl ReadPreference {
         }
     }
 
-    /// Mode `primary`.
+    /// The mode `primary`.
     #[must_use]
     pub fn primary() -> Self {
         Self::default()
     }
 
-    /// With these tag sets, tried in order.
+    /// Sets [`tag_sets`](Self::tag_sets).
     #[must_use]
     pub fn with_tag_sets(mut self, tag_sets: Vec<TagSet>) -> Self {
         self.tag_sets = tag_sets;
         self
     }
 
-    /// With this bound on replication lag.
+    /// Sets [`max_staleness`](Self::max_staleness).
     #[must_use]
     pub fn with_max_staleness(mut self, bound: Duration) -> Self {
         self.max_staleness = Some(bound);
@@ -122,7 +128,7 @@ impl ReadPreference {
     }
 }
 
-/// Why a read preference cannot be used.
+/// Why a read preference is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidReadPreference {
     /// Tag sets with mode primary.
@@ -142,14 +148,14 @@ impl fmt::Display for InvalidReadPreference {
     }
 }
 
-/// Mode `primaryPreferred` alone.
+/// The mode `primaryPreferred`, without tag sets and `maxStalenessSeconds`.
 pub(crate) const PRIMARY_PREFERRED: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::PrimaryPreferred,
     tag_sets: Vec::new(),
     max_staleness: None,
 };
 
-/// Mode `primary`, for commands that ignore the application's preference.
+/// The mode `primary`, for commands that ignore the read preference of the application.
 pub(crate) const PRIMARY: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::Primary,
     tag_sets: Vec::new(),

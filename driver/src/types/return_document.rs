@@ -1,12 +1,12 @@
-//! Which state of a changed document is returned.
+//! The state of a document that `findAndModify` returns.
 
-/// Which state of the document a find-and-modify returns.
+/// The state of the document that a find-and-modify operation returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReturnDocument {
-    /// As it was before the change. The default.
+    /// The document before the change. The default.
     #[default]
     Before,
-    /// As it is after the change.
+    /// The document after the change.
     After,
 }

@@ -1,8 +1,8 @@
-//! Text that must never be printed.
+//! Passwords and tokens.
 
 use std::fmt;
 
-/// A password or token: readable by the code that sends it, never by `Debug`.
+/// A password or token. `Debug` prints `<redacted>`.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) String);
 
@@ -11,7 +11,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for the code that needs it and for nothing that prints.
+    /// The text. It must not be logged or included in an error.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

@@ -1,15 +1,18 @@
-//! The version of the server's interface that an application declares (Stable API specification).
+//! The declared version of the server API ([Stable API]).
+//!
+//! [Stable API]:
+//! https://github.com/mongodb/specifications/blob/master/source/versioned-api/versioned-api.md
 
 /// A version of the Stable API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerApiVersion {
-    /// `"1"`, known to servers from 5.0 on.
+    /// `"1"` (MongoDB 5.0+).
     V1,
 }
 
 impl ServerApiVersion {
-    /// As commands carry it.
+    /// The version as it is sent to the server.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -18,12 +21,12 @@ impl ServerApiVersion {
     }
 }
 
-/// The version of the server's interface that the application is written for: a newer server then behaves as that version
-/// says (Stable API).
+/// The version of the Stable API that the application requires. Newer servers then behave as that
+/// version specifies.
 ///
-/// A client with a declared version sends it with every command, and greets servers with `hello` alone; servers that do not
-/// know it (before 5.0) refuse the commands. It cannot be named in a connection string, and nothing changes it once the
-/// client is made.
+/// The version is sent with every command, and the handshake uses `hello` instead of the legacy
+/// hello. Servers before 5.0 reject the commands. The version cannot be set in a connection string,
+/// and cannot be changed after the client is created.
 ///
 /// ```
 /// use marula_driver::options::{ClientOptions, ServerApi, ServerApiVersion};
@@ -34,18 +37,18 @@ impl ServerApiVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ServerApi {
-    /// `apiVersion`
+    /// `apiVersion`: the version of the Stable API.
     pub version: ServerApiVersion,
-    /// `apiStrict`: whether the server refuses commands that are no part of the version. Default: the server's, which does
-    /// not. Sent when set, also as false.
+    /// `apiStrict`: whether the server rejects commands that are not part of the version. Default:
+    /// not sent; the server's default is `false`.
     pub strict: Option<bool>,
-    /// `apiDeprecationErrors`: whether the server refuses what the version deprecates. Default: the server's, which does
-    /// not. Sent when set, also as false.
+    /// `apiDeprecationErrors`: whether the server rejects behaviour that is deprecated in the
+    /// version. Default: not sent; the server's default is `false`.
     pub deprecation_errors: Option<bool>,
 }
 
 impl ServerApi {
-    /// Declares a version.
+    /// Declares this version.
     #[must_use]
     pub const fn new(version: ServerApiVersion) -> Self {
         Self {
@@ -55,14 +58,14 @@ impl ServerApi {
         }
     }
 
-    /// Whether the server refuses commands that are no part of the version.
+    /// Sets [`strict`](Self::strict).
     #[must_use]
     pub const fn with_strict(mut self, strict: bool) -> Self {
         self.strict = Some(strict);
         self
     }
 
-    /// Whether the server refuses what the version deprecates.
+    /// Sets [`deprecation_errors`](Self::deprecation_errors).
     #[must_use]
     pub const fn with_deprecation_errors(mut self, errors: bool) -> Self {
         self.deprecation_errors = Some(errors);

@@ -1,4 +1,4 @@
-//! Truncation of text.
+//! Truncation of strings.
 
 /// The longest prefix of `text` that has at most `limit` bytes and ends at a character boundary.
 pub(crate) fn truncate(text: &str, limit: usize) -> &str {

@@ -1,4 +1,4 @@
-//! The parts of a connection string as options.
+//! Conversion of the options of a connection string to [`ClientOptions`] (URI Options).
 
 use std::{collections::HashSet, time::Duration};
 
@@ -11,14 +11,16 @@ use crate::{
     types::secret::Secret,
 };
 
-/// Options that may be given more than once.
+/// Options that may be given more than once (Connection String, "Repeated Keys").
 const REPEATABLE: [&str; 3] = ["readpreferencetags", "tls", "ssl"];
 
-/// The specification demands that an invalid value is ignored. For `tls` and `ssl` that leaves connections in the clear.
+/// An invalid value is ignored with a warning (Connection String, "Defining connection options").
+/// If all values of `tls` and `ssl` are invalid, connections are not encrypted.
 const NOT_ENCRYPTED: &str =
     "connections are NOT encrypted, since no value of tls or ssl is valid: write tls=true or tls=false";
 
-/// Reads all options. Hard errors are only those that the specifications demand.
+/// Applies all options. Only the errors that the specifications require are returned; anything else
+/// is a warning.
 pub(super) fn apply(parts: Parts) -> Result<ClientOptions, OptionError> {
     let mut state = State {
         options: ClientOptions {
@@ -56,9 +58,9 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, OptionError> {
             state
                 .reader
                 .warnings
-                .push(format!("{name} is given more than once; the last value holds"));
+                .push(format!("{name} is given more than once; the last value is used"));
         }
-        // Empty numbers and flags are ignored; an empty tag set means "any server".
+        // An empty value is ignored. An empty tag set is valid: it matches every server.
         if value.is_empty() && matches!(key.as_str(), "tls" | "ssl") {
             state.tls_ignored = true;
         }
@@ -91,7 +93,7 @@ struct State {
 }
 
 impl State {
-    /// Takes an option in. Returns whether there is one of this name.
+    /// Applies an option. Returns whether an option with this name exists.
     fn option(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         if self.pool(key, value) || self.timing(key, value) || self.reads_and_writes(key, value) {
             return Ok(true);
@@ -177,7 +179,8 @@ impl State {
             }
             "maxstalenessseconds" => {
                 let seconds = reader.integer(value, -1, i32::MAX);
-                // Whether it is large enough is known, and said, when a member of a replica set is selected.
+                // The lower bound is checked during server selection: it depends on the deployment
+                // (Max Staleness).
                 options.read_preference.max_staleness = seconds
                     .and_then(|seconds| u64::try_from(seconds).ok())
                     .map(Duration::from_secs);
@@ -286,15 +289,15 @@ impl State {
         if self.options.srv && self.options.tls.enabled.is_none() {
             self.options.tls.enabled = Some(true);
         }
-        // Checked with the other options.
+        // Validated with the other options.
         if self.proxy != Proxy::default() {
             self.options.proxy = Some(self.proxy);
         }
-        // A database or authSource alone asks for no authentication.
+        // A database or authSource without user and mechanism does not enable authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         }
-        self.options.settle_auth_source();
+        self.options.apply_auth_source();
         if self.tls_ignored && self.options.tls.enabled.is_none() {
             self.reader.warnings.push(NOT_ENCRYPTED.to_owned());
         }
@@ -309,7 +312,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// For options whose zero means "no limit".
+/// For options where zero means no limit.
 fn limit(value: Option<Duration>) -> Option<Duration> {
     value.filter(|value| !value.is_zero())
 }
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_options_are_read_whatever_their_case() {
+    fn option_names_are_case_insensitive() {
         let options =
             parse("MAXPOOLSIZE=7&connectTimeoutMS=250&w=majority&readPreference=nearest&retryWrites=false");
         assert_eq!(options.max_pool_size, 7);
@@ -335,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_and_unknown_names_are_warnings() {
+    fn invalid_values_and_unknown_options_are_warnings() {
         for query in [
             "maxPoolSize=many",
             "retryReads=perhaps",
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_spell_names_as_the_connection_string_does() {
+    fn warnings_keep_the_spelling_of_the_connection_string() {
         for (query, warning) in [
             ("maxPoolSise=1", "unknown option maxPoolSise is ignored"),
             ("=5", "an option without a name is ignored: check the '&' and '='"),
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_value_of_tls_warns_that_nothing_is_encrypted() {
+    fn an_invalid_value_of_tls_warns_that_connections_are_not_encrypted() {
         for query in ["tls=treu", "ssl=on", "tls=", "tls=1x&ssl=yess"] {
             assert!(
                 parse(query)
@@ -406,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn compressors_keep_their_order_and_those_that_are_not_there_are_warnings() {
+    fn compressors_keep_their_order_and_unavailable_ones_are_warnings() {
         let options = parse("compressors=zstd,snoopy,snappy,zlib&zlibCompressionLevel=3");
         let expected: Vec<Compressor> = [Compressor::Zstd, Compressor::Snappy, Compressor::Zlib]
             .into_iter()
@@ -438,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_errors() {
+    fn contradictory_options_are_errors() {
         for query in [
             "tls=true&ssl=false",
             "tlsInsecure=true&tlsAllowInvalidHostnames=true",
@@ -457,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_user_or_a_mechanism_asks_for_authentication() {
+    fn only_a_user_or_a_mechanism_enables_authentication() {
         assert!(parse("authSource=x").credential.is_none());
         let options = ClientOptions::parse("mongodb://u:p@h/db").unwrap();
         let credential = options.credential.unwrap();

@@ -1,4 +1,9 @@
-//! Connection strings (Connection String and URI Options specifications).
+//! Connection strings ([Connection String] and [URI Options]).
+//!
+//! [Connection String]:
+//! https://github.com/mongodb/specifications/blob/master/source/connection-string/connection-string-spec.md
+//! [URI Options]:
+//! https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
 
 mod apply;
 mod split;
@@ -15,15 +20,16 @@ use crate::{Error, Result};
 use std::str::FromStr;
 
 impl ClientOptions {
-    /// Reads a connection string. Nothing is resolved or contacted: the hosts of a `mongodb+srv` string are looked up by
-    /// [`resolve`](Self::resolve).
+    /// Parses a connection string. No I/O is performed: the hosts of a `mongodb+srv` connection
+    /// string are looked up by [`resolve`](Self::resolve).
     ///
     /// # Errors
-    /// A string that breaks the format, or options that contradict each other. The text names the part, and never holds
-    /// user name or password. An unknown option or a malformed value is no error but a [warning](Self::warnings).
+    /// The syntax is invalid, or options contradict each other. The message names the part and
+    /// contains no user name or password. Unknown options and invalid values are not errors but
+    /// [warnings](Self::warnings).
     pub fn parse(uri: &str) -> Result<Self> {
-        let unclear = split::may_hide_a_password(uri);
-        // The text would quote a part of the password.
+        let unclear = split::may_contain_a_password(uri);
+        // The message could contain a part of the password.
         let refuse = |error: OptionError| {
             Error::connection_string(if unclear {
                 ADVICE.to_owned()

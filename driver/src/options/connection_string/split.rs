@@ -1,4 +1,4 @@
-//! A connection string taken apart; nothing is interpreted but the hosts.
+//! Splits a connection string into its parts. Only the hosts are interpreted.
 
 use crate::{
     ServerAddress,
@@ -6,7 +6,7 @@ use crate::{
     types::secret::Secret,
 };
 
-/// The parts, percent-decoded.
+/// The parts of a connection string, percent-decoded.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) srv: bool,
@@ -17,20 +17,21 @@ pub(super) struct Parts {
     pub(super) options: Vec<Pair>,
 }
 
-/// One option, in the order of the connection string.
+/// One option. The options are in the order of the connection string.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// In lower case.
+    /// The name in lower case.
     pub(super) key: String,
-    /// The key as the connection string spells it.
+    /// The name as the connection string spells it.
     pub(super) spelled: String,
     pub(super) value: String,
-    /// An option before it holds a secret. If that one holds an unescaped `&` or `;`, this is the rest of it.
+    /// A preceding option contains a secret. If that secret contains an unescaped `&` or `;`, this
+    /// option is the rest of it.
     pub(super) follows_secret: bool,
 }
 
 impl Pair {
-    /// The name for errors and warnings.
+    /// The name for errors and warnings. It does not reveal a part of a secret.
     pub(super) fn name(&self) -> &str {
         if self.follows_secret {
             "an option after a password or after authMechanismProperties (percent-encode '&' and ';' in values)"
@@ -40,20 +41,22 @@ impl Pair {
     }
 }
 
-/// Whether the value of this option is a secret, or holds one. Misspelled names of such options count, too.
-fn holds_secret(key: &str) -> bool {
+/// Whether the value of this option contains a secret. Misspelled names of such options are
+/// included.
+fn contains_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["passw", "pwd", "secret", "token", "authmechanismprop"]
         .iter()
         .any(|part| key.contains(part))
 }
 
-/// Whether an `@` follows the first `?`: it may be part of an option, or end a password that holds the `?`.
-pub(super) fn may_hide_a_password(uri: &str) -> bool {
+/// Whether an `@` follows the first `?`. It may belong to an option, or end a password that
+/// contains the `?`.
+pub(super) fn may_contain_a_password(uri: &str) -> bool {
     uri.split_once('?').is_some_and(|(_, query)| query.contains('@'))
 }
 
-/// Takes a connection string apart.
+/// Splits a connection string into its parts.
 pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
     let (srv, rest) = if let Some(rest) = uri.strip_prefix("mongodb://") {
         (false, rest)
@@ -62,7 +65,8 @@ pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
     } else {
         return Err(OptionError::NoScheme);
     };
-    // A password may hold '?' and '/' only percent-encoded, so the first of them ends the authority.
+    // `?` and `/` must be percent-encoded in a password, so the first of them ends the authority
+    // (Connection String, "Userinfo").
     let (before_query, query) = match rest.split_once('?') {
         Some((before, query)) => (before, Some(query)),
         None => (rest, None),
@@ -89,7 +93,7 @@ pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
     })
 }
 
-/// The text is never quoted in an error: it holds the password.
+/// Errors do not contain the text, which includes the password.
 fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), OptionError> {
     let (name, password) = match text.split_once(':') {
         Some((name, password)) => (name, Some(password)),
@@ -110,8 +114,8 @@ fn split_user_info(text: &str) -> Result<(Option<String>, Option<Secret>), Optio
     Ok((Some(name), password))
 }
 
-/// Where the `@` is forgotten, the text before the first `:` is the user name, and all that follows may be the password:
-/// errors quote nothing of it.
+/// If the `@` is missing, the text before the first `:` is the user name, and the rest may be the
+/// password: errors contain nothing of it.
 fn split_hosts(text: &str, srv: bool, has_user_info: bool) -> Result<Vec<ServerAddress>, OptionError> {
     if text.is_empty() {
         return Err(OptionError::NoHost);
@@ -165,7 +169,7 @@ fn read_database(text: &str) -> Result<Option<String>, OptionError> {
     }
     let name = decode(text).ok_or(OptionError::DatabaseEncoding)?;
     match name.chars().find(|c| matches!(c, '/' | '\\' | ' ' | '"' | '$')) {
-        // Not quoted: it may be the rest of a password that holds a '/'.
+        // Errors do not contain the text: it may be the rest of a password that contains a `/`.
         Some(bad) => Err(OptionError::DatabaseCharacter(bad)),
         None => Ok(Some(name)),
     }
@@ -189,13 +193,14 @@ pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, OptionError> {
         option.value = decode(value).ok_or_else(|| OptionError::ValueEncoding {
             option: option.name().to_owned(),
         })?;
-        follows_secret |= holds_secret(&option.key);
+        follows_secret |= contains_secret(&option.key);
         options.push(option);
     }
     Ok(options)
 }
 
-/// Percent-decoding; `None` when a '%' is not followed by two hexadecimal digits, or the result is not UTF-8.
+/// Percent-decodes a text. Returns `None` if a `%` is not followed by two hexadecimal digits, or if
+/// the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes().iter();
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_every_kind() {
+    fn all_forms_of_hosts_are_parsed() {
         assert_eq!(hosts("mongodb://a,B:28000"), ["a:27017", "b:28000"]);
         assert_eq!(hosts("mongodb://[::1]:27018/"), ["[::1]:27018"]);
         assert_eq!(hosts("mongodb://%2Ftmp%2Fx.sock/db"), ["/tmp/x.sock"]);
@@ -233,7 +238,7 @@ mod tests {
             hosts("mongodb://rel%2Fx.sock,%2fy.sock"),
             ["rel/x.sock", "/y.sock"]
         );
-        // Without a slash it is a host name like any other.
+        // Without a slash, it is a host name.
         assert_eq!(
             hosts("mongodb://mongodb-27017.sock,db.sock:1/x.sock"),
             ["mongodb-27017.sock:27017", "db.sock:1"]
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_named_unless_it_may_be_the_rest_of_a_secret() {
+    fn errors_name_the_option_unless_it_may_be_part_of_a_secret() {
         let error = |query: &str| split(&format!("mongodb://h/?{query}")).unwrap_err().to_string();
         assert!(error("w").contains("\"w\""));
         assert!(error("ssl=true&w=%").contains("of w "));
@@ -269,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_never_quote_the_password() {
+    fn errors_do_not_contain_the_password() {
         for uri in [
             "mongodb://u:hunter2:x@h",
             "mongodb://u:hunter2%zz@h",
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_quote_nothing_that_follows_a_colon_of_the_hosts() {
+    fn errors_do_not_contain_what_follows_a_colon_in_the_hosts() {
         for (uri, named) in [
             ("mongodb://bob:s3cret", "the host \"bob\""),
             ("mongodb://bob:s3cret/db", "'@'"),
@@ -299,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_malformed() {
+    fn malformed_connection_strings_are_rejected() {
         for uri in [
             "",
             "http://h",

@@ -1,4 +1,4 @@
-//! Arbitrary strings as connection strings: options or an error, never a panic, and never a secret in what is shown.
+//! Random connection strings are parsed or rejected without a panic, and no secret is displayed.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::{options::ClientOptions, proto::wire::tests::config};
 
 const SECRET: &str = "s3cr3t";
 
-/// Nothing that users see holds the secret.
+/// Asserts that no text shown to users contains the secret.
 fn check(uri: &str) {
     let shown = match ClientOptions::parse(uri) {
         Ok(options) => format!("{options:?} {:?} {}", options.warnings(), refusal(&options)),
@@ -15,7 +15,7 @@ fn check(uri: &str) {
     assert!(!shown.to_lowercase().contains(SECRET), "{uri} shows {shown}");
 }
 
-/// What a client made with the options would say.
+/// The error of a client created with the options.
 fn refusal(options: &ClientOptions) -> String {
     match options.check_supported() {
         Ok(()) => String::new(),
@@ -23,7 +23,7 @@ fn refusal(options: &ClientOptions) -> String {
     }
 }
 
-/// The user's name is part of the options, and never of a text.
+/// As [`check`], without the `Debug` output of the options, which contains the user name.
 fn check_texts(uri: &str) {
     let shown = match ClientOptions::parse(uri) {
         Ok(options) => format!("{:?} {}", options.warnings(), refusal(&options)),
@@ -32,14 +32,14 @@ fn check_texts(uri: &str) {
     assert!(!shown.to_lowercase().contains(SECRET), "{uri} shows {shown}");
 }
 
-/// Characters that mean something in a connection string, and some that mean nothing.
+/// Characters with and without a meaning in a connection string.
 const PIECES: &str = "[a-c1-3:/?#@%&=,;.$ é\\[\\]+_-]{0,6}";
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_string_is_read_or_refused(text in any::<String>()) {
+    fn any_string_is_parsed_or_rejected(text in any::<String>()) {
         let _ = ClientOptions::parse(&text);
         let _ = ClientOptions::parse(&format!("mongodb://{text}"));
         let _ = ClientOptions::parse(&format!("mongodb+srv://{text}"));
@@ -47,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn any_arrangement_of_parts_is_read_or_refused(
+    fn any_sequence_of_parts_is_parsed_or_rejected(
         parts in prop::collection::vec(
             prop_oneof![
                 Just("mongodb://"), Just("@"), Just(":"), Just("/"), Just("?"), Just("&"), Just("="), Just(","), Just("%"),
@@ -63,13 +63,14 @@ proptest! {
     }
 
     #[test]
-    fn a_password_is_never_shown_however_it_is_written(
+    fn a_password_is_not_shown_in_any_position(
         user in PIECES,
         before in PIECES,
         after in PIECES,
         rest in PIECES,
     ) {
-        // With these before a '?', the string is well-formed and means something else: the secret is a host or a database.
+        // With these characters before a `?`, the string is valid and the secret is a host or a
+        // database.
         prop_assume!(!after.contains('?') || !format!("{user}{before}").contains(['@', '/', ',']));
         check(&format!("mongodb://u{user}:{before}{SECRET}{after}@h{rest}"));
         check(&format!("mongodb://u:{before}{SECRET}{after}@h:1/db?w=1&{rest}"));
@@ -77,9 +78,9 @@ proptest! {
     }
 
     #[test]
-    fn a_password_without_host_is_never_shown(
+    fn a_password_without_host_is_not_shown(
         user in "[a-c1-3$ é\\[\\]+_-]{1,6}",
-        // With any of / ? , the string may be well-formed and mean something else: the secret is a database or an option.
+        // With `/`, `?` or `,` the string may be valid, with the secret as a database or an option.
         before in "[a-c1-3:#%&=;.$ é\\[\\]+_-]{0,6}",
         after in "[a-c1-3:/?#%&=,;.$ é\\[\\]+_-]{0,6}",
     ) {
@@ -96,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn secrets_in_options_are_never_shown(
+    fn secrets_in_options_are_not_shown(
         first in prop_oneof![Just(""), Just("w=1&"), Just("x=1;"), Just("appName=a&")],
         option in prop_oneof![
             Just("tlsCertificateKeyFilePassword="),
@@ -115,7 +116,7 @@ proptest! {
         rest in prop_oneof![Just(""), Just("&w=1"), Just(";x=1"), Just("&nothing")],
     ) {
         check(&format!("mongodb://{user}h/?{first}{option}{before}{SECRET}{after}{rest}"));
-        // Twice, so that a part of it may be an option that is given more than once.
+        // Twice, so that a part of the secret may be an option that is given more than once.
         check(&format!("mongodb://{user}h/?{first}{option}{before}{SECRET}{after}&{before}{SECRET}{after}{rest}"));
     }
 }

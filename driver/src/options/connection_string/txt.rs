@@ -1,10 +1,12 @@
-//! Default options from the TXT record of a `mongodb+srv` host.
+//! Options in the TXT record of a `mongodb+srv` host (Initial DNS Seedlist Discovery, "Default
+//! Connection String Options").
 
 use super::{split::split_query, value::Reader};
 use crate::options::{ClientOptions, error::OptionError};
 
 impl ClientOptions {
-    /// Sets the options of a TXT record that neither the connection string nor the application has set.
+    /// Sets the options of a TXT record that are not set already. Options of the connection string
+    /// and of the application take precedence.
     pub(crate) fn apply_txt(&mut self, text: &str) -> Result<(), OptionError> {
         let mut reader = Reader::default();
         let (mut source, mut replica_set, mut load_balanced) = (None, None, None);
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_connection_string_comes_first() {
+    fn the_connection_string_takes_precedence() {
         let uri = "mongodb+srv://a.b.c/?authSource=mine&replicaSet=other&loadBalanced=false";
         let options = with(uri, "authSource=x&replicaSet=y&loadBalanced=true").unwrap();
         assert_eq!(options.auth_source(), Some("mine"));
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_and_malformed_ones_are_errors_that_name_them() {
+    fn other_and_malformed_options_are_errors_with_their_name() {
         for (txt, part) in [
             ("socketTimeoutMS=500", "sockettimeoutms"),
             ("tls=false", "tls"),
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_warnings_as_elsewhere() {
+    fn invalid_values_are_warnings() {
         let options = with("mongodb+srv://a.b.c", "loadBalanced=perhaps&replicaSet=").unwrap();
         assert!(!options.load_balanced && options.replica_set.is_none());
         assert_eq!(options.warnings().len(), 2);

@@ -1,8 +1,8 @@
-//! The types that an option's value can have. A value of the wrong form is a warning and the option is ignored.
+//! Parsers for the values of options. An invalid value causes a warning, and the option is ignored.
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// Collects warnings while values are read.
+/// Parses values and collects the warnings.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// The name of the option being read, as the connection string spells it.
@@ -11,7 +11,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Notes that a value was ignored. Values can be secrets, so they are not repeated.
+    /// Adds a warning for an ignored value. The warning does not contain the value, which can be a
+    /// secret.
     pub(super) fn warn_ignored(&mut self, expected: &str) {
         self.warnings.push(format!(
             "the value of {} is ignored: expected {expected}",
@@ -19,7 +20,7 @@ impl Reader {
         ));
     }
 
-    /// As [`warn_ignored`](Self::warn_ignored), in place of the value.
+    /// As [`warn_ignored`](Self::warn_ignored); returns `None` as the value.
     pub(super) fn ignore<T>(&mut self, expected: &str) -> Option<T> {
         self.warn_ignored(expected);
         None
@@ -40,7 +41,7 @@ impl Reader {
         Some(meant)
     }
 
-    /// A 32-bit integer within bounds.
+    /// A 32-bit integer from `least` to `most`.
     pub(super) fn integer(&mut self, value: &str, least: i32, most: i32) -> Option<i32> {
         match value.parse::<i32>() {
             Ok(number) if (least..=most).contains(&number) => Some(number),
@@ -59,7 +60,7 @@ impl Reader {
             .map(|millis| Duration::from_millis(u64::from(millis)))
     }
 
-    /// `a:1,b:2`. An empty value is an empty map.
+    /// Parses `a:1,b:2`. An empty value is an empty map.
     pub(super) fn pairs(&mut self, value: &str) -> Option<BTreeMap<String, String>> {
         if value.is_empty() {
             return Some(BTreeMap::new());

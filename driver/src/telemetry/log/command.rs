@@ -1,4 +1,5 @@
-//! Messages of the component `command`, all at level debug.
+//! Log messages of the component `command` (Command Logging and Monitoring). All are at level
+//! debug.
 
 use tracing::{Level, enabled};
 
@@ -7,12 +8,12 @@ use crate::proto::event::CommandEvent;
 
 const TARGET: &str = "marula_driver::command";
 
-/// Whether a subscriber wants them.
+/// Whether a subscriber is interested in the messages.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }
 
-/// One message: the fields of its own, those of all commands, and the text.
+/// Emits one message: its own fields, the fields of all command messages, and the text.
 macro_rules! message {
     ($style:ident, $event:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
         let (host, port) = endpoint(&$event.connection.address);

@@ -1,4 +1,4 @@
-//! Messages of the component `topology`, all at level debug.
+//! Log messages of the component `topology` (SDAM Logging and Monitoring). All are at level debug.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
 
 const TARGET: &str = "marula_driver::topology";
 
-/// Whether a subscriber wants them.
+/// Whether a subscriber is interested in the messages.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }
@@ -40,7 +40,7 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
         SdamEvent::ServerClosed { topology_id, address } => {
             server(style, *topology_id, address, "Stopped server monitoring");
         }
-        // The description of the deployment contains it.
+        // The message for the topology description contains the server descriptions.
         SdamEvent::ServerDescriptionChanged { .. } => {}
         SdamEvent::ServerHeartbeatStarted { .. }
         | SdamEvent::ServerHeartbeatSucceeded { .. }
@@ -48,8 +48,8 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
     }
 }
 
-/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no message for
-/// them.
+/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no
+/// message for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SrvPollingLog(Option<Arc<Style>>);
 
@@ -89,7 +89,7 @@ fn server(style: &Style, topology_id: ObjectId, address: &ServerAddress, text: &
 }
 
 fn heartbeat(style: &Style, event: &SdamEvent) {
-    /// One message: the fields of all checks, those of its own, and the text.
+    /// Emits one message: the fields of all heartbeat messages, its own fields, and the text.
     macro_rules! message {
         ($topology:ident, $address:ident, $awaited:ident, $driver:ident, $server:ident,
             $text:literal $(, $field:ident = $value:expr)*) => {{

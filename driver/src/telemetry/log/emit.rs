@@ -1,4 +1,4 @@
-//! How messages are emitted, and what those of one client have in common. Its twin `emit_tagged` is for tests.
+//! Emits messages, with the settings of one client. `emit_tagged` replaces this module in tests.
 
 /// Emits a `tracing` event with the target of the module.
 macro_rules! emit {
@@ -8,10 +8,10 @@ macro_rules! emit {
     }};
 }
 
-/// The form of a client's messages.
+/// The settings for the messages of a client.
 #[derive(Debug)]
 pub(super) struct Style {
-    /// Documents are truncated to this number of bytes.
+    /// The length in bytes after which documents are truncated.
     pub(super) max_document_length: usize,
 }
 

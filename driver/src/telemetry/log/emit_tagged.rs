@@ -1,4 +1,4 @@
-//! As `emit`, with the field `clientTag`, by which tests distinguish the messages of one client from those of others.
+//! As `emit`, with the additional field `clientTag`, which identifies the client in tests.
 
 /// Emits a `tracing` event with the target of the module.
 macro_rules! emit {
@@ -7,10 +7,10 @@ macro_rules! emit {
     };
 }
 
-/// The form of a client's messages.
+/// The settings for the messages of a client.
 #[derive(Debug)]
 pub(super) struct Style {
-    /// Documents are truncated to this number of bytes.
+    /// The length in bytes after which documents are truncated.
     pub(super) max_document_length: usize,
     pub(super) tag: Option<String>,
 }

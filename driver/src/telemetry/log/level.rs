@@ -1,8 +1,9 @@
-//! Components, their levels, and the environment variables that limit them.
+//! Components, severities, and the environment variables that limit them (Logging, "Components" and
+//! "Log Severity Levels").
 
 use crate::types::variables::Variables;
 
-/// What messages are about.
+/// A component of the Logging specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Component {
     Command,
@@ -22,7 +23,7 @@ impl Component {
     }
 }
 
-/// How much is logged: the levels of `tracing`, and nothing at all.
+/// The most verbose level that is logged, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Severity {
     Off,
@@ -34,7 +35,8 @@ pub(super) enum Severity {
 }
 
 impl Severity {
-    /// The specification's levels; a limit between two levels of `tracing` allows the more severe one.
+    /// Parses a level of the specification. A level between two levels of `tracing` maps to the
+    /// more severe one.
     fn parse(text: &str) -> Option<Self> {
         Some(match text.to_ascii_lowercase().as_str() {
             "off" => Self::Off,
@@ -48,7 +50,8 @@ impl Severity {
     }
 }
 
-/// The least severe level that the variables allow. Default: all. An unknown level is ignored.
+/// The least severe level that the variables allow. Default: all levels. An unknown level is
+/// ignored.
 pub(super) fn limit(variables: Variables<'_>, component: Component) -> Severity {
     let read = |name: &str| Severity::parse(&variables(name)?);
     read(component.variable())
@@ -61,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_of_the_component_counts_before_that_of_all() {
+    fn the_variable_of_the_component_takes_precedence() {
         let variables = |name: &str| {
             let value = match name {
                 "MONGODB_LOG_ALL" => "Notice",

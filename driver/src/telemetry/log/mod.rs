@@ -1,4 +1,7 @@
-//! Log messages as structured `tracing` events (Logging specification).
+//! Log messages as structured `tracing` events ([Logging]).
+//!
+//! [Logging]:
+//! https://github.com/mongodb/specifications/blob/master/source/logging/logging.md
 
 #[cfg(not(feature = "internals"))]
 #[macro_use]
@@ -24,7 +27,7 @@ use emit::Style;
 use level::{Component, Severity};
 pub(crate) use selection::{LoggedSelection, SelectionLog};
 
-/// Puts the logs behind the listeners of the application.
+/// Wraps the listeners of the application with listeners that log the events first.
 pub(crate) fn attach(
     listeners: Listeners,
     max_document_length: Option<usize>,
@@ -55,8 +58,8 @@ pub(crate) fn attach(
     }
 }
 
-/// Logs what a connection string holds that was ignored or is deprecated, at level warn and with the target
-/// `marula_driver::connection_string`. The messages repeat no value that can be a secret.
+/// Logs the warnings of a connection string at level warn with the target
+/// `marula_driver::connection_string`. The messages contain no values, which can be secrets.
 pub(crate) fn connection_string_warnings(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!(
@@ -67,7 +70,7 @@ pub(crate) fn connection_string_warnings(warnings: &[String]) {
     }
 }
 
-/// Logs an event, then passes it to the listener of the application, which may read the logs.
+/// Logs an event, then calls the listener of the application, which may inspect the logs.
 fn join<E: 'static>(
     enabled: bool,
     own: Option<EventListener<E>>,
@@ -90,12 +93,12 @@ fn join<E: 'static>(
     })
 }
 
-/// `serverHost` and `serverPort`.
+/// The fields `serverHost` and `serverPort`.
 fn endpoint(address: &ServerAddress) -> (std::borrow::Cow<'_, str>, Option<u16>) {
     (address.host(), address.port())
 }
 
-/// `durationMS`
+/// The field `durationMS`.
 fn milliseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,5 @@
-//! Messages of the component `connection`, all at level debug.
+//! Log messages of the component `connection` (CMAP, "Connection Pool Logging"). All are at level
+//! debug.
 
 use tracing::{Level, enabled};
 
@@ -11,14 +12,14 @@ use crate::{
 
 const TARGET: &str = "marula_driver::connection";
 
-/// Whether a subscriber wants them.
+/// Whether a subscriber is interested in the messages.
 pub(super) fn is_wanted() -> bool {
     enabled!(target: TARGET, Level::DEBUG)
 }
 
 pub(super) fn log(style: &Style, event: &PoolEvent) {
     let (host, port) = endpoint(event.address());
-    /// One message: the fields of all pools, those of its own, and the text.
+    /// Emits one message: the fields of all pool messages, its own fields, and the text.
     macro_rules! message {
         ($text:literal $(, $field:ident = $value:expr)*) => {
             emit!(
@@ -68,7 +69,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
             message!(
                 "Connection closed",
                 driverConnectionId = *connection_id,
-                reason = why_closed(*reason),
+                reason = closed_reason(*reason),
                 error = error.as_deref()
             );
         }
@@ -82,7 +83,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
             let error = shown(error.as_ref(), *reason == CheckOutFailedReason::ConnectionError);
             message!(
                 "Connection checkout failed",
-                reason = why_failed(*reason),
+                reason = failed_reason(*reason),
                 error = error.as_deref(),
                 durationMS = milliseconds(*duration)
             );
@@ -102,13 +103,13 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
     }
 }
 
-/// Only a reason that speaks of an error has one.
+/// The text of the error, for reasons that have one.
 fn shown(error: Option<&Error>, has_error: bool) -> Option<String> {
     error.filter(|_| has_error).map(text::error)
 }
 
-/// In the words of the specification.
-fn why_closed(reason: ConnectionClosedReason) -> &'static str {
+/// The reason in the wording of the specification.
+fn closed_reason(reason: ConnectionClosedReason) -> &'static str {
     match reason {
         ConnectionClosedReason::Stale => "Connection became stale because the pool was cleared",
         ConnectionClosedReason::Idle => {
@@ -119,8 +120,8 @@ fn why_closed(reason: ConnectionClosedReason) -> &'static str {
     }
 }
 
-/// In the words of the specification.
-fn why_failed(reason: CheckOutFailedReason) -> &'static str {
+/// The reason in the wording of the specification.
+fn failed_reason(reason: CheckOutFailedReason) -> &'static str {
     match reason {
         CheckOutFailedReason::Timeout => "Wait queue timeout elapsed without a connection becoming available",
         CheckOutFailedReason::ConnectionError => {

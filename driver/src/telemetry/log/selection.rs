@@ -1,4 +1,5 @@
-//! Messages of the component `serverSelection`: waiting at level info, everything else at debug.
+//! Log messages of the component `serverSelection` (Server Selection, "Logging"): "Waiting for
+//! suitable server …" at level info, all others at debug.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,18 +13,18 @@ use crate::{
 
 const TARGET: &str = "marula_driver::server_selection";
 
-/// Logs the steps of server selections.
+/// Logs server selections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SelectionLog(Option<Enabled>);
 
-/// What the messages of a client need.
+/// The settings of a client whose selections are logged.
 #[derive(Clone, Debug)]
 struct Enabled {
     style: Arc<Style>,
     limit: Severity,
 }
 
-/// One selection whose steps are logged.
+/// A server selection that is logged.
 #[derive(Debug)]
 pub(crate) struct LoggedSelection {
     log: Enabled,
@@ -33,7 +34,7 @@ pub(crate) struct LoggedSelection {
 }
 
 impl SelectionLog {
-    /// `limit`: the least severe level that the environment variables allow.
+    /// `limit` is the least severe level that the environment variables allow.
     pub(super) fn new(style: &Arc<Style>, limit: Severity) -> Self {
         Self((limit >= Severity::Info).then(|| Enabled {
             style: Arc::clone(style),
@@ -41,12 +42,12 @@ impl SelectionLog {
         }))
     }
 
-    /// Whether a subscriber wants the messages of level info.
+    /// Whether a subscriber is interested in messages of level info.
     pub(crate) fn is_wanted(&self) -> bool {
         self.0.is_some() && enabled!(target: TARGET, Level::INFO)
     }
 
-    /// `None` if no subscriber wants messages of this selection.
+    /// `None` if no subscriber is interested in the messages of this selection.
     pub(crate) fn begin(
         &self,
         operation: &str,
@@ -62,7 +63,7 @@ impl SelectionLog {
     }
 }
 
-/// One message: the fields of all selections, those of its own, and the text.
+/// Emits one message: the fields of all selection messages, its own fields, and the text.
 macro_rules! message {
     ($level:ident, $selection:ident, $topology:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
         let style = &*$selection.log.style;
@@ -86,7 +87,8 @@ impl LoggedSelection {
         }
     }
 
-    /// No server is suitable. `remaining`: until the selection fails; `None`: unlimited.
+    /// No server is suitable. `remaining` is the time until the selection fails; `None` without a
+    /// limit.
     pub(crate) fn waiting(&self, topology: &TopologyDescription, remaining: Option<Duration>) {
         message!(
             info,

@@ -1,4 +1,4 @@
-//! Documents and errors as text, no longer than wanted.
+//! Documents and errors as text of limited length (Logging, "Truncation of large documents").
 
 use std::fmt::{self, Write};
 
@@ -11,14 +11,14 @@ use crate::{
 const DEFAULT_MAX_DOCUMENT_LENGTH: usize = 1000;
 const ELLIPSIS: &str = "...";
 
-/// The option, else the environment variable, else the default of the specification. A malformed
-/// variable is ignored.
+/// The option, or else the environment variable, or else the default of the specification. An
+/// invalid value of the variable is ignored.
 pub(super) fn max_document_length(given: Option<usize>, variables: Variables<'_>) -> usize {
     let variable = || variables("MONGODB_LOG_MAX_DOCUMENT_LENGTH")?.parse().ok();
     given.or_else(variable).unwrap_or(DEFAULT_MAX_DOCUMENT_LENGTH)
 }
 
-/// A text of limited length.
+/// A string of limited length.
 struct Limited {
     text: String,
     left: usize,
@@ -30,7 +30,7 @@ impl Write for Limited {
         self.text.push_str(fits);
         self.left -= fits.len();
         if fits.len() < more.len() {
-            // Nothing that comes later may slip in behind a character that did not fit.
+            // Later text must not be appended after a character that did not fit.
             self.left = 0;
             return Err(fmt::Error);
         }
@@ -38,8 +38,8 @@ impl Write for Limited {
     }
 }
 
-/// A document as relaxed Extended JSON, cut after `limit` bytes, or a few less if a character would be cut. What is cut is
-/// not even written.
+/// A document as relaxed Extended JSON, truncated after `limit` bytes at a character boundary. The
+/// truncated part is not serialized.
 pub(super) fn document(document: &RawDocument, limit: usize) -> String {
     let mut limited = Limited {
         text: String::new(),
@@ -51,16 +51,17 @@ pub(super) fn document(document: &RawDocument, limit: usize) -> String {
     limited.text
 }
 
-/// An error as text. Without its reply, only code and name are shown.
+/// An error as text. Without its reply, which may contain a secret, only code and name are
+/// included.
 pub(super) fn error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Command(command) if error.server_response().is_none() => {
             format!("redacted: {} ({})", command.code_name, command.code)
         }
-        // The description of the deployment is a field of its own.
+        // The topology description is a field of its own.
         ErrorKind::ServerSelection(selection) => {
             format!(
-                "found no server for {} within {:?}",
+                "no suitable server found for {} within {:?}",
                 selection.wanted, selection.timeout
             )
         }
@@ -74,8 +75,8 @@ mod tests {
     use crate::{bson::rawdoc, error::CommandError};
 
     #[test]
-    fn documents_are_cut_at_characters() {
-        // {"a": "é€😀"}: the characters take the bytes 7 and 8, 9 to 11, 12 to 15.
+    fn documents_are_truncated_at_character_boundaries() {
+        // {"a": "é€😀"}: the characters are at the bytes 7 to 8, 9 to 11, 12 to 15.
         let wide = rawdoc! { "a": "é€😀" };
         let whole = "{\"a\": \"é€😀\"}";
         assert_eq!(document(&wide, 18), whole);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_application_counts_before_the_variable() {
+    fn the_option_takes_precedence_over_the_variable() {
         let set = |value: &'static str| {
             move |name: &str| (name == "MONGODB_LOG_MAX_DOCUMENT_LENGTH").then(|| value.to_owned())
         };
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn secret_replies_are_not_shown() {
+    fn redacted_replies_are_not_logged() {
         let refused = Error::new(ErrorKind::Command(CommandError {
             code: 18,
             code_name: "AuthenticationFailed".into(),
