@@ -55,7 +55,7 @@ fn find() -> Vec<CallSite> {
     [
         call_site::<Binary, _>("a Binary", null()),
         call_site::<Decimal128, _>("a Decimal128", null()),
-        call_site::<Document, _>("a document", symbol()),
+        call_site::<Document, _>("a document that is not an Extended JSON value", symbol()),
         call_site::<ObjectId, _>("an ObjectId", symbol()),
         call_site::<RawDocumentBuf, _>("a document", null()),
         call_site::<RawArrayBuf, _>("an array", null()),

@@ -164,7 +164,7 @@ fn messages_are_kept_in_tagged_enums_and_flattened_structs() {
         ),
         (
             message::<Flat<Document>>(&doc! { "a": Bson::Symbol("hunter2".into()) }),
-            "expected a document at byte 0",
+            "expected a document that is not an Extended JSON value at byte 0",
         ),
         (
             message::<BTreeMap<String, Binary>>(&doc! { "a": "hunter2" }),
@@ -175,8 +175,8 @@ fn messages_are_kept_in_tagged_enums_and_flattened_structs() {
             "a[0]: expected a Binary, found String at byte 14",
         ),
         (
-            message::<BTreeMap<String, Document>>(&doc! { "a": Bson::Symbol("hunter2".into()) }),
-            "a: expected a document, found Symbol at byte 7",
+            message::<BTreeMap<String, Document>>(&doc! { "a": { "$symbol": "hunter2" } }),
+            "a: expected a document that is not an Extended JSON value, found Document at byte 7",
         ),
     ] {
         assert_eq!(text, expected);
