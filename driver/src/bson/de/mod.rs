@@ -135,7 +135,7 @@ impl PassedOn {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Whether one contains the other, as values of a document do unless they are apart.
+    /// Whether one value is inside of the other.
     fn overlaps(self, other: Self) -> bool {
         self.contains(other) || other.contains(self)
     }
